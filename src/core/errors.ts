@@ -1,0 +1,106 @@
+/** @file TensorFlow's error classes and codes. Every error a user can meet is one of these. */
+
+/** What an error knows besides its text. */
+export interface ErrorDetails {
+  /** Name of the operation concerned. */
+  readonly node?: string | undefined;
+  /** The kind of that operation, such as `MatMul`. */
+  readonly op?: string | undefined;
+  /** The user's `file:line:column` that created the operation. */
+  readonly createdAt?: string | undefined;
+  readonly cause?: unknown;
+}
+
+/** Base of all errors that carry a TensorFlow status code. */
+export class OpError extends Error {
+  readonly code: number = 2;
+  readonly node: string | undefined;
+  readonly op: string | undefined;
+  readonly createdAt: string | undefined;
+  constructor(message: string, details: ErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.name = new.target.name;
+    this.node = details.node;
+    this.op = details.op;
+    this.createdAt = details.createdAt;
+  }
+}
+
+export class CancelledError extends OpError {
+  override readonly code = 1;
+}
+export class UnknownError extends OpError {
+  override readonly code = 2;
+}
+export class InvalidArgumentError extends OpError {
+  override readonly code = 3;
+}
+export class DeadlineExceededError extends OpError {
+  override readonly code = 4;
+}
+export class NotFoundError extends OpError {
+  override readonly code = 5;
+}
+export class AlreadyExistsError extends OpError {
+  override readonly code = 6;
+}
+export class PermissionDeniedError extends OpError {
+  override readonly code = 7;
+}
+export class ResourceExhaustedError extends OpError {
+  override readonly code = 8;
+}
+export class FailedPreconditionError extends OpError {
+  override readonly code = 9;
+}
+export class AbortedError extends OpError {
+  override readonly code = 10;
+}
+export class OutOfRangeError extends OpError {
+  override readonly code = 11;
+}
+export class UnimplementedError extends OpError {
+  override readonly code = 12;
+}
+export class InternalError extends OpError {
+  override readonly code = 13;
+}
+export class UnavailableError extends OpError {
+  override readonly code = 14;
+}
+export class DataLossError extends OpError {
+  override readonly code = 15;
+}
+export class UnauthenticatedError extends OpError {
+  override readonly code = 16;
+}
+
+/** A gradient or symbol that is not registered. */
+export class LookupError extends OpError {
+  override readonly code = 5;
+}
+
+const classes = [
+  CancelledError,
+  UnknownError,
+  InvalidArgumentError,
+  DeadlineExceededError,
+  NotFoundError,
+  AlreadyExistsError,
+  PermissionDeniedError,
+  ResourceExhaustedError,
+  FailedPreconditionError,
+  AbortedError,
+  OutOfRangeError,
+  UnimplementedError,
+  InternalError,
+  UnavailableError,
+  DataLossError,
+  UnauthenticatedError,
+] as const;
+
+/** The error class of a TensorFlow status code, for example 3 gives `InvalidArgumentError`. */
+export function errorFromCode(code: number, message: string, details?: ErrorDetails): OpError {
+  const Class = classes[code - 1] ?? UnknownError;
+  return new Class(message, details);
+}

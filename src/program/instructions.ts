@@ -1,0 +1,196 @@
+/** @file The tensor instruction set: what a device must be able to do, over typed, strided views of buffers. */
+import type { DType } from '../core/dtypes.ts';
+import type { OpError } from '../core/errors.ts';
+import type { NDArray } from '../core/ndarray.ts';
+import type { Shape } from '../core/shape.ts';
+import type { Expr } from './expr.ts';
+
+/**
+ * Memory that views look into.
+ * - `temp`: scratch of one segment; the memory planner gives it a place in the arena.
+ * - `constant`: bytes fixed when the program was traced.
+ * - `bound`: handed over at each run: feeds, fetches, variables, generator states, values that outlive a segment.
+ */
+export class Buffer {
+  constructor(
+    readonly kind: 'temp' | 'constant' | 'bound',
+    readonly bytes: number,
+    readonly data?: Uint8Array,
+  ) {}
+}
+
+/** A typed window on a buffer. Strides and offset count elements; a stride may be 0 (broadcast) or negative (reversed). */
+export interface View {
+  readonly buffer: Buffer;
+  readonly dtype: DType;
+  readonly shape: Shape;
+  readonly strides: readonly number[];
+  readonly offset: number;
+}
+
+/** For every point of `shape`, evaluates `results` from the inputs and stores them. All views have shape `shape`. */
+export interface MapInstruction {
+  readonly kind: 'map';
+  readonly shape: Shape;
+  readonly inputs: readonly View[];
+  /** Outputs may be the very views of inputs (in-place update), never other overlaps. */
+  readonly outputs: readonly View[];
+  /** One expression per output, of the output's dtype. */
+  readonly results: readonly Expr[];
+}
+
+export type ReduceOp = 'sum' | 'prod' | 'max' | 'min' | 'any' | 'all' | 'argmax' | 'argmin';
+
+/**
+ * Evaluates `result` at every point of `shape` and folds it along `axes`. The output view has the kept dims only.
+ * Sums of float16/bfloat16 accumulate in float32. `argmax`/`argmin` fold one axis, give the position of the first
+ * extreme (NaN never wins unless it comes first) and store int32 or int64; `max`/`min` pass NaN on. An empty fold gives
+ * 0, 1, the lowest, the highest value (infinities for floats), false, true.
+ */
+export interface ReduceInstruction {
+  readonly kind: 'reduce';
+  readonly op: ReduceOp;
+  readonly shape: Shape;
+  /** Ascending, without repeats. */
+  readonly axes: readonly number[];
+  readonly inputs: readonly View[];
+  readonly result: Expr;
+  readonly output: View;
+}
+
+/** output[..., m, n] = sum over k of a[..., m, k] * b[..., k, n]. All views have the same batch dims (stride 0 broadcasts). */
+export interface DotInstruction {
+  readonly kind: 'dot';
+  readonly a: View;
+  readonly b: View;
+  readonly output: View;
+}
+
+/**
+ * output[g, o, c, :] = params[g, o, indices[g, c, 0], …, indices[g, c, k-1], :], all views contiguous.
+ * Shapes: params [batch, outer, d1 … dk, inner], indices [batch, count, k] (int32 or int64), output [batch, outer, count, inner].
+ */
+export interface GatherInstruction {
+  readonly kind: 'gather';
+  readonly params: View;
+  readonly indices: View;
+  readonly output: View;
+  /** An index out of range fails, or stores zero. */
+  readonly bounds: 'error' | 'zero';
+}
+
+export type Combine = 'update' | 'add' | 'sub' | 'mul' | 'div' | 'min' | 'max';
+
+/**
+ * target[indices[c, 0], …, indices[c, k-1], :] ⊕= updates[c, :], for c in order. target [d1 … dk, inner] contiguous,
+ * indices [count, k] contiguous, updates [count, inner] of any strides.
+ */
+export interface ScatterInstruction {
+  readonly kind: 'scatter';
+  readonly combine: Combine;
+  readonly target: View;
+  readonly indices: View;
+  readonly updates: View;
+  /** `error`: any index out of range fails. `dropNegative`: negative ones are skipped, too large ones fail. `drop`: both skipped. */
+  readonly bounds: 'error' | 'dropNegative' | 'drop';
+}
+
+/** Running fold along the middle axis of [outer, n, inner], contiguous. */
+export interface ScanInstruction {
+  readonly kind: 'scan';
+  readonly op: 'sum' | 'prod' | 'logsumexp';
+  readonly input: View;
+  readonly output: View;
+  readonly exclusive: boolean;
+  readonly reverse: boolean;
+}
+
+/** The `k` largest of each row of [rows, n], largest first, equal values by position; indices are int32. Contiguous. */
+export interface TopKInstruction {
+  readonly kind: 'topk';
+  readonly input: View;
+  readonly values: View;
+  readonly indices: View;
+}
+
+/**
+ * Philox4x32-10 numbers, bit for bit TensorFlow's. `state` is a bound buffer of 24 bytes: the 128-bit counter and the
+ * 64-bit key, little-endian; the instruction advances it by `reserve` blocks.
+ * - `uniform`: [0, 1) floats. - `normal`, `truncatedNormal`: Box-Muller floats (half types via float32).
+ * - `uniformInt`: int32/int64 in [low, high), scalars given as one-element views. - `bits`: raw uint32 words.
+ */
+export interface RandomInstruction {
+  readonly kind: 'random';
+  readonly distribution: 'uniform' | 'normal' | 'truncatedNormal' | 'uniformInt' | 'bits';
+  readonly state: View;
+  /** Blocks of four words to move the counter on by; it is at least what the numbers use. */
+  readonly reserve: number;
+  readonly low?: View;
+  readonly high?: View;
+  readonly output: View;
+}
+
+/** Fails the program when any element of a bool view is true. */
+export interface CheckInstruction {
+  readonly kind: 'check';
+  readonly input: View;
+}
+
+/** Calls back to the host between two device segments; never reaches a device. */
+export interface HostInstruction {
+  readonly kind: 'host';
+  readonly inputs: readonly View[];
+  /** Views whose shape is known before the call; absent when the results' shapes depend on data. */
+  readonly outputs?: readonly View[];
+  readonly call: (inputs: NDArray[]) => readonly NDArray[] | Promise<readonly NDArray[]>;
+}
+
+/** What a device executes. */
+export type DeviceInstruction = (
+  | MapInstruction
+  | ReduceInstruction
+  | DotInstruction
+  | GatherInstruction
+  | ScatterInstruction
+  | ScanInstruction
+  | TopKInstruction
+  | RandomInstruction
+  | CheckInstruction
+) &
+  Origin;
+
+/** Where an instruction comes from, and what to say when it fails. */
+export interface Origin {
+  /** Name of the graph node that asked for it. */
+  readonly node?: string;
+  readonly explain?: (failure: Failure) => OpError;
+}
+
+export type FailureCode = 'divisionByZero' | 'negativePower' | 'index' | 'check' | 'range';
+
+/** Why a device stopped: which instruction, and for an index its flat position and value. */
+export interface Failure {
+  readonly code: FailureCode;
+  /** Position of the instruction in its segment. */
+  readonly instruction: number;
+  /** Flat position of the offending index in `indices`, divided into (row, component) by the reader. */
+  readonly position: number;
+  readonly value: number;
+}
+
+/** Thrown by `Kernel.run`. */
+export class DeviceFailure extends Error {
+  constructor(readonly failure: Failure) {
+    super(`instruction ${failure.instruction} failed: ${failure.code}`);
+  }
+}
+
+/** A planned, straight-line piece of work for one device. */
+export interface Segment {
+  readonly instructions: readonly DeviceInstruction[];
+  readonly arenaBytes: number;
+  /** Byte offset in the arena of every `temp` buffer used. */
+  readonly arena: ReadonlyMap<Buffer, number>;
+  /** The `bound` buffers used, in the order in which `Kernel.run` wants them. */
+  readonly bound: readonly Buffer[];
+}
