@@ -1,0 +1,43 @@
+/** @file The `dot` instruction: batched matrix products over any strides. */
+import type { DotInstruction } from '../../program/instructions.ts';
+import { accumulate } from './map.ts';
+import { allAxes, cursorOn, type Memory, walk } from './memory.ts';
+import { arithmeticOf } from './scalars.ts';
+
+export function compileDot({ a, b, output }: DotInstruction, memory: Memory): () => void {
+  const batchRank = output.shape.length - 2;
+  const rows = output.shape[batchRank]!;
+  const columns = output.shape[batchRank + 1]!;
+  const depth = a.shape[batchRank + 1]!;
+  const cursors = [a, b, output].map((view) => cursorOn(view, memory));
+  const [left, right, target] = cursors as [(typeof cursors)[0], (typeof cursors)[0], (typeof cursors)[0]]; // three views, three cursors
+  const { load } = arithmeticOf(a.dtype);
+  const { load: loadRight } = arithmeticOf(b.dtype);
+  const arithmetic = arithmeticOf(output.dtype);
+  const multiply = arithmetic.binary.mul!;
+  const sum = accumulate(arithmetic, 'add', arithmetic.zero);
+  const row = batchRank;
+  const column = batchRank + 1;
+
+  const product = (): void => {
+    for (let m = 0; m < rows; m++)
+      for (let n = 0; n < columns; n++) {
+        sum.begin();
+        let x = left.at + m * left.steps[row]!;
+        let y = right.at + n * right.steps[column]!;
+        for (let k = 0; k < depth; k++) {
+          sum.take(multiply(load(left.place.data, x), loadRight(right.place.data, y)));
+          x += left.steps[column]!;
+          y += right.steps[row]!;
+        }
+        arithmetic.store(
+          target.place.data,
+          target.at + m * target.steps[row]! + n * target.steps[column]!,
+          sum.result(),
+        );
+      }
+  };
+  const index = output.shape.map(() => 0);
+  const axes = allAxes(batchRank);
+  return () => walk(output.shape, axes, cursors, index, product);
+}
