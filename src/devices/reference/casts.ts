@@ -8,11 +8,8 @@ const smallestInt64 = -(2n ** 63n);
 const toInt32 = (x: number): number => (x > -2147483649 && x < 2147483648 ? Math.trunc(x) : -2147483648);
 const toInt64 = (x: number): bigint => (x >= -(2 ** 63) && x < 2 ** 63 ? BigInt(Math.trunc(x)) : smallestInt64);
 
-/** Compilers convert to uint64 through int64, moving the upper half of the range down and back. */
-function toUint64(x: number): bigint {
-  const signed = x < 2 ** 63 ? toInt64(x) : toInt64(x - 2 ** 63) ^ smallestInt64;
-  return BigInt.asUintN(64, signed);
-}
+/** Negative numbers wrap; what does not fit has the bits of the smallest int64. */
+const toUint64 = (x: number): bigint => (x >= 2 ** 63 && x < 2 ** 64 ? BigInt(x) : BigInt.asUintN(64, toInt64(x)));
 
 /** The number with at most 53 bits that rounds to every shorter float as the integer itself does. */
 function toOddNumber(x: bigint): number {

@@ -88,7 +88,8 @@ function acos(x: Pair): Pair {
 }
 
 function pow(x: Pair, y: Pair): Pair {
-  if (x[0] === 0 && x[1] === 0) return y[0] === 0 && y[1] === 0 ? one : [0, 0];
+  // log 0 is infinite: only a positive power of zero has a value, as in C.
+  if (x[0] === 0 && x[1] === 0) return y[0] > 0 ? [0, 0] : [Number.NaN, Number.NaN];
   return exp(mul(y, log(x)));
 }
 

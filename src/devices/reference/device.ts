@@ -10,6 +10,8 @@ import { Stop } from './failure.ts';
 import { compileGather, compileScatter } from './indexing.ts';
 import { compileMap, compileReduce } from './map.ts';
 import { Memory } from './memory.ts';
+import { compileRandom } from './random.ts';
+import { compileCheck, compileScan, compileTopK } from './scan.ts';
 
 /** Memory of the reference device: bytes of the host. */
 export interface HostBuffer extends DeviceBuffer {
@@ -91,7 +93,13 @@ function compileInstruction(instruction: DeviceInstruction, memory: Memory): () 
       return compileGather(instruction, memory);
     case 'scatter':
       return compileScatter(instruction, memory);
-    default:
-      throw new InternalError(`the reference device has no '${instruction.kind}'`);
+    case 'scan':
+      return compileScan(instruction, memory);
+    case 'topk':
+      return compileTopK(instruction, memory);
+    case 'random':
+      return compileRandom(instruction, memory);
+    case 'check':
+      return compileCheck(instruction, memory);
   }
 }

@@ -1,5 +1,6 @@
 /** @file Scalar operations on floats, in float64; the caller rounds each result to its dtype. */
 import type { BinaryOp, UnaryOp } from '../../program/expr.ts';
+import { digamma, erf, erfc, erfinv, igamma, igammac, lgamma, ndtri, polygamma, zeta } from './special.ts';
 
 /** Rounds half to even, keeping the sign of zero. */
 function rint(x: number): number {
@@ -22,7 +23,7 @@ function floormod(x: number, y: number): number {
 export const floatUnary: Partial<Record<UnaryOp, (x: number) => number>> = {
   neg: (x) => -x,
   abs: Math.abs,
-  sign: Math.sign,
+  sign: (x) => (x === 0 ? 0 : Math.sign(x)),
   floor: Math.floor,
   ceil: Math.ceil,
   rint,
@@ -47,6 +48,12 @@ export const floatUnary: Partial<Record<UnaryOp, (x: number) => number>> = {
   acosh: Math.acosh,
   atanh: Math.atanh,
   sigmoid: (x) => 1 / (1 + Math.exp(-x)),
+  erf,
+  erfc,
+  erfinv,
+  ndtri,
+  lgamma,
+  digamma,
   conj: (x) => x,
 };
 
@@ -61,4 +68,22 @@ export const floatBinary: Partial<Record<BinaryOp, (x: number, y: number) => num
   max: Math.max,
   min: Math.min,
   atan2: Math.atan2,
+  igamma,
+  igammac,
+  zeta,
+  polygamma,
 };
+
+/** The float next to `x` in the direction of `y`, for a type whose bits are read and written by these two. */
+export function nextafter(
+  x: number,
+  y: number,
+  toBits: (x: number) => bigint,
+  fromBits: (bits: bigint) => number,
+): number {
+  if (Number.isNaN(x) || Number.isNaN(y)) return Number.NaN;
+  if (x === y) return y;
+  if (x === 0) return y > 0 ? fromBits(1n) : -fromBits(1n);
+  // Floats of one sign are ordered as their bits are.
+  return fromBits(toBits(x) + (x < y === x > 0 ? 1n : -1n));
+}

@@ -84,9 +84,9 @@ function foldOf({ op, result, output }: ReduceInstruction): Fold {
     case 'all':
       return accumulate(arithmetic, 'min', arithmetic.highest);
     case 'argmax':
-      return extremePosition(arithmetic.compare.gt!, output.dtype.storage === 'i64');
+      return extremePosition(arithmetic.compare.gt!, arithmetic.lowest, output.dtype.storage === 'i64');
     case 'argmin':
-      return extremePosition(arithmetic.compare.lt!, output.dtype.storage === 'i64');
+      return extremePosition(arithmetic.compare.lt!, arithmetic.highest, output.dtype.storage === 'i64');
   }
 }
 
@@ -107,17 +107,18 @@ export function accumulate(arithmetic: Arithmetic<Value>, op: 'add' | 'mul' | 'm
   };
 }
 
-function extremePosition(beats: (x: Value, y: Value) => boolean, wide: boolean): Fold {
-  let best: Value | undefined;
+/** Only what beats the least (or greatest) of all values moves the position, so a NaN never does. */
+function extremePosition(beats: (x: Value, y: Value) => boolean, first: Value, wide: boolean): Fold {
+  let best = first;
   let bestAt = 0;
   let at = 0;
   return {
     begin: () => {
-      best = undefined;
+      best = first;
       bestAt = at = 0;
     },
     take: (x) => {
-      if (best === undefined || beats(x, best)) {
+      if (beats(x, best)) {
         best = x;
         bestAt = at;
       }

@@ -2,7 +2,7 @@
 import type { DType } from '../../core/dtypes.ts';
 import type { BinaryOp, CompareOp, TestOp, UnaryOp } from '../../program/expr.ts';
 import { complexBinary, complexUnary } from './complex.ts';
-import { floatBinary, floatUnary } from './floats.ts';
+import { floatBinary, floatUnary, nextafter } from './floats.ts';
 import { bigBinary, bigUnary, intBinary, intUnary } from './integers.ts';
 import { type Access, accessOf, type Kind, kindOf, type Pair, type Value } from './values.ts';
 
@@ -35,13 +35,33 @@ const floatTests = {
   isfinite: Number.isFinite,
 };
 
+const scratch = new DataView(new ArrayBuffer(8));
+
+/** Steps from float to float through the bits in memory, of which a type has 16, 32 or 64. */
+function nextafterOf({ load, store }: Access<number>): (x: number, y: number) => number {
+  const toBits = (x: number): bigint => {
+    scratch.setBigUint64(0, 0n);
+    store(scratch, 0, x);
+    return scratch.getBigUint64(0, true);
+  };
+  const fromBits = (bits: bigint): number => {
+    scratch.setBigUint64(0, bits, true);
+    return load(scratch, 0);
+  };
+  return (x, y) => nextafter(x, y, toBits, fromBits);
+}
+
 /** `floordiv` floors the quotient after it was rounded, as the float division it is made of is. */
 function floatArithmetic(access: Access<number>): Arithmetic<number> {
   return {
     ...access,
     kind: 'float',
     unary: floatUnary,
-    binary: { ...floatBinary, floordiv: (x, y) => Math.floor(access.round(x / y)) },
+    binary: {
+      ...floatBinary,
+      floordiv: (x, y) => Math.floor(access.round(x / y)),
+      nextafter: nextafterOf(access),
+    },
     compare: ordered,
     test: floatTests,
     zero: 0,
