@@ -6,7 +6,7 @@ const blank = /(?:\s|#[^\n]*)*/y;
 const identifier = /[A-Za-z_][A-Za-z0-9_]*/y;
 const integer = /-?\s*(?:0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)(?![\w.])/y;
 const decimal = /-?\s*(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fF]?|inf(?:inity)?f?|nanf?)(?![\w.])/iy;
-const escape = /\\(?:([0-7]{1,3})|[xX]([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))/sy;
+const escapeSequence = /\\(?:([0-7]{1,3})|[xX]([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))/sy;
 
 const letters: Record<string, number> = {
   a: 7,
@@ -122,7 +122,7 @@ export class TextCursor {
     if (!found) return Number(this.integer(Kind.int64));
     const text = found[0].replace(/\s/g, '').toLowerCase();
     const sign = text.startsWith('-') ? -1 : 1;
-    const digits = text.replace('-', '');
+    const digits = sign < 0 ? text.slice(1) : text;
     if (digits.startsWith('inf')) return sign * Number.POSITIVE_INFINITY;
     if (digits.startsWith('nan')) return Number.NaN;
     return sign * Number(digits.replace(/f$/, ''));
@@ -181,10 +181,10 @@ export class TextCursor {
     let from = 0;
     for (let i = body.indexOf('\\'); i >= 0; i = body.indexOf('\\', from)) {
       if (i > from) parts.push(Buffer.from(body.slice(from, i), 'utf8'));
-      escape.lastIndex = i;
-      const found = escape.exec(body);
+      escapeSequence.lastIndex = i;
+      const found = escapeSequence.exec(body);
       parts.push(this.escaped(found, at + i));
-      from = escape.lastIndex;
+      from = escapeSequence.lastIndex;
     }
     if (from < body.length) parts.push(Buffer.from(body.slice(from), 'utf8'));
     return Buffer.concat(parts);

@@ -28,8 +28,10 @@ function printMap(lines: string[], field: FieldEntry, map: AnyRecord, indent: st
   else keys.sort((a, b) => (BigInt(a) < BigInt(b) ? -1 : 1));
   for (const key of keys) {
     lines.push(`${indent}${field.name} {`);
-    lines.push(`${indent}  key: ${field.key === Kind.str ? quoteText(key) : key}`);
-    printField(lines, field, 'value', map[key], `${indent}  `);
+    // Inside an entry, zero and empty are left out like anywhere else.
+    if (key !== String(zeroOf(field.key)))
+      lines.push(`${indent}  key: ${field.key === Kind.str ? quoteText(key) : key}`);
+    if (field.message || !isZero(field.kind, map[key])) printField(lines, field, 'value', map[key], `${indent}  `);
     lines.push(`${indent}}`);
   }
 }
