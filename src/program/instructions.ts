@@ -16,7 +16,14 @@ export class Buffer {
     readonly kind: 'temp' | 'constant' | 'bound',
     readonly bytes: number,
     readonly data?: Uint8Array,
+    /** Buffers with the same owner share memory: the successive versions of a variable within one program. */
+    readonly owner?: object,
   ) {}
+}
+
+/** What tells whether two buffers may be the same memory. */
+export function storageOf(buffer: Buffer): object {
+  return buffer.owner ?? buffer;
 }
 
 /** A typed window on a buffer. Strides and offset count elements; a stride may be 0 (broadcast) or negative (reversed). */
@@ -189,8 +196,8 @@ export class DeviceFailure extends Error {
 export interface Segment {
   readonly instructions: readonly DeviceInstruction[];
   readonly arenaBytes: number;
-  /** Byte offset in the arena of every `temp` buffer used. */
+  /** Byte offset in the arena of every `temp` buffer used that is not in `bound`. */
   readonly arena: ReadonlyMap<Buffer, number>;
-  /** The `bound` buffers used, in the order in which `Kernel.run` wants them. */
+  /** The buffers handed over at each run, in the order in which `Kernel.run` wants them: those of kind `bound`, and temporaries that outlive the segment (a `temp` listed here has no place in the arena). */
   readonly bound: readonly Buffer[];
 }

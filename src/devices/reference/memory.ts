@@ -27,7 +27,7 @@ export class Memory {
     const bytes = buffer.data ?? nowhere;
     const place = { data: dataView(bytes), bytes };
     this.#places.set(buffer, place);
-    if (buffer.kind === 'temp') {
+    if (buffer.kind === 'temp' && !this.segment.bound.includes(buffer)) {
       const offset = this.segment.arena.get(buffer);
       if (offset === undefined) throw new InternalError('a segment uses a temp buffer that has no place in its arena');
       this.#temps.push([place, offset, buffer.bytes]);

@@ -1,0 +1,341 @@
+/** @file Graph: operations, names, collections and the function library; the only thing in the building half that grows. */
+import type { DType } from '../core/dtypes.ts';
+import { InvalidArgumentError, OpError } from '../core/errors.ts';
+import type { Dims } from '../core/shape.ts';
+import { AttrList, type AttrValue } from '../proto/attr.ts';
+import type { FunctionDef } from '../proto/graph.ts';
+import { CallSite } from './callSite.ts';
+import {
+  type Context,
+  type ControlFrame,
+  currentContext,
+  type DeviceFunction,
+  EnteredScope,
+  enterContext,
+  setBaseContext,
+  withContext,
+} from './context.ts';
+import { DeviceSpec } from './device.ts';
+import { checkOpName, checkScopeName, NameTable } from './names.ts';
+import { Operation } from './operation.ts';
+import { Tensor } from './tensor.ts';
+
+/** The type of an input or output of a node. */
+export interface PortType {
+  readonly dtype: DType;
+  readonly isRef: boolean;
+}
+
+/** What a graph asks of the op registry, so that it need not know which ops exist. */
+export interface OpSchema {
+  /** `attrs` with defaults filled in and everything checked against the inputs; throws what is wrong. */
+  complete(attrs: Record<string, AttrValue>, inputs: readonly PortType[]): Record<string, AttrValue>;
+  outputs(attrs: Record<string, AttrValue>): readonly PortType[];
+  /** Static shapes of the outputs of an operation whose inputs are set. */
+  inferShapes(op: Operation): readonly Dims[];
+}
+export type OpLookup = (type: string, graph: Graph) => OpSchema;
+
+let lookupOp: OpLookup = (type) => {
+  throw new InvalidArgumentError(`Op type not registered '${type}'`);
+};
+/** Connects graphs with the op registry. Called once when the registry loads. */
+export function setOpLookup(lookup: OpLookup): void {
+  lookupOp = lookup;
+}
+
+export interface CreateOp {
+  readonly type: string;
+  readonly inputs: readonly Tensor[];
+  readonly attrs?: Record<string, AttrValue>;
+  /** Defaults to the type. A name that ends in `/` is taken as it is, without making it unique. */
+  readonly name?: string | undefined;
+  readonly controlInputs?: readonly Operation[];
+}
+
+/** A dataflow graph. */
+export class Graph {
+  readonly operations: Operation[] = [];
+  readonly functions = new Map<string, FunctionDef>();
+  /** The graph-level seed, as in `tf.setRandomSeed`. */
+  seed: number | undefined;
+  /** How many op seeds were drawn from the graph seed so far. */
+  seedsDrawn = 0;
+  versions = { producer: 2474, min_consumer: 0 };
+  readonly names = new NameTable();
+  private readonly byName = new Map<string, Operation>();
+  private readonly collections = new Map<string, unknown[]>();
+  private readonly consumers = new Map<Tensor, Operation[]>();
+  private finalized = false;
+
+  /** Grows with every operation; sessions use it to see that a graph has changed. */
+  get version(): number {
+    return this.operations.length;
+  }
+
+  /** Makes this the default graph for `body`, or until the end of a `using` block. */
+  asDefault<T>(body: (graph: Graph) => T): T;
+  asDefault(): EnteredScope<Graph>;
+  asDefault<T>(body?: (graph: Graph) => T): T | EnteredScope<Graph> {
+    const now = currentContext();
+    const change: Partial<Context> = now.graph === this ? {} : { ...emptyScopes, graph: this };
+    return body ? withContext(change, () => body(this)) : new EnteredScope<Graph>(this, enterContext(change));
+  }
+
+  /** Adds an operation. Throws, without adding, when its inputs do not fit. */
+  createOp({ type, inputs, attrs = {}, name = type, controlInputs = [] }: CreateOp): Operation {
+    if (this.finalized) throw new InvalidArgumentError('Graph is finalized and cannot be modified.');
+    const context = currentContext();
+    const inThisGraph = context.graph === this;
+    const unique = name.endsWith('/') ? name.slice(0, -1) : this.uniqueName(name);
+    checkOpName(unique);
+    const site = new CallSite();
+    try {
+      for (const input of inputs) this.checkOwn(input);
+      const schema = lookupOp(type, this);
+      const complete = schema.complete(attrs, inputs);
+      const control = [...controlInputs];
+      if (inThisGraph) for (const op of this.controlFor(context.control, inputs)) if (!control.includes(op)) control.push(op);
+      const op = new Operation(this, this.operations.length, unique, type, inputs, control, complete, '', site);
+      for (const [i, { dtype, isRef }] of schema.outputs(complete).entries())
+        op.outputs.push(new Tensor(op, i, dtype, null, isRef));
+      for (const [i, dims] of schema.inferShapes(op).entries()) op.outputs[i]!.setShape(dims);
+      if (inThisGraph) this.applyContext(op, context);
+      this.add(op);
+      if (inThisGraph) for (const frame of context.control) frame.seen.add(op);
+      return op;
+    } catch (error) {
+      throw located(error, type, unique, site);
+    }
+  }
+
+  private add(op: Operation): void {
+    this.operations.push(op);
+    this.byName.set(op.name, op);
+    for (const input of op.inputs) {
+      const list = this.consumers.get(input);
+      if (list) list.push(op);
+      else this.consumers.set(input, [op]);
+    }
+  }
+
+  private applyContext(op: Operation, context: Context): void {
+    const override = context.gradientOverrides[op.type];
+    if (override !== undefined) op.attrs['_gradient_op_type'] = { s: new TextEncoder().encode(override) };
+    for (const frame of [...context.devices].reverse()) {
+      if (frame === null) break;
+      if (typeof frame === 'function') op.device = frame(op);
+      else op.device = DeviceSpec.fromString(frame).mergedWith(DeviceSpec.fromString(op.device)).toString();
+    }
+    if (context.colocation.length > 0) {
+      const groups = new Set(context.colocation.flatMap((name) => this.getOperationByName(name).colocationGroups));
+      for (const own of op.attrs['_class']?.list?.s ?? []) groups.add(new TextDecoder().decode(own));
+      op.attrs['_class'] = { list: AttrList.create({ s: [...groups].sort().map((g) => new TextEncoder().encode(g)) }) };
+      const device = this.getOperationByName(context.colocation.at(-1)!).device;
+      if (device !== '') op.device = device;
+    }
+  }
+
+  /** A control frame applies unless an input was itself made inside the frame, and so waits already. */
+  private controlFor(frames: readonly ControlFrame[], inputs: readonly Tensor[]): Operation[] {
+    const result: Operation[] = [];
+    for (const frame of frames) {
+      if (inputs.some((t) => frame.seen.has(t.op))) continue;
+      for (const op of frame.inputs) if (!inputs.some((t) => t.op === op)) result.push(op);
+    }
+    return result;
+  }
+
+  private checkOwn(tensor: Tensor): void {
+    if (tensor.graph !== this)
+      throw new InvalidArgumentError(`${tensor} must be from the same graph as the operation that uses it.`);
+  }
+
+  consumersOf(tensor: Tensor): Operation[] {
+    return [...(this.consumers.get(tensor) ?? [])];
+  }
+
+  /** A name not taken yet in the current name scope. */
+  uniqueName(name: string, markAsUsed = true): string {
+    const context = currentContext();
+    return this.names.unique(context.graph === this ? context.scope : '', name, markAsUsed);
+  }
+
+  /** No operation can be added afterwards. */
+  finalize(): void {
+    this.finalized = true;
+  }
+  get isFinalized(): boolean {
+    return this.finalized;
+  }
+
+  getOperations(): readonly Operation[] {
+    return this.operations;
+  }
+
+  /** The operation of that name. */
+  getOperationByName(name: string): Operation {
+    const op = this.byName.get(name);
+    if (op) return op;
+    if (name.includes(':'))
+      throw new InvalidArgumentError(`The name '${name}' refers to a Tensor, not an Operation; use getTensorByName.`);
+    throw new InvalidArgumentError(`The name '${name}' refers to an Operation not in the graph.`);
+  }
+
+  /** The tensor of a name such as `MatMul:0`. */
+  getTensorByName(name: string): Tensor {
+    const match = /^(.*):(\d+)$/.exec(name);
+    if (!match)
+      throw new InvalidArgumentError(
+        `The name '${name}' looks like an (invalid) Operation name, not a Tensor. Tensor names must be of the form "<op_name>:<output_index>".`,
+      );
+    const op = this.byName.get(match[1]!);
+    if (!op)
+      throw new InvalidArgumentError(
+        `The name '${name}' refers to a Tensor which does not exist. The operation, '${match[1]}', does not exist in the graph.`,
+      );
+    const tensor = op.outputs[Number(match[2])];
+    if (!tensor)
+      throw new InvalidArgumentError(
+        `The name '${name}' refers to a Tensor which does not exist. The operation, '${op.name}', exists but only has ${op.outputs.length} outputs.`,
+      );
+    return tensor;
+  }
+
+  /** The tensor or operation that a name or object stands for, which must belong to this graph. */
+  asGraphElement(element: string | Tensor | Operation | { asGraphElement(): Tensor | Operation }): Tensor | Operation {
+    if (typeof element === 'string')
+      return element.includes(':') ? this.getTensorByName(element) : this.getOperationByName(element);
+    const value = element instanceof Tensor || element instanceof Operation ? element : element.asGraphElement();
+    if (value.graph !== this) throw new InvalidArgumentError(`${value} is not an element of this graph.`);
+    return value;
+  }
+
+  addToCollection(name: string, value: unknown): void {
+    this.getCollectionRef(name).push(value);
+  }
+  addToCollections(names: readonly string[], value: unknown): void {
+    for (const name of new Set(names)) this.addToCollection(name, value);
+  }
+  /** The live list behind a collection. */
+  getCollectionRef(name: string): unknown[] {
+    let list = this.collections.get(name);
+    if (!list) this.collections.set(name, (list = []));
+    return list;
+  }
+  /** A copy of the collection; with `scope`, only items whose name begins with a match of that regular expression. */
+  getCollection(name: string, scope?: string): unknown[] {
+    const items = [...(this.collections.get(name) ?? [])];
+    if (scope === undefined || scope === '') return items;
+    const pattern = new RegExp(`^(?:${scope})`);
+    return items.filter((item) => {
+      const itemName = (item as { name?: unknown }).name; // collections hold anything
+      return typeof itemName === 'string' && pattern.test(itemName);
+    });
+  }
+  getAllCollectionKeys(): string[] {
+    return [...this.collections.keys()];
+  }
+  clearCollection(name: string): void {
+    this.collections.delete(name);
+  }
+}
+
+/** Adds the op's name and the user's line to an error that is about a whole operation. */
+function located(error: unknown, type: string, name: string, site: CallSite): unknown {
+  if (!(error instanceof OpError) || error.node !== undefined) return error;
+  const Class = error.constructor as new (message: string, details: object) => OpError; // subclasses share the signature
+  const where = site.location === undefined ? '' : `\n  created at ${site.location}`;
+  return new Class(`${type} '${name}': ${error.message}${where}`, {
+    node: name,
+    op: type,
+    createdAt: site.location,
+    cause: error,
+  });
+}
+
+const emptyScopes = {
+  scope: '',
+  control: [],
+  devices: [],
+  colocation: [],
+  container: '',
+  gradientOverrides: {},
+} satisfies Partial<Context>;
+
+let globalContext: Context = { ...emptyScopes, graph: new Graph(), extras: new Map() };
+setBaseContext(() => globalContext);
+
+/** The graph that operations are added to now. */
+export function getDefaultGraph(): Graph {
+  return currentContext().graph;
+}
+
+/** Starts over with an empty default graph. */
+export function resetDefaultGraph(): void {
+  globalContext = { ...emptyScopes, graph: new Graph(), extras: new Map() };
+}
+
+/**
+ * Prefixes the names of operations made in `body`. The callback gets the scope with its trailing slash; entering a scope
+ * that ends in `/` goes back into that very scope.
+ *
+ * @example tf.nameScope('layer', () => tf.zeros([2])).name // 'layer/zeros:0'
+ */
+export function nameScope<T>(name: string | null, body: (scope: string) => T): T;
+export function nameScope(name: string | null): EnteredScope<string>;
+export function nameScope<T>(name: string | null, body?: (scope: string) => T): T | EnteredScope<string> {
+  const { graph, scope } = currentContext();
+  let inner: string;
+  if (name === null || name === '') inner = '';
+  else {
+    checkScopeName(name, scope === '');
+    inner = name.endsWith('/') ? name.slice(0, -1) : graph.uniqueName(name);
+  }
+  const label = inner === '' ? '' : `${inner}/`;
+  return body
+    ? withContext({ scope: inner }, () => body(label))
+    : new EnteredScope(label, enterContext({ scope: inner }));
+}
+
+/** Things `controlDependencies` waits for. */
+export type ControlInput = Operation | Tensor | { readonly op: Operation };
+
+/** Operations made in `body` run only after all of `inputs`; `null` clears the dependencies outside. */
+export function controlDependencies<T>(inputs: readonly (ControlInput | null)[] | null, body: () => T): T;
+export function controlDependencies(inputs: readonly (ControlInput | null)[] | null): EnteredScope<void>;
+export function controlDependencies<T>(
+  inputs: readonly (ControlInput | null)[] | null,
+  body?: () => T,
+): T | EnteredScope<void> {
+  const ops: Operation[] = [];
+  for (const x of inputs ?? []) {
+    const op = x === null ? null : x instanceof Operation ? x : x.op;
+    if (op && !ops.includes(op)) ops.push(op);
+  }
+  const outer = inputs === null ? [] : currentContext().control;
+  const change = { control: [...outer, { inputs: ops, seen: new Set<Operation>() }] };
+  return body ? withContext(change, body) : new EnteredScope(undefined, enterContext(change));
+}
+
+/** Places operations made in `body` on a device; takes a name, a `DeviceSpec`, a function of the operation, or `null`. */
+export function device<T>(spec: string | DeviceSpec | DeviceFunction | null, body: () => T): T;
+export function device(spec: string | DeviceSpec | DeviceFunction | null): EnteredScope<void>;
+export function device<T>(spec: string | DeviceSpec | DeviceFunction | null, body?: () => T): T | EnteredScope<void> {
+  const frame = spec instanceof DeviceSpec ? spec.toString() : spec;
+  if (typeof frame === 'string') DeviceSpec.fromString(frame);
+  const change = { devices: [...currentContext().devices, frame] };
+  return body ? withContext(change, body) : new EnteredScope(undefined, enterContext(change));
+}
+
+/** Places operations made in `body` with another operation; `ignoreExisting` forgets the frames outside. */
+export function colocateWith<T>(target: ControlInput, body: () => T, options: { ignoreExisting?: boolean } = {}): T {
+  const op = target instanceof Operation ? target : target.op;
+  const outer = options.ignoreExisting ? [] : currentContext().colocation;
+  return withContext({ colocation: [...outer, op.name], devices: [] }, body);
+}
+
+/** Variables and queues made in `body` live in the named resource container. */
+export function container<T>(name: string, body: () => T): T {
+  return withContext({ container: name }, body);
+}

@@ -1,0 +1,49 @@
+/** @file IndexedSlices: the rows of a larger tensor that a sparse gradient touches. */
+import type { DType } from '../core/dtypes.ts';
+import { InvalidArgumentError } from '../core/errors.ts';
+import { type Dims, showTuple } from '../core/shape.ts';
+import type { Graph } from './graph.ts';
+import type { Operation } from './operation.ts';
+import type { ConvertibleToTensor, Tensor } from './tensor.ts';
+
+let densify: (slices: IndexedSlices, options: { name?: string | undefined }) => Tensor = () => {
+  throw new InvalidArgumentError('IndexedSlices cannot become a tensor before the array ops are loaded');
+};
+/** Gives the conversion to a dense tensor, which needs ops. */
+export function setDensify(convert: typeof densify): void {
+  densify = convert;
+}
+
+/** `values[i]` belongs to row `indices[i]` of a tensor of shape `denseShape`; repeated rows add up. */
+export class IndexedSlices implements ConvertibleToTensor {
+  constructor(
+    readonly values: Tensor,
+    readonly indices: Tensor,
+    readonly denseShape?: Tensor | undefined,
+  ) {}
+  get dtype(): DType {
+    return this.values.dtype;
+  }
+  get op(): Operation {
+    return this.values.op;
+  }
+  get graph(): Graph {
+    return this.values.graph;
+  }
+  get name(): string {
+    return this.values.name;
+  }
+  get device(): string {
+    return this.values.device;
+  }
+  get shape(): Dims {
+    const rest = this.values.shape?.slice(1);
+    return rest ? [null, ...rest] : null;
+  }
+  toTensor(options: { name?: string | undefined } = {}): Tensor {
+    return densify(this, options);
+  }
+  toString(): string {
+    return `IndexedSlices(indices=${this.indices.name}, values=${this.values.name} ${showTuple(this.values.shape)})`;
+  }
+}

@@ -1,0 +1,35 @@
+/** @file Unique names exactly as Python makes them: `MatMul`, `MatMul_1`, case ignored when deciding what is taken. */
+import { InvalidArgumentError } from '../core/errors.ts';
+
+const opName = /^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$/;
+const scopeName = /^[A-Za-z0-9_.\\/>-]*$/;
+
+/** The names taken in one graph. */
+export class NameTable {
+  private readonly taken = new Map<string, number>();
+
+  /** `name` inside `scope`, with `_1`, `_2` … when taken; `markAsUsed: false` only looks. */
+  unique(scope: string, name: string, markAsUsed = true): string {
+    const full = scope === '' ? name : `${scope}/${name}`;
+    const base = full.toLowerCase();
+    let i = this.taken.get(base) ?? 0;
+    if (markAsUsed) this.taken.set(base, i + 1);
+    if (i === 0) return full;
+    let key = base;
+    while (this.taken.has(key)) key = `${base}_${i++}`;
+    if (markAsUsed) this.taken.set(key, 1);
+    return `${full}_${i - 1}`;
+  }
+}
+
+export function checkOpName(name: string): void {
+  if (!opName.test(name))
+    throw new InvalidArgumentError(
+      `'${name}' is not a valid node name: it must begin with a letter, a digit or a dot and go on with letters, digits, '_', '.', '\\', '/', '>' or '-'.`,
+    );
+}
+
+export function checkScopeName(name: string, outermost: boolean): void {
+  if (!(outermost ? opName : scopeName).test(name))
+    throw new InvalidArgumentError(`'${name}' is not a valid root scope name`.replace('root ', outermost ? 'root ' : ''));
+}

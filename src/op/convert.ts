@@ -1,0 +1,129 @@
+/** @file Turns whatever a user passes as an input into a tensor: literals become `Const` nodes. */
+import { type DType, dtypeFromName, float32, float64, int32, int64, type TypedArray } from '../core/dtypes.ts';
+import { InvalidArgumentError } from '../core/errors.ts';
+import { dtypeOfTypedArray, type Element, flatten, fromElements, inferDtype, NDArray, type Nested } from '../core/ndarray.ts';
+import { currentContext } from '../graph/context.ts';
+import { Graph } from '../graph/graph.ts';
+import { type ConvertibleToTensor, Tensor, type TensorLike } from '../graph/tensor.ts';
+import { constantToProto } from '../proto/tensorProto.ts';
+import { findOp } from './registry.ts';
+
+export interface ConvertOptions {
+  /** The type it must have; another type is an error. */
+  readonly dtype?: DType | undefined;
+  /** The type a literal takes if it can. */
+  readonly hint?: DType | undefined;
+  readonly name?: string | undefined;
+  /** Keep the reference when the value is a reference variable. */
+  readonly asRef?: boolean;
+}
+
+export function isConvertible(value: unknown): value is ConvertibleToTensor {
+  return typeof value === 'object' && value !== null && 'toTensor' in value && typeof value.toTensor === 'function';
+}
+
+/** Something that already stands for a symbolic value (so that it fixes the type of the literals beside it). */
+export function isSymbolic(value: unknown): value is Tensor | ConvertibleToTensor {
+  return value instanceof Tensor || isConvertible(value);
+}
+
+/** A tensor for `value`; adds a `Const` node for literals and arrays. */
+export function convertToTensor(value: TensorLike, options: ConvertOptions = {}): Tensor {
+  const { dtype, name } = options;
+  if (value instanceof Tensor) return checkDtype(value, dtype);
+  if (isConvertible(value)) return checkDtype(value.toTensor({ dtype, name, ...(options.asRef ? { asRef: true } : {}) }), dtype);
+  if (Array.isArray(value) && containsSymbolic(value)) return packed(value as readonly TensorLike[], options);
+  return constantNode(toArray(value as Literalish, dtype, options.hint), name);
+}
+
+function checkDtype(tensor: Tensor, dtype: DType | undefined): Tensor {
+  if (dtype !== undefined && tensor.dtype !== dtype)
+    throw new InvalidArgumentError(
+      `Tensor conversion requested dtype ${dtype} for Tensor with dtype ${tensor.dtype}: ${tensor}. Types are never converted for you; wrap it in tf.cast(…, tf.${dtype}).`,
+    );
+  return tensor;
+}
+
+type Literalish = NDArray | TypedArray | Nested;
+
+function containsSymbolic(list: readonly unknown[]): boolean {
+  return list.some((x) => isSymbolic(x) || (Array.isArray(x) && containsSymbolic(x)));
+}
+
+/** A list with tensors in it becomes a `Pack`, as in Python. */
+function packed(list: readonly TensorLike[], { dtype, hint, name }: ConvertOptions): Tensor {
+  const first = findSymbolic(list);
+  const type = dtype ?? first?.dtype ?? hint;
+  const values = list.map((x, i) => convertToTensor(x, { dtype: type, name: String(i) }));
+  const attrs = findOp('Pack').complete({}, values);
+  return values[0]!.graph.createOp({ type: 'Pack', inputs: values, attrs, name: name ?? 'packed' }).outputs[0]!;
+}
+
+function findSymbolic(list: readonly unknown[]): Tensor | ConvertibleToTensor | undefined {
+  for (const x of list) {
+    const found = isSymbolic(x) ? x : Array.isArray(x) ? findSymbolic(x) : undefined;
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/** The array of a literal, in the type asked for, or in the hinted type when the values fit it. */
+export function toArray(value: Literalish, dtype?: DType, hint?: DType): NDArray {
+  if (value instanceof NDArray) {
+    if (dtype !== undefined && value.dtype !== dtype) return castExactly(value, dtype);
+    return value;
+  }
+  if (ArrayBuffer.isView(value) && !(value instanceof Uint8Array)) {
+    const data = value as TypedArray; // DataViews are not TensorLike
+    const type = dtypeFromName(dtypeOfTypedArray(data))!;
+    const array = new NDArray(type, [data.length], data);
+    return dtype !== undefined && dtype !== type ? castExactly(array, dtype) : array;
+  }
+  const { shape, elements } = flatten(value as Nested); // neither an array object nor a typed array
+  if (dtype !== undefined) return fromElements(dtype, shape, checkElements(elements, dtype));
+  const own = inferDtype(elements);
+  if (hint !== undefined && fits(elements, own, hint)) return fromElements(hint, shape, elements);
+  if (own === int32 && elements.some((x) => Number(x) > 2147483647 || Number(x) < -2147483648))
+    return fromElements(int64, shape, elements);
+  return fromElements(own, shape, elements);
+}
+
+/** TypeScript has one number type, so a whole number may stand for a float; a fraction never stands for an integer. */
+function fits(elements: readonly Element[], own: DType, wanted: DType): boolean {
+  if (own === wanted) return true;
+  if (wanted.isFloating || wanted.isComplex) return own === int32 || own === float32;
+  return wanted.isInteger && own === int32 && elements.every((x) => Number(x) >= wanted.min && Number(x) <= wanted.max);
+}
+
+function checkElements(elements: readonly Element[], dtype: DType): readonly Element[] {
+  if (dtype.isInteger)
+    for (const x of elements) {
+      if (typeof x === 'number' && !Number.isInteger(x))
+        throw new InvalidArgumentError(`Expected ${dtype}, but got ${x} of type 'float'. Round it, or ask for a float type.`);
+      if (typeof x === 'boolean') throw new InvalidArgumentError(`Expected ${dtype}, but got ${x} of type 'bool'.`);
+    }
+  if (dtype.isBool)
+    for (const x of elements)
+      if (typeof x !== 'boolean') throw new InvalidArgumentError(`Expected bool, but got ${String(x)}. Write true or false.`);
+  return elements;
+}
+
+function castExactly(array: NDArray, dtype: DType): NDArray {
+  const widening = array.dtype.isObject || dtype.isObject ? false : array.dtype !== dtype;
+  if (!widening)
+    throw new InvalidArgumentError(`an array of type ${array.dtype} was given where ${dtype} is expected.`);
+  const elements = Array.from({ length: array.size }, (_, i) => array.at(i));
+  return fromElements(dtype, array.shape, dtype.isBool ? elements : checkElements(elements, dtype));
+}
+
+/** A `Const` operation holding an array. */
+export function constantNode(array: NDArray, name?: string): Tensor {
+  const graph: Graph = currentContext().graph;
+  const attrs = { dtype: { type: array.dtype.number }, value: { tensor: constantToProto(array) } };
+  return graph.createOp({ type: 'Const', inputs: [], attrs, name: name ?? 'Const' }).outputs[0]!;
+}
+
+/** float64 data given where float32 is the working type: JavaScript numbers are doubles, models are float32. */
+export function defaultFloat(dtype: DType): DType {
+  return dtype === float64 ? float32 : dtype;
+}

@@ -1,0 +1,400 @@
+/** @file defineOp: an op's whole meaning in one record, with types that flow from its ports and attributes. */
+import { allDtypes, type DType } from '../core/dtypes.ts';
+import { InvalidArgumentError } from '../core/errors.ts';
+import type { NDArray } from '../core/ndarray.ts';
+import type { Dims } from '../core/shape.ts';
+import { currentContext } from '../graph/context.ts';
+import { nameScope, type PortType } from '../graph/graph.ts';
+import type { Operation } from '../graph/operation.ts';
+import { Tensor, type TensorLike } from '../graph/tensor.ts';
+import type { ProgramBuilder } from '../program/builder.ts';
+import { isPointwise, type Pointwise } from '../program/map.ts';
+import type { Value } from '../program/value.ts';
+import { AttrList, type AttrValue } from '../proto/attr.ts';
+import { type AttrSpecs, type AttrValues, checkAttr, decodeAttr, encodeAttr } from './attrs.ts';
+import type { Case } from './cases.ts';
+import { constantValue, partialValueOf } from './constantValue.ts';
+import { convertToTensor, isSymbolic } from './convert.ts';
+import { type Gradient, type LoweredNode, type OpDefinition, type PortSpec, register, type Rewrite, type RewriteNode } from './registry.ts';
+
+/**
+ * Port types as in a TensorFlow op registration: the name of a `type` attribute (`'T'`), a dtype (`'int32'`), a list
+ * (`'N * T'`), the name of a `list(type)` attribute (`'Tin'`), or `'Ref(T)'`.
+ */
+export type PortTypes = Readonly<Record<string, string>>;
+
+type IsList<P extends string, A extends AttrSpecs> = P extends `${string}*${string}`
+  ? true
+  : P extends keyof A
+    ? A[P]['kind'] extends 'list(type)'
+      ? true
+      : false
+    : false;
+/** A record with one `X` per port, or an array of them for list ports. */
+export type Ports<P extends PortTypes, A extends AttrSpecs, X> = {
+  readonly [K in keyof P]: IsList<P[K], A> extends true ? readonly X[] : X;
+};
+
+/** What a shape rule may ask about the inputs' values. */
+export interface ShapeContext<I extends PortTypes> {
+  readonly op: Operation;
+  /** The value of an input, when it is a constant. */
+  value(port: keyof I & string): NDArray | undefined;
+  /** What is known of an integer vector or scalar: known entries as numbers, unknown ones `null`. */
+  partial(port: keyof I & string): readonly (number | null)[] | undefined;
+}
+
+/** What a gradient function sees of its operation. */
+export interface GradContext<I extends PortTypes, O extends PortTypes, A extends AttrSpecs> {
+  readonly op: Operation;
+  readonly inputs: Ports<I, A, Tensor>;
+  readonly outputs: Ports<O, A, Tensor>;
+  readonly attrs: AttrValues<A>;
+}
+
+/** The op has no derivative: integers, shapes, comparisons. Gradients stop here silently, as in TensorFlow. */
+export const notDifferentiable = 'none' as const;
+/** The derivative exists but is not written; asking for it is an error that says why. */
+export const gradientPending = (why: string) => ({ pending: why });
+
+type GradFunction<I extends PortTypes, O extends PortTypes, A extends AttrSpecs> = (
+  context: GradContext<I, O, A>,
+  dy: Ports<O, A, Gradient>,
+) => { readonly [K in keyof I]?: IsList<I[K], A> extends true ? readonly (Gradient | null)[] : Gradient | null };
+
+export interface OpSpec<I extends PortTypes, O extends PortTypes, A extends AttrSpecs> {
+  readonly name: string;
+  readonly inputs: I;
+  readonly outputs: O;
+  readonly attrs: A;
+  /** Keeps state or has effects: never folded, merged or dropped as a duplicate. */
+  readonly stateful?: boolean;
+  readonly commutative?: boolean;
+  readonly aggregate?: boolean;
+  readonly allowsUninitializedInput?: boolean;
+  /** First GraphDef producer version that may no longer use it. */
+  readonly deprecatedSince?: number;
+  /** Inputs whose values decide shapes or control: the tracer brings them to the host. */
+  readonly hostInputs?: readonly (keyof I & string)[];
+  shape(inputs: Ports<I, A, Dims>, attrs: AttrValues<A>, context: ShapeContext<I>): Ports<O, A, Dims>;
+  readonly grad: GradFunction<I, O, A> | typeof notDifferentiable | { readonly pending: string };
+  readonly lower:
+    | Pointwise<AttrValues<A>>
+    | ((p: ProgramBuilder, inputs: Ports<I, A, Value>, attrs: AttrValues<A>, node: LoweredNode) => Ports<O, A, Value>);
+  /** For ops that compute shapes: what is known of output `0` while building. */
+  partialValue?(context: GradContext<I, O, A>, known: (t: Tensor) => readonly (number | null)[] | undefined): readonly (number | null)[] | undefined;
+  /** A cheaper equivalent of a node of this op, and the name of the rule for the report. */
+  simplify?(node: RewriteNode): { readonly rule: string; readonly to: Rewrite } | undefined;
+  cases(): readonly Case<keyof I & string, keyof O & string>[];
+}
+
+export interface BuildOptions<A extends AttrSpecs> {
+  readonly name?: string | undefined;
+  readonly attrs?: Partial<AttrValues<A>>;
+  readonly controlInputs?: readonly Operation[];
+}
+
+/** A defined op: `build` adds a node and gives its outputs by port, `node` gives the operation itself. */
+export interface Op<I extends PortTypes, O extends PortTypes, A extends AttrSpecs> extends OpDefinition {
+  build(inputs: Ports<I, A, TensorLike>, options?: BuildOptions<A>): Ports<O, A, Tensor>;
+  node(inputs: Ports<I, A, TensorLike>, options?: BuildOptions<A>): Operation;
+}
+
+const dtypeNames = new Map<string, DType>(allDtypes.map((d) => [d.name, d]));
+
+function parsePort(name: string, text: string, attrs: AttrSpecs): PortSpec {
+  const ref = /^Ref\((.*)\)$/.exec(text);
+  const body = ref ? ref[1]! : text;
+  const isRef = ref !== null;
+  const [count, element] = body.includes('*') ? body.split('*').map((s) => s.trim()) : [undefined, body];
+  const numberAttr = count === undefined ? {} : { numberAttr: count };
+  const type = dtypeNames.get(element!);
+  if (type) return { name, type, ...numberAttr, isRef };
+  if (!(element! in attrs)) throw new Error(`port '${name}' has the type '${element}', which is neither a dtype nor an attribute`);
+  return attrs[element!]!.kind === 'list(type)'
+    ? { name, typeListAttr: element!, isRef }
+    : { name, typeAttr: element!, ...numberAttr, isRef };
+}
+
+/** How many tensors a port takes under these attributes; -1 for a single one (which is not a list). */
+function listLength(port: PortSpec, attrs: Record<string, unknown>): number {
+  if (port.numberAttr !== undefined) return attrs[port.numberAttr] as number; // N attributes are ints
+  if (port.typeListAttr !== undefined) return (attrs[port.typeListAttr] as readonly DType[]).length;
+  return -1;
+}
+
+function portCount(port: PortSpec, attrs: Record<string, unknown>): number {
+  const n = listLength(port, attrs);
+  return n < 0 ? 1 : n;
+}
+
+/** Splits a flat list into a record by port. */
+function byPort<X>(ports: readonly PortSpec[], attrs: Record<string, unknown>, flat: readonly X[]): Record<string, X | X[]> {
+  const record: Record<string, X | X[]> = {};
+  let next = 0;
+  for (const port of ports) {
+    const n = listLength(port, attrs);
+    record[port.name] = n < 0 ? flat[next++]! : flat.slice(next, (next += n));
+  }
+  return record;
+}
+
+/** The opposite of `byPort`; a missing single entry is `fallback`. */
+function flatten<X>(ports: readonly PortSpec[], attrs: Record<string, unknown>, record: Record<string, X | readonly X[] | undefined>, fallback: X): X[] {
+  return ports.flatMap((port) => {
+    const value = record[port.name];
+    const n = listLength(port, attrs);
+    if (value === undefined) return n < 0 ? [fallback] : new Array<X>(n).fill(fallback);
+    // A shape is itself an array, so only the port can tell a list of results from a single one.
+    return n < 0 ? [value as X] : [...(value as readonly X[])];
+  });
+}
+
+/** Defines an op and registers it. */
+export function defineOp<const I extends PortTypes, const O extends PortTypes, const A extends AttrSpecs>(
+  spec: OpSpec<I, O, A>,
+): Op<I, O, A> {
+  const inputPorts = Object.entries(spec.inputs).map(([name, text]) => parsePort(name, text, spec.attrs));
+  const outputPorts = Object.entries(spec.outputs).map(([name, text]) => parsePort(name, text, spec.attrs));
+  const decoded = new WeakMap<object, Record<string, unknown>>();
+
+  function decodeAttrs(op: { attrs: Record<string, AttrValue> }): Record<string, unknown> {
+    let values = decoded.get(op.attrs);
+    if (!values) {
+      values = {};
+      for (const [name, attrSpec] of Object.entries(spec.attrs)) {
+        const value = op.attrs[name];
+        if (value === undefined) throw new InvalidArgumentError(`NodeDef missing attr '${name}' from Op ${spec.name}`);
+        values[name] = decodeAttr(name, attrSpec, value);
+      }
+      decoded.set(op.attrs, values);
+    }
+    return values;
+  }
+
+  /** Attributes that the inputs determine: types and counts. */
+  function inferAttrs(attrs: Record<string, AttrValue>, inputs: readonly PortType[]): Record<string, AttrValue> {
+    const result = { ...attrs };
+    let next = 0;
+    const remaining = () => inputs.length - next;
+    for (const [i, port] of inputPorts.entries()) {
+      let group: readonly PortType[];
+      if (port.numberAttr !== undefined) {
+        const given = result[port.numberAttr];
+        const n = given ? Number(given.i) : remaining() - (inputPorts.length - i - 1);
+        group = inputs.slice(next, next + n);
+        result[port.numberAttr] ??= { i: BigInt(n) };
+      } else if (port.typeListAttr !== undefined) {
+        const given = result[port.typeListAttr]?.list;
+        const n = given ? given.type.length : remaining() - (inputPorts.length - i - 1);
+        group = inputs.slice(next, next + n);
+        result[port.typeListAttr] ??= { list: AttrList.create({ type: group.map((t) => t.dtype.number) }) };
+      } else group = inputs.slice(next, next + 1);
+      next += group.length;
+      if (port.typeAttr !== undefined && group[0] && result[port.typeAttr] === undefined)
+        result[port.typeAttr] = { type: group[0].dtype.number };
+    }
+    if (next !== inputs.length)
+      throw new InvalidArgumentError(`NodeDef expected ${next} inputs but ${inputs.length} were given for Op ${spec.name}`);
+    return result;
+  }
+
+  function checkInputs(values: Record<string, unknown>, inputs: readonly PortType[]): void {
+    let next = 0;
+    for (const port of inputPorts) {
+      const n = listLength(port, values);
+      for (let k = 0; k < (n < 0 ? 1 : n); k++) {
+        const input = inputs[next++];
+        if (!input) throw new InvalidArgumentError(`input '${port.name}' of Op ${spec.name} is missing`);
+        const wanted = port.type ?? (port.typeAttr !== undefined ? values[port.typeAttr] : (values[port.typeListAttr!] as DType[])[k]);
+        if (input.dtype !== wanted) throw typeMismatch(port, input, wanted as DType, inputs); // types decode to dtypes
+        if (port.isRef && !input.isRef)
+          throw new InvalidArgumentError(`input '${port.name}' must be a variable (a reference), but ${input} is a value`);
+      }
+    }
+  }
+
+  function typeMismatch(port: PortSpec, input: PortType, wanted: DType, inputs: readonly PortType[]): InvalidArgumentError {
+    const other = inputPorts.find((p) => p.typeAttr !== undefined && p.typeAttr === port.typeAttr && p !== port);
+    const first = other && inputs[inputPorts.indexOf(other)];
+    return new InvalidArgumentError(
+      first && first.dtype === wanted
+        ? `${other.name} is ${first.dtype} but ${port.name} is ${input.dtype}. Types are never converted for you; wrap one in tf.cast(${port.name}, tf.${wanted}).`
+        : `Input '${port.name}' of '${spec.name}' Op has type ${input.dtype} that does not match expected type of ${wanted}. Wrap it in tf.cast(${port.name}, tf.${wanted}).`,
+    );
+  }
+
+  const definition: Op<I, O, A> = {
+    name: spec.name,
+    inputPorts,
+    outputPorts,
+    attrSpecs: spec.attrs,
+    isStateful: spec.stateful ?? false,
+    isCommutative: spec.commutative ?? false,
+    isAggregate: spec.aggregate ?? false,
+    allowsUninitializedInput: spec.allowsUninitializedInput ?? false,
+    deprecatedSince: spec.deprecatedSince,
+    decodeAttrs,
+    cases: () => spec.cases(),
+
+    complete(attrs, inputs) {
+      const all = inferAttrs(attrs, inputs);
+      for (const [name, attrSpec] of Object.entries(spec.attrs)) {
+        if (all[name] === undefined) {
+          if (attrSpec.default === undefined)
+            throw new InvalidArgumentError(`attribute '${name}' of ${spec.name} was not given and has no default`);
+          all[name] = encodeAttr(attrSpec, attrSpec.default);
+        }
+      }
+      const values = decodeAttrs({ attrs: all });
+      for (const [name, attrSpec] of Object.entries(spec.attrs)) checkAttr(name, attrSpec, values[name]);
+      checkInputs(values, inputs);
+      return all;
+    },
+
+    outputs(attrs) {
+      const values = decodeAttrs({ attrs });
+      return outputPorts.flatMap((port) => {
+        const n = listLength(port, values);
+        return Array.from({ length: n < 0 ? 1 : n }, (_, k) => {
+          const dtype = port.type ?? (port.typeAttr !== undefined ? values[port.typeAttr] : (values[port.typeListAttr!] as DType[])[k]);
+          return { dtype: dtype as DType, isRef: port.isRef }; // type attributes decode to dtypes
+        });
+      });
+    },
+
+    inferShapes(op) {
+      const values = decodeAttrs(op);
+      const positions = byPort(inputPorts, values, op.inputs);
+      const context: ShapeContext<I> = {
+        op,
+        value: (port) => constantValue(positions[port] as Tensor), // shape rules ask about single ports
+        partial: (port) => partialValueOf(positions[port] as Tensor),
+      };
+      // The records are built from the same port tables that the types come from.
+      const dims = byPort(inputPorts, values, op.inputs.map((t) => t.shape)) as Ports<I, A, Dims>;
+      const result = spec.shape(dims, values as AttrValues<A>, context);
+      return flatten<Dims>(outputPorts, values, result as Record<string, Dims>, null);
+    },
+
+    refInputs(attrs) {
+      return inputPorts.flatMap((port) => new Array<boolean>(portCount(port, attrs)).fill(port.isRef));
+    },
+
+    hostInputs({ attrs, inputCount }) {
+      if (!spec.hostInputs) return [];
+      const positions = byPort(inputPorts, attrs, Array.from({ length: inputCount }, (_, i) => i));
+      return spec.hostInputs.flatMap((port) => positions[port]!);
+    },
+
+    gradient:
+      typeof spec.grad === 'function'
+        ? (op, dy) => {
+            const context = gradContext(op);
+            // As above: records from the port tables.
+            const result = (spec.grad as GradFunction<I, O, A>)(context, byPort(outputPorts, decodeAttrs(op), dy) as Ports<O, A, Gradient>);
+            return flatten<Gradient | null>(inputPorts, decodeAttrs(op), result as Record<string, Gradient>, null);
+          }
+        : spec.grad,
+
+    lower(p, inputs, attrs, node) {
+      if (isPointwise(spec.lower)) return [p.map(inputs, spec.lower.bind(attrs as AttrValues<A>))];
+      // As above: records from the port tables.
+      const result = spec.lower(p, byPort(inputPorts, attrs, inputs) as Ports<I, A, Value>, attrs as AttrValues<A>, node);
+      return outputPorts.flatMap((port) => (result as Record<string, Value | Value[]>)[port.name]!);
+    },
+
+    node(inputs, options = {}) {
+      return addNode(inputs as Record<string, TensorLike | readonly TensorLike[]>, options as BuildOptions<AttrSpecs>);
+    },
+
+    build(inputs, options) {
+      const op = definition.node(inputs, options);
+      return byPort(outputPorts, decodeAttrs(op), op.outputs) as Ports<O, A, Tensor>;
+    },
+  };
+  if (spec.partialValue) {
+    const rule = spec.partialValue.bind(spec);
+    definition.partialValue = (op) => rule(gradContext(op), partialValueOf);
+  }
+  if (spec.simplify) definition.simplify = spec.simplify.bind(spec);
+
+  function gradContext(op: Operation): GradContext<I, O, A> {
+    const attrs = decodeAttrs(op);
+    return {
+      op,
+      // As above: records from the port tables.
+      inputs: byPort(inputPorts, attrs, op.inputs) as Ports<I, A, Tensor>,
+      outputs: byPort(outputPorts, attrs, op.outputs) as Ports<O, A, Tensor>,
+      attrs: attrs as AttrValues<A>,
+    };
+  }
+
+  /** Converts the inputs inside the op's own name scope (so literals are named `Add/y`), then adds the node. */
+  function addNode(record: Record<string, TensorLike | readonly TensorLike[]>, options: BuildOptions<AttrSpecs>): Operation {
+    const attrs: Record<string, AttrValue> = {};
+    for (const [name, value] of Object.entries(options.attrs ?? {}))
+      if (value !== undefined) attrs[name] = encodeAttr(spec.attrs[name]!, value);
+    const name = options.name ?? spec.name;
+    const control = options.controlInputs === undefined ? {} : { controlInputs: options.controlInputs };
+    const values = inputPorts.map((port) => record[port.name]!);
+    const flat = values.flatMap((v, i) => (isListPort(inputPorts[i]!) ? [...(v as readonly TensorLike[])] : [v as TensorLike]));
+    const owner = flat.find((v): v is Tensor => v instanceof Tensor)?.graph;
+    // Nothing to convert: the common case inside models, kept free of scope changes.
+    if (owner && flat.every((v): v is Tensor => v instanceof Tensor))
+      return owner.createOp({ type: spec.name, inputs: flat, attrs, name, ...control });
+    const build = () =>
+      nameScope(name, (scope) =>
+        currentContext().graph.createOp({
+          type: spec.name,
+          inputs: convertInputs(values, options.attrs ?? {}),
+          attrs,
+          name: scope,
+          ...control,
+        }),
+      );
+    return owner && owner !== currentContext().graph ? owner.asDefault(build) : build();
+  }
+
+  function isListPort(port: PortSpec): boolean {
+    return port.numberAttr !== undefined || port.typeListAttr !== undefined;
+  }
+
+  function convertInputs(values: readonly (TensorLike | readonly TensorLike[])[], given: Readonly<Record<string, unknown>>): Tensor[] {
+    const types: Record<string, DType> = {};
+    for (const [name, value] of Object.entries(given)) if (spec.attrs[name]?.kind === 'type') types[name] = value as DType;
+    const inputs: Tensor[] = [];
+    for (const [i, port] of inputPorts.entries()) {
+      const known = port.type ?? (port.typeAttr === undefined ? undefined : types[port.typeAttr]);
+      const fallback = port.typeAttr === undefined ? undefined : spec.attrs[port.typeAttr]!.default;
+      const hint = fallback as DType | undefined; // the default of a type attribute is a dtype
+      const asRef = port.isRef;
+      if (isListPort(port)) {
+        const list = values[i] as readonly TensorLike[]; // list ports take lists
+        const symbolic = list.find(isSymbolic);
+        const listTypes = port.typeListAttr === undefined ? undefined : (given[port.typeListAttr] as readonly DType[] | undefined);
+        let dtype = known ?? (port.typeListAttr === undefined ? symbolic?.dtype : undefined);
+        for (const [k, value] of list.entries()) {
+          const tensor = convertToTensor(value, { dtype: listTypes?.[k] ?? softly(value, dtype), hint: dtype ?? hint, name: `${port.name}_${k}`, asRef });
+          if (port.typeListAttr === undefined) dtype ??= tensor.dtype;
+          inputs.push(tensor);
+        }
+        if (port.typeAttr !== undefined && dtype) types[port.typeAttr] ??= dtype;
+      } else {
+        const value = values[i] as TensorLike; // single ports take one value
+        const tensor = convertToTensor(value, { dtype: softly(value, known), hint, name: port.name, asRef });
+        if (port.typeAttr !== undefined) types[port.typeAttr] ??= tensor.dtype;
+        inputs.push(tensor);
+      }
+    }
+    return inputs;
+  }
+
+  register(definition);
+  return definition;
+}
+
+/** Tensors keep their own type, so that a mismatch is reported with both ports' names; literals take the wanted one. */
+function softly(value: TensorLike, dtype: DType | undefined): DType | undefined {
+  return isSymbolic(value) ? undefined : dtype;
+}

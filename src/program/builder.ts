@@ -1,0 +1,474 @@
+/** @file ProgramBuilder: what an op's `lower` writes to. Each method adds instructions and gives the resulting values. */
+import { bool, type DType, int32, int64 } from '../core/dtypes.ts';
+import { InternalError, InvalidArgumentError, OpError } from '../core/errors.ts';
+import { NDArray } from '../core/ndarray.ts';
+import { broadcastConcrete, type Dims, normalizeAxis, type Shape, showRuntime, sizeOf, stridesOf } from '../core/shape.ts';
+import * as e from './expr.ts';
+import type { Expr, Scalar } from './expr.ts';
+import {
+  Buffer,
+  type Combine,
+  type DeviceInstruction,
+  type Failure,
+  type HostInstruction,
+  type Origin,
+  type RandomInstruction,
+  type ReduceOp,
+  type View,
+} from './instructions.ts';
+import { broadcastView, dense, isContiguous, reshapeView, sliceView, transposeView, type Value, type VariableState } from './value.ts';
+
+/** An instruction as the builder records it: for a device, or for the host between two segments. */
+export type Recorded = DeviceInstruction | (HostInstruction & Origin);
+
+/** Results of a host call whose shapes depend on data. */
+export interface HostResult {
+  readonly dtype: DType;
+  /** Known sizes, where they are known before the call. */
+  readonly shape?: Shape;
+}
+
+/** What the builder asks of the run it belongs to: state that outlives programs. */
+export interface ProgramState {
+  /** The object a resource tensor holds for a variable. */
+  variableHandle(spec: { container: string; name: string; dtype: DType; shape: Dims }): object;
+  /** The variable a handle stands for. */
+  variable(handle: object): VariableState;
+  /** A small buffer that belongs to a node and survives between runs, such as a random generator's counter. */
+  nodeState(node: string, initial: () => Uint8Array): Buffer;
+  /** Records that the program is only valid while the variable has this shape. */
+  reliesOn(variable: VariableState, shape: Shape): void;
+  /** The id of an object that programs carry around, such as a string. */
+  objectId(object: object): number;
+  /** The object behind an id given by `objectId`. */
+  constantObject(id: number): object;
+}
+
+/** Thrown by `demand` to make the tracer run what is recorded so far, so that the value becomes known. */
+export class ValueNeeded extends Error {
+  constructor(readonly value: Value) {
+    super('a value is needed on the host');
+  }
+}
+
+/** Thrown by `host` calls with data-dependent results: the tracer runs the call, then lowers the node with the results. */
+export class HostResultNeeded extends Error {
+  constructor(
+    readonly instruction: HostInstruction & Origin,
+    readonly results: readonly HostResult[],
+  ) {
+    super('the result of a host call is needed');
+  }
+}
+
+export class ProgramBuilder {
+  readonly instructions: Recorded[] = [];
+  /** The node being lowered: instructions and errors are attributed to it. */
+  node = '';
+  /** Host results handed back by the tracer, for the node being lowered, in call order. */
+  hostResults: (readonly Value[])[] = [];
+  private hostCalls = 0;
+  /** The content of each variable touched, at this point of the program. */
+  private readonly contents = new Map<VariableState, Value>();
+  private readonly versions = new Map<Buffer, Shape>();
+
+  constructor(readonly state: ProgramState) {}
+
+  /** Begins the lowering of a node. */
+  begin(node: string): void {
+    this.node = node;
+    this.hostCalls = 0;
+  }
+
+  private emit(instruction: DeviceInstruction | HostInstruction, explain?: (failure: Failure) => OpError): void {
+    this.instructions.push({ ...instruction, node: this.node, ...(explain ? { explain } : {}) });
+  }
+
+  /** Scratch memory for a result. */
+  temp(dtype: DType, shape: Shape): Value {
+    return dense(new Buffer('temp', sizeOf(shape) * dtype.size), dtype, shape);
+  }
+
+  /** A value fixed while tracing. */
+  constant(array: NDArray): Value {
+    if (!array.dtype.isObject) {
+      const buffer = new Buffer('constant', array.bytes.length, array.bytes);
+      return { ...dense(buffer, array.dtype, array.shape), known: array };
+    }
+    const ids = Int32Array.from(array.objects, (x) => this.state.objectId(x));
+    const buffer = new Buffer('constant', ids.byteLength, new Uint8Array(ids.buffer));
+    return { ...dense(buffer, array.dtype, array.shape), known: array };
+  }
+
+  /** The content of a value that the op declared in `hostInputs`; runs what comes before it if need be. */
+  demand(value: Value): NDArray {
+    if (value.known) return value.known;
+    throw new ValueNeeded(value);
+  }
+
+  /** `demand` of an integer vector or scalar, as numbers. */
+  demandInts(value: Value): number[] {
+    return this.demand(value).numbers();
+  }
+
+  // ── elementwise ────────────────────────────────────────────────────────────────────────────────
+
+  /** One `map` over broadcast inputs; `body` gets an expression per input. */
+  map(inputs: readonly Value[], body: (...elements: Expr[]) => Expr): Value {
+    return this.mapAll(inputs, (...elements) => [body(...elements)])[0]!;
+  }
+
+  /** A `map` with several results. */
+  mapAll(inputs: readonly Value[], body: (...elements: Expr[]) => readonly Expr[], shape?: Shape): Value[] {
+    const space = shape ?? this.broadcastOf(inputs);
+    const results = this.mapInto(inputs, body, space);
+    return results;
+  }
+
+  /** A `map` that stores into given views (in-place updates), or into new memory where none is given. */
+  mapInto(
+    inputs: readonly Value[],
+    body: (...elements: Expr[]) => readonly Expr[],
+    shape: Shape,
+    targets: readonly (View | undefined)[] = [],
+  ): Value[] {
+    const views: View[] = [];
+    const elements = inputs.map((value) => {
+      const fixed = scalarOf(value);
+      if (fixed !== undefined) return e.constant(fixed, value.dtype);
+      views.push(broadcastView(value, shape));
+      return e.input(views.length - 1, value.dtype);
+    });
+    const results = body(...elements);
+    const outputs = results.map((x, i) => targets[i] ?? this.temp(x.dtype, shape));
+    this.emit({ kind: 'map', shape, inputs: views, outputs, results }, explainArithmetic);
+    return outputs;
+  }
+
+  private broadcastOf(inputs: readonly Value[]): Shape {
+    let shape: Shape = [];
+    for (const input of inputs) shape = shape.length === 0 ? input.shape : broadcastConcrete(shape, input.shape);
+    return shape;
+  }
+
+  /** Elements computed from their position: `body` gets one int64 expression per axis. */
+  generate(shape: Shape, body: (...axes: Expr[]) => Expr): Value {
+    return this.mapAll([], () => [body(...shape.map((_, i) => e.index(i)))], shape)[0]!;
+  }
+
+  fill(dtype: DType, shape: Shape, value: Scalar): Value {
+    return this.mapAll([], () => [e.constant(value, dtype)], shape)[0]!;
+  }
+
+  cast(value: Value, dtype: DType): Value {
+    return value.dtype === dtype ? value : this.map([value], (x) => e.cast(x, dtype));
+  }
+
+  /** A row-major copy, or the value itself when it is row-major already. */
+  contiguous(value: Value): Value {
+    return isContiguous(value) ? value : this.copy(value);
+  }
+
+  /** The value as the whole, row-major content of a buffer, copied where it is not. */
+  whole(value: Value): Value {
+    const bytes = sizeOf(value.shape) * value.dtype.size;
+    return isContiguous(value) && value.offset === 0 && value.buffer.bytes === bytes ? value : this.copy(value);
+  }
+
+  /** A copy in new memory. */
+  copy(value: Value): Value {
+    const target = this.temp(value.dtype, value.shape);
+    this.copyInto(value, target);
+    return target;
+  }
+
+  /** Copies elements into a view of the same shape. */
+  copyInto(value: View, target: View): void {
+    this.emit({
+      kind: 'map',
+      shape: target.shape,
+      inputs: [broadcastView(value, target.shape)],
+      outputs: [target],
+      results: [e.input(0, value.dtype)],
+    });
+  }
+
+  // ── views ──────────────────────────────────────────────────────────────────────────────────────
+
+  reshape(value: Value, shape: Shape): Value {
+    const view = reshapeView(value, shape) ?? reshapeView(this.copy(value), shape)!;
+    return value.known ? { ...view, known: value.known.reshape(shape) } : view;
+  }
+  broadcast(value: Value, shape: Shape): Value {
+    return broadcastView(value, shape);
+  }
+  transpose(value: Value, perm: readonly number[]): Value {
+    return transposeView(value, perm);
+  }
+  slice(value: Value, begin: readonly number[], size: Shape, step?: readonly number[]): Value {
+    return sliceView(value, begin, size, step);
+  }
+  /** Elements in the opposite order along some axes. */
+  reverse(value: Value, axes: readonly number[]): Value {
+    const flip = value.shape.map((_, i) => axes.includes(i));
+    return sliceView(
+      value,
+      value.shape.map((d, i) => (flip[i] ? d - 1 : 0)),
+      value.shape,
+      flip.map((f) => (f ? -1 : 1)),
+    );
+  }
+
+  /** Values side by side along an axis. */
+  concat(values: readonly Value[], axis: number): Value {
+    const first = values[0]!;
+    const shape = [...first.shape];
+    shape[axis] = values.reduce((n, v) => n + v.shape[axis]!, 0);
+    const result = this.temp(first.dtype, shape);
+    let start = 0;
+    for (const value of values) {
+      const begin = shape.map((_, i) => (i === axis ? start : 0));
+      if (sizeOf(value.shape) > 0) this.copyInto(value, sliceView(result, begin, value.shape));
+      start += value.shape[axis]!;
+    }
+    return result;
+  }
+
+  /** `value` surrounded by a constant: `before` and `after` count elements on each axis. */
+  pad(value: Value, before: readonly number[], after: readonly number[], constant: Scalar): Value {
+    const shape = value.shape.map((d, i) => d + before[i]! + after[i]!);
+    const result = this.fill(value.dtype, shape, constant);
+    if (sizeOf(value.shape) > 0) this.copyInto(value, sliceView(result, before, value.shape));
+    return result;
+  }
+
+  // ── reductions and products ────────────────────────────────────────────────────────────────────
+
+  /** Folds along axes; the result drops them, or keeps them as size 1. */
+  reduce(
+    op: ReduceOp,
+    value: Value,
+    axes: readonly number[],
+    options: { keepDims?: boolean; dtype?: DType; of?: (x: Expr) => Expr } = {},
+  ): Value {
+    const folded = [...new Set(axes.map((a) => normalizeAxis(a, value.shape.length)))].sort((a, b) => a - b);
+    const element = e.input(0, value.dtype);
+    const result = options.of ? options.of(element) : element;
+    const shape = value.shape.filter((_, i) => !folded.includes(i));
+    const output = this.temp(options.dtype ?? result.dtype, shape);
+    this.emit({ kind: 'reduce', op, shape: value.shape, axes: folded, inputs: [asView(value)], result, output });
+    if (!options.keepDims) return output;
+    return reshapeView(output, value.shape.map((d, i) => (folded.includes(i) ? 1 : d)))!;
+  }
+
+  /** Batched matrix product of the last two axes; leading axes broadcast. */
+  dot(a: Value, b: Value, options: { transposeA?: boolean; transposeB?: boolean } = {}): Value {
+    const left = options.transposeA ? transposeView(a, swapLast(a.shape.length)) : a;
+    const right = options.transposeB ? transposeView(b, swapLast(b.shape.length)) : b;
+    const batch = broadcastConcrete(left.shape.slice(0, -2), right.shape.slice(0, -2));
+    const [m, k] = left.shape.slice(-2) as [number, number]; // matrices have rank 2 or more
+    const n = right.shape.at(-1)!;
+    const output = this.temp(a.dtype, [...batch, m, n]);
+    this.emit({
+      kind: 'dot',
+      a: broadcastView(left, [...batch, m, k]),
+      b: broadcastView(right, [...batch, k, n]),
+      output,
+    });
+    return output;
+  }
+
+  // ── indexing ───────────────────────────────────────────────────────────────────────────────────
+
+  /**
+   * Rows of `params` (shape [batch, outer, d1 … dk, inner]) picked by `indices` ([batch, count, k]); gives
+   * [batch, outer, count, inner].
+   */
+  gather(params: Value, indices: Value, options: { bounds?: 'error' | 'zero'; explain?: (failure: Failure) => OpError } = {}): Value {
+    const p = this.contiguous(params);
+    const i = this.contiguous(indices);
+    const output = this.temp(p.dtype, [p.shape[0]!, p.shape[1]!, i.shape[1]!, p.shape.at(-1)!]);
+    this.emit({ kind: 'gather', params: p, indices: i, output, bounds: options.bounds ?? 'error' }, options.explain);
+    return output;
+  }
+
+  /** Combines `updates` ([count, inner]) into `target` ([d1 … dk, inner], changed in place) at `indices` ([count, k]). */
+  scatter(
+    combine: Combine,
+    target: Value,
+    indices: Value,
+    updates: Value,
+    options: { bounds?: 'error' | 'dropNegative' | 'drop'; explain?: (failure: Failure) => OpError } = {},
+  ): void {
+    this.emit(
+      {
+        kind: 'scatter',
+        combine,
+        target: asView(target),
+        indices: this.contiguous(indices),
+        updates: asView(updates),
+        bounds: options.bounds ?? 'error',
+      },
+      options.explain,
+    );
+  }
+
+  /** Running sums or products along one axis. */
+  scan(op: 'sum' | 'prod' | 'logsumexp', value: Value, axis: number, options: { exclusive: boolean; reverse: boolean }): Value {
+    const outer = sizeOf(value.shape.slice(0, axis));
+    const inner = sizeOf(value.shape.slice(axis + 1));
+    const input = this.reshape(this.contiguous(value), [outer, value.shape[axis]!, inner]);
+    const output = this.temp(value.dtype, input.shape);
+    this.emit({ kind: 'scan', op, input: asView(input), output, ...options });
+    return this.reshape(output, value.shape);
+  }
+
+  /** The k largest along the last axis, with their positions (int32). */
+  topk(value: Value, k: number): { values: Value; indices: Value } {
+    const n = value.shape.at(-1)!;
+    const rows = sizeOf(value.shape.slice(0, -1));
+    const shape = [...value.shape.slice(0, -1), k];
+    const values = this.temp(value.dtype, [rows, k]);
+    const indices = this.temp(int32, [rows, k]);
+    this.emit({ kind: 'topk', input: asView(this.reshape(this.contiguous(value), [rows, n])), values, indices });
+    return { values: this.reshape(values, shape), indices: this.reshape(indices, shape) };
+  }
+
+  // ── random numbers, checks, host ───────────────────────────────────────────────────────────────
+
+  /** Philox numbers from the generator that belongs to this node. */
+  random(
+    distribution: RandomInstruction['distribution'],
+    dtype: DType,
+    shape: Shape,
+    options: { state: () => Uint8Array; reserve: number; low?: Value; high?: Value },
+  ): Value {
+    const buffer = this.state.nodeState(this.node, options.state);
+    const state: View = { buffer, dtype: int64, shape: [3], strides: [1], offset: 0 };
+    const output = this.temp(dtype, shape);
+    const bounds = options.low && options.high ? { low: this.contiguous(options.low), high: this.contiguous(options.high) } : {};
+    this.emit({ kind: 'random', distribution, state, reserve: options.reserve, output, ...bounds });
+    return output;
+  }
+
+  /** Fails the run when any element of a bool value is true. */
+  check(condition: Value, error: () => OpError): void {
+    if (condition.dtype !== bool) throw new InternalError(`check wants a bool, not ${condition.dtype}`);
+    this.emit({ kind: 'check', input: asView(condition) }, error);
+  }
+
+  /**
+   * Calls a function on host values. Results of known shape are given as `HostResult`s with a shape; when any shape is
+   * left out, lowering of this node is resumed after the call has run, so put the call first in `lower`.
+   */
+  host(
+    inputs: readonly Value[],
+    results: readonly HostResult[],
+    call: (inputs: NDArray[]) => readonly NDArray[] | Promise<readonly NDArray[]>,
+  ): readonly Value[] {
+    const resumed = this.hostResults[this.hostCalls++];
+    if (resumed) return resumed;
+    const known = results.every((r) => r.shape !== undefined);
+    const outputs = known ? results.map((r) => this.temp(r.dtype, r.shape!)) : undefined;
+    const instruction: HostInstruction & Origin = {
+      kind: 'host',
+      inputs: inputs.map((v) => this.whole(v)),
+      call,
+      node: this.node,
+    };
+    if (!outputs) throw new HostResultNeeded(instruction, results);
+    this.emit({ ...instruction, outputs });
+    return outputs;
+  }
+
+  // ── variables ──────────────────────────────────────────────────────────────────────────────────
+
+  /** The variable a resource handle stands for; the handle is a value known while tracing. */
+  variable(handle: Value): VariableState {
+    return this.state.variable(this.demand(handle).objects[0]!);
+  }
+
+  /** The output of a reference variable: a name for its content, read when a consumer wants a value. */
+  reference(variable: VariableState): Value {
+    return { ...dense(noMemory, variable.dtype, variable.shape ?? [0]), variable };
+  }
+
+  /** Whether the variable has a value at this point of the program. */
+  isInitialized(variable: VariableState): boolean {
+    return this.contents.has(variable) || variable.shape !== undefined;
+  }
+
+  /** The variable's content, without a copy; a later write in the same program does not change what was read. */
+  read(variable: VariableState, missing: () => OpError): Value {
+    const before = this.contents.get(variable);
+    if (before) return before;
+    if (!variable.shape) throw missing();
+    this.state.reliesOn(variable, variable.shape);
+    return this.newVersion(variable, variable.shape);
+  }
+
+  /** Replaces the variable's content; its shape may change. */
+  assign(variable: VariableState, value: Value): Value {
+    const target = this.newVersion(variable, value.shape);
+    this.copyInto(value, target);
+    return target;
+  }
+
+  /** The content as something to be changed in place by the next instruction (`mapInto`, `scatter`). */
+  update(variable: VariableState, missing: () => OpError): Value {
+    return this.newVersion(variable, this.read(variable, missing).shape);
+  }
+
+  /** Each write makes a new buffer over the same memory, so that reads before and after it can be told apart. */
+  private newVersion(variable: VariableState, shape: Shape): Value {
+    const buffer = new Buffer('bound', sizeOf(shape) * variable.dtype.size, undefined, variable);
+    const value: Value = { ...dense(buffer, variable.dtype, shape), variable };
+    this.contents.set(variable, value);
+    this.versions.set(buffer, shape);
+    return value;
+  }
+
+  /** The shape a variable has after the write that made this version of it. */
+  shapeOfVersion(buffer: Buffer): Shape {
+    return this.versions.get(buffer)!;
+  }
+}
+
+const noMemory = new Buffer('temp', 0);
+
+function swapLast(rank: number): number[] {
+  const perm = Array.from({ length: rank }, (_, i) => i);
+  perm[rank - 2] = rank - 1;
+  perm[rank - 1] = rank - 2;
+  return perm;
+}
+
+function asView({ buffer, dtype, shape, strides, offset }: View): View {
+  return { buffer, dtype, shape, strides, offset };
+}
+
+/** The number in a known one-element value, which expressions can carry themselves. */
+function scalarOf(value: Value): Scalar | undefined {
+  if (!value.known || value.known.size !== 1 || value.dtype.isObject) return undefined;
+  const element = value.known.at(0);
+  if (typeof element === 'number' || typeof element === 'bigint') return element;
+  if (typeof element === 'boolean') return element ? 1 : 0;
+  return 're' in (element as object) ? [value.known.numberAt(0), (element as { im: number }).im] : undefined; // complex
+}
+
+function explainArithmetic(failure: Failure): OpError {
+  return new InvalidArgumentError(
+    failure.code === 'negativePower' ? 'Integers to negative integer powers are not allowed' : 'Integer division by zero',
+  );
+}
+
+/** Says which index was out of range, in TensorFlow's words. */
+export function explainIndex(indices: Shape, bounds: readonly number[] | number): (failure: Failure) => OpError {
+  return ({ position, value }) => {
+    const strides = stridesOf(indices);
+    const at = strides.map((s, i) => Math.floor(position / s) % indices[i]!);
+    const place = at.length === 0 ? '' : `[${at.join(',')}]`;
+    const range = typeof bounds === 'number' ? `[0, ${bounds})` : showRuntime(bounds);
+    return new InvalidArgumentError(`indices${place} = ${value} is not in ${range}`);
+  };
+}

@@ -1,0 +1,121 @@
+/** @file Fusion: a `map` whose only reader is another `map` or a `reduce` of the same shape moves into its reader. */
+import { sameShape } from '../core/shape.ts';
+import { readsOf, writesOf } from './access.ts';
+import { type Expr, input } from './expr.ts';
+import { type Buffer, type DeviceInstruction, type MapInstruction, storageOf, type View } from './instructions.ts';
+import { isContiguous } from './value.ts';
+
+/** Beyond this an expression no longer gains from being fused, and chains of any length stay linear to process. */
+const maxNodes = 64;
+const maxInputs = 16;
+
+type Reader = Extract<DeviceInstruction, { kind: 'map' | 'reduce' }>;
+
+/** Joins maps into the maps and reduces that consume them. */
+export function fuse(instructions: readonly DeviceInstruction[], keep: ReadonlySet<Buffer>): DeviceInstruction[] {
+  const readers = new Map<Buffer, number>();
+  const writers = new Map<Buffer, number>();
+  for (const i of instructions) {
+    for (const buffer of new Set(readsOf(i).map((v) => v.buffer))) readers.set(buffer, (readers.get(buffer) ?? 0) + 1);
+    for (const v of writesOf(i)) writers.set(v.buffer, (writers.get(v.buffer) ?? 0) + 1);
+  }
+  const lastWrite = new Map<object, number>();
+  const result: (DeviceInstruction | undefined)[] = [];
+  /** Where the single writer of a buffer stands in `result`, while it may still be fused. */
+  const producer = new Map<Buffer, number>();
+
+  /** The instruction with every producer that can move into it moved. */
+  function absorb(reader: Reader): Reader {
+    let grown = reader;
+    for (const view of reader.inputs) {
+      const at = producer.get(view.buffer);
+      const from = at === undefined ? undefined : result[at];
+      if (from?.kind !== 'map' || !fits(from, view, reader)) continue;
+      // Reading later is safe only if nothing the producer reads was overwritten in between.
+      if (from.inputs.some((v) => (lastWrite.get(storageOf(v.buffer)) ?? -1) > at!)) continue;
+      const joined = join(from, grown, view.buffer);
+      if (!joined) continue;
+      grown = joined;
+      result[at!] = undefined;
+      producer.delete(view.buffer);
+    }
+    return grown;
+  }
+
+  for (const original of instructions) {
+    const current = original.kind === 'map' || original.kind === 'reduce' ? absorb(original) : original;
+    const position = result.length;
+    result.push(current);
+    for (const v of writesOf(current)) lastWrite.set(storageOf(v.buffer), position);
+    if (current.kind === 'map' && current.outputs.length === 1) {
+      const { buffer } = current.outputs[0]!;
+      if (buffer.kind === 'temp' && readers.get(buffer) === 1 && writers.get(buffer) === 1 && !keep.has(buffer))
+        producer.set(buffer, position);
+    }
+  }
+  return result.filter((i) => i !== undefined);
+}
+
+/** The reader must look at every element of the producer's output once, in the same order. */
+function fits(from: MapInstruction, view: View, reader: { shape: readonly number[] }): boolean {
+  return (
+    sameShape(from.shape, reader.shape) &&
+    view.dtype === from.outputs[0]!.dtype &&
+    view.offset === 0 &&
+    isContiguous(view) &&
+    isContiguous(from.outputs[0]!)
+  );
+}
+
+/** The reader with the producer's expression in place of the buffer between them; undefined when it would grow too large. */
+function join(from: MapInstruction, reader: Reader, between: Buffer): Reader | undefined {
+  const inputs: View[] = reader.inputs.filter((v) => v.buffer !== between);
+  const place = (v: View): number => {
+    const found = inputs.findIndex((o) => o === v || sameView(o, v));
+    return found >= 0 ? found : inputs.push(v) - 1;
+  };
+  const oldPlaces = reader.inputs.map((v) => (v.buffer === between ? -1 : inputs.indexOf(v)));
+  const inner = rebuild(from.results[0]!, (index, e) => input(place(from.inputs[index]!), e.dtype));
+  const replace = (index: number, e: Expr): Expr => (oldPlaces[index] === -1 ? inner : input(oldPlaces[index]!, e.dtype));
+  if (inputs.length > maxInputs) return undefined;
+  if (reader.kind === 'map') {
+    const shared = new Map<Expr, Expr>();
+    const results = reader.results.map((r) => rebuild(r, replace, shared));
+    return countNodes(results) > maxNodes ? undefined : { ...reader, inputs, results };
+  }
+  const result = rebuild(reader.result, replace);
+  return countNodes([result]) > maxNodes ? undefined : { ...reader, inputs, result };
+}
+
+function sameView(a: View, b: View): boolean {
+  return (
+    a.buffer === b.buffer &&
+    a.dtype === b.dtype &&
+    a.offset === b.offset &&
+    sameShape(a.shape, b.shape) &&
+    sameShape(a.strides, b.strides)
+  );
+}
+
+/** Copies an expression graph, keeping what was shared shared. */
+function rebuild(root: Expr, leaf: (index: number, e: Expr) => Expr, done = new Map<Expr, Expr>()): Expr {
+  const known = done.get(root);
+  if (known) return known;
+  let copy: Expr;
+  if (root.op === 'input') copy = leaf((root as { index: number }).index, root); // inputs carry an index
+  else if ('args' in root) copy = { ...root, args: root.args.map((a) => rebuild(a, leaf, done)) };
+  else copy = root;
+  done.set(root, copy);
+  return copy;
+}
+
+function countNodes(roots: readonly Expr[]): number {
+  const seen = new Set<Expr>();
+  const visit = (x: Expr): void => {
+    if (seen.has(x)) return;
+    seen.add(x);
+    if ('args' in x) for (const a of x.args) visit(a);
+  };
+  for (const root of roots) visit(root);
+  return seen.size;
+}

@@ -1,0 +1,81 @@
+/** @file The memory plan: temporaries share one arena, each block free again after its last use. */
+import { readsOf, writesOf } from './access.ts';
+import { fuse } from './fuse.ts';
+import type { Buffer, DeviceInstruction, Segment } from './instructions.ts';
+import { protectReads, removeDead } from './passes.ts';
+
+/** Cache lines: no two values share one, and vector loads stay aligned. */
+const alignment = 64;
+
+/** Optimizes recorded instructions and gives every temporary its place. Buffers in `keep` outlive the segment and are bound. */
+export function planSegment(recorded: readonly DeviceInstruction[], keep: ReadonlySet<Buffer>): Segment {
+  const instructions = fuse(protectReads(removeDead(recorded, keep), keep), keep);
+  const bound = new Set<Buffer>();
+  const lastUse = new Map<Buffer, number>();
+  for (const [k, i] of instructions.entries())
+    for (const v of [...readsOf(i), ...writesOf(i)]) {
+      if (v.buffer.kind === 'bound' || keep.has(v.buffer)) bound.add(v.buffer);
+      else if (v.buffer.kind === 'temp') lastUse.set(v.buffer, k);
+    }
+  const { arena, arenaBytes } = placeTemps(instructions, lastUse);
+  return { instructions, arena, arenaBytes, bound: [...bound] };
+}
+
+function placeTemps(instructions: readonly DeviceInstruction[], lastUse: ReadonlyMap<Buffer, number>) {
+  const arena = new Map<Buffer, number>();
+  const free = new FreeList();
+  const dying = new Map<number, Buffer[]>();
+  for (const [buffer, k] of lastUse) {
+    const list = dying.get(k);
+    if (list) list.push(buffer);
+    else dying.set(k, [buffer]);
+  }
+  for (const [k, i] of instructions.entries()) {
+    for (const v of writesOf(i))
+      if (lastUse.has(v.buffer) && !arena.has(v.buffer)) arena.set(v.buffer, free.take(rounded(v.buffer.bytes)));
+    for (const buffer of dying.get(k) ?? []) free.give(arena.get(buffer)!, rounded(buffer.bytes));
+  }
+  return { arena, arenaBytes: free.highWater };
+}
+
+const rounded = (bytes: number) => Math.max(alignment, Math.ceil(bytes / alignment) * alignment);
+
+/** Free blocks of the arena, by offset; neighbours are merged. */
+class FreeList {
+  highWater = 0;
+  private readonly blocks: { start: number; size: number }[] = [];
+
+  /** The smallest block that is large enough, or new space at the end. */
+  take(size: number): number {
+    let best = -1;
+    for (const [i, b] of this.blocks.entries())
+      if (b.size >= size && (best < 0 || b.size < this.blocks[best]!.size)) best = i;
+    if (best < 0) {
+      const last = this.blocks.at(-1);
+      if (last && last.start + last.size === this.highWater) {
+        this.blocks.pop();
+        this.highWater = last.start + size;
+        return last.start;
+      }
+      this.highWater += size;
+      return this.highWater - size;
+    }
+    const block = this.blocks[best]!;
+    const { start } = block;
+    if (block.size === size) this.blocks.splice(best, 1);
+    else this.blocks[best] = { start: start + size, size: block.size - size };
+    return start;
+  }
+
+  give(start: number, size: number): void {
+    let i = this.blocks.length;
+    while (i > 0 && this.blocks[i - 1]!.start > start) i--;
+    this.blocks.splice(i, 0, { start, size });
+    const next = this.blocks[i + 1];
+    if (next && start + size === next.start) this.blocks.splice(i, 2, { start, size: size + next.size });
+    const before = this.blocks[i - 1];
+    const here = this.blocks[i]!;
+    if (before && before.start + before.size === here.start)
+      this.blocks.splice(i - 1, 2, { start: before.start, size: before.size + here.size });
+  }
+}

@@ -1,0 +1,78 @@
+/** @file Value: what lowering works with, a view of a buffer plus what the tracer knows about its content. */
+import type { DType } from '../core/dtypes.ts';
+import type { NDArray } from '../core/ndarray.ts';
+import { type Shape, sizeOf, stridesOf } from '../core/shape.ts';
+import type { Buffer, View } from './instructions.ts';
+
+/** Storage of a variable between runs. The runtime implements it; programs only bind to it. */
+export interface VariableState {
+  readonly name: string;
+  readonly dtype: DType;
+  /** Shape of the current content; undefined while uninitialized. */
+  readonly shape: Shape | undefined;
+}
+
+/** A typed, strided view with a concrete shape. */
+export interface Value extends View {
+  /** The content, when it was known while tracing. */
+  readonly known?: NDArray;
+  /** The variable whose storage this is: output of a reference variable, or a plain read of one. */
+  readonly variable?: VariableState;
+}
+
+/** Whether elements lie row-major without gaps. */
+export function isContiguous(v: View): boolean {
+  let step = 1;
+  for (let i = v.shape.length - 1; i >= 0; i--) {
+    if (v.shape[i] !== 1 && v.strides[i] !== step) return false;
+    step *= v.shape[i]!;
+  }
+  return true;
+}
+
+/** A whole buffer as a row-major view. */
+export function dense(buffer: Buffer, dtype: DType, shape: Shape): Value {
+  return { buffer, dtype, shape, strides: stridesOf(shape), offset: 0 };
+}
+
+/** The view stretched to `shape` by zero strides. */
+export function broadcastView(v: View, shape: Shape): View {
+  const lead = shape.length - v.shape.length;
+  const strides = shape.map((_, i) => (i < lead || v.shape[i - lead] === 1 ? 0 : v.strides[i - lead]!));
+  return { buffer: v.buffer, dtype: v.dtype, shape, strides, offset: v.offset };
+}
+
+/** Axes in another order. */
+export function transposeView(v: View, perm: readonly number[]): View {
+  return {
+    buffer: v.buffer,
+    dtype: v.dtype,
+    shape: perm.map((i) => v.shape[i]!),
+    strides: perm.map((i) => v.strides[i]!),
+    offset: v.offset,
+  };
+}
+
+/** Element `begin[i] + k * step[i]` for k below `size[i]`, on every axis. */
+export function sliceView(v: View, begin: readonly number[], size: Shape, step: readonly number[] = size.map(() => 1)): View {
+  let { offset } = v;
+  // An empty slice may begin past the end; its offset is never used, so it must not leave the buffer.
+  if (sizeOf(size) > 0) for (const [i, b] of begin.entries()) offset += b * v.strides[i]!;
+  return { buffer: v.buffer, dtype: v.dtype, shape: size, strides: v.strides.map((s, i) => s * step[i]!), offset };
+}
+
+/** The same elements, in row-major order, under another shape; undefined when that needs a copy. */
+export function reshapeView(v: View, shape: Shape): View | undefined {
+  if (isContiguous(v)) return { buffer: v.buffer, dtype: v.dtype, shape, strides: stridesOf(shape), offset: v.offset };
+  // Adding or removing axes of size 1 never needs a copy.
+  const kept = v.shape.map((d, i) => [d, v.strides[i]!] as const).filter(([d]) => d !== 1);
+  if (kept.length !== shape.filter((d) => d !== 1).length) return undefined;
+  let next = 0;
+  const strides: number[] = [];
+  for (const d of shape) {
+    if (d === 1) strides.push(0);
+    else if (kept[next]![0] === d) strides.push(kept[next++]![1]);
+    else return undefined;
+  }
+  return { buffer: v.buffer, dtype: v.dtype, shape, strides, offset: v.offset };
+}

@@ -1,0 +1,211 @@
+/** @file Programs: what tracing records and later runs replay. A tree of steps that branches where the host must look. */
+import { type DType, int32 } from '../core/dtypes.ts';
+import { CancelledError, OpError } from '../core/errors.ts';
+import { NDArray } from '../core/ndarray.ts';
+import { type Shape, sameShape } from '../core/shape.ts';
+import type { Device, DeviceBuffer, Kernel } from '../devices/device.ts';
+import { DeviceFailure, type DeviceInstruction, type HostInstruction, type Origin } from '../program/instructions.ts';
+import type { Variable } from './resources.ts';
+import type { StatsCollector } from './stepStats.ts';
+
+/** Where a bound buffer's memory comes from at each run. */
+export type Source =
+  | { readonly kind: 'feed'; readonly index: number }
+  | { readonly kind: 'slot'; readonly slot: number }
+  | { readonly kind: 'variable'; readonly variable: Variable; readonly bytes: number }
+  | { readonly kind: 'fixed'; readonly buffer: DeviceBuffer };
+
+/** One device segment. */
+export interface SegmentStep {
+  readonly kind: 'segment';
+  readonly kernel: Kernel;
+  readonly instructions: readonly DeviceInstruction[];
+  readonly sources: readonly Source[];
+  /** Slots to allocate before it runs. */
+  readonly allocates: readonly { slot: number; bytes: number }[];
+  /** Shapes that variables have once it has run. */
+  readonly assigned: readonly { variable: Variable; shape: Shape }[];
+}
+
+/** One call on the host. */
+export interface HostStep {
+  readonly kind: 'host';
+  readonly instruction: HostInstruction & Origin;
+  readonly inputs: readonly Located[];
+  readonly outputs: readonly { slot: number; dtype: DType; shape?: Shape }[];
+}
+
+/** A row-major value and where its memory is. */
+export interface Located {
+  readonly source: Source | { readonly kind: 'known'; readonly array: NDArray };
+  readonly dtype: DType;
+  readonly shape: Shape;
+}
+
+/** A run of steps, ended by completion or by a look at values or shapes that decides how to go on. */
+export interface Path {
+  readonly steps: (SegmentStep | HostStep)[];
+  end?: { readonly fetches: readonly Located[] } | Branch;
+}
+
+/** Goes on differently for each content (or shape) of some values. */
+export interface Branch {
+  /** Values looked at whole. */
+  readonly values: readonly Located[];
+  /** Slots of which only the shape matters. */
+  readonly shapes: readonly number[];
+  readonly paths: Map<string, Path>;
+  /** Tracing goes on from here when a new case comes up. */
+  readonly resume: (frame: Frame, values: readonly NDArray[]) => Promise<Path>;
+}
+
+/** The memory and objects of one run. */
+export class Frame {
+  readonly slots: (DeviceBuffer | undefined)[] = [];
+  /** Shapes of slots filled by host calls. */
+  readonly shapes: (Shape | undefined)[] = [];
+  /** Objects made by this run; programs carry their index. */
+  readonly objects: object[] = [];
+  constructor(
+    readonly device: Device,
+    readonly feeds: DeviceBuffer[],
+    /** Objects fixed while tracing; their ids are -1, -2 … */
+    readonly constants: readonly object[],
+    readonly signal: AbortSignal | undefined,
+    readonly stats: StatsCollector | undefined,
+  ) {}
+
+  resolve(source: Source): DeviceBuffer {
+    switch (source.kind) {
+      case 'feed':
+        return this.feeds[source.index]!;
+      case 'slot':
+        return this.slots[source.slot]!;
+      case 'variable':
+        return source.variable.memoryFor(source.bytes);
+      case 'fixed':
+        return source.buffer;
+    }
+  }
+
+  objectAt(id: number): object {
+    return id < 0 ? this.constants[-1 - id]! : this.objects[id]!;
+  }
+  addObject(object: object): number {
+    return this.objects.push(object) - 1;
+  }
+
+  /** A host array of a located value; `own` when the memory will not be used again. */
+  async read({ source, dtype, shape }: Located, own: boolean): Promise<NDArray> {
+    if (source.kind === 'known') return own ? source.array.copy() : source.array;
+    const array = await this.device.toHost(this.resolve(source), dtype.isObject ? int32 : dtype, shape);
+    if (dtype.isObject)
+      return new NDArray(dtype, shape, Array.from(array.data as Int32Array, (id) => this.objectAt(id))); // ids are int32
+    return own ? array : array.copy();
+  }
+
+  /** Puts a host array into a slot. */
+  store(slot: number, array: NDArray): void {
+    const stored = array.dtype.isObject
+      ? new NDArray(int32, array.shape, Int32Array.from(array.objects, (x) => this.addObject(x)))
+      : array;
+    this.slots[slot] = this.device.fromHost(stored);
+    this.shapes[slot] = array.shape;
+  }
+
+  throwIfCancelled(): void {
+    if (this.signal?.aborted)
+      throw this.signal.reason instanceof OpError ? this.signal.reason : new CancelledError('The run was cancelled.');
+  }
+}
+
+/** Replays a path. Gives the fetched arrays. */
+export async function replay(first: Path, frame: Frame): Promise<NDArray[]> {
+  for (let path = first; ; ) {
+    for (const step of path.steps) {
+      frame.throwIfCancelled();
+      const pending = step.kind === 'segment' ? runSegment(step, frame) : runHost(step, frame);
+      if (pending) await pending;
+    }
+    const end = path.end!;
+    if ('fetches' in end) {
+      const results: NDArray[] = [];
+      for (const f of end.fetches) results.push(await frame.read(f, true));
+      return results;
+    }
+    const values: NDArray[] = [];
+    for (const v of end.values) values.push(await frame.read(v, false));
+    const key = branchKey(values, end.shapes.map((slot) => frame.shapes[slot]!));
+    let next = end.paths.get(key);
+    if (!next) end.paths.set(key, (next = await end.resume(frame, values)));
+    path = next;
+  }
+}
+
+function branchKey(values: readonly NDArray[], shapes: readonly Shape[]): string {
+  return [...values.map(contentKey), ...shapes.map((s) => s.join())].join(';');
+}
+
+/** A text that differs whenever the content differs. */
+export function contentKey(array: NDArray): string {
+  const content = array.dtype.isObject ? array.objects.map(objectKey).join('\0') : latin1(array.bytes);
+  return `${array.shape.join()}:${content}`;
+}
+const latin1 = (bytes: Uint8Array) => globalThis.Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
+
+const identities = new WeakMap<object, number>();
+let nextIdentity = 0;
+/** Strings by content, anything else by identity. */
+function objectKey(object: object): string {
+  if (object instanceof Uint8Array) return latin1(object);
+  let id = identities.get(object);
+  if (id === undefined) identities.set(object, (id = nextIdentity++));
+  return `#${id}`;
+}
+
+function runSegment(step: SegmentStep, frame: Frame): void | Promise<void> {
+  for (const { slot, bytes } of step.allocates) frame.slots[slot] = frame.device.allocate(bytes);
+  const bound = step.sources.map((s) => frame.resolve(s));
+  const done = () => {
+    for (const { variable, shape } of step.assigned) variable.shape = shape;
+  };
+  const timeline = frame.stats?.begin(step.instructions);
+  try {
+    const pending = step.kernel.run(bound, timeline ? { timeline } : undefined);
+    if (pending)
+      return pending.then(
+        () => {
+          frame.stats?.end(step.instructions, timeline);
+          done();
+        },
+        (error) => {
+          throw explained(error, step.instructions);
+        },
+      );
+  } catch (error) {
+    throw explained(error, step.instructions);
+  }
+  frame.stats?.end(step.instructions, timeline);
+  done();
+}
+
+async function runHost(step: HostStep, frame: Frame): Promise<void> {
+  const inputs: NDArray[] = [];
+  for (const i of step.inputs) inputs.push(await frame.read(i, false));
+  const results = await step.instruction.call(inputs);
+  for (const [i, { slot, shape }] of step.outputs.entries()) {
+    const array = results[i]!;
+    if (shape && !sameShape(shape, array.shape)) throw new Error(`a host call promised ${shape} and gave ${array.shape}`);
+    frame.store(slot, array);
+  }
+}
+
+/** A device's failure in the words of the op that asked for the instruction. */
+function explained(error: unknown, instructions: readonly DeviceInstruction[]): unknown {
+  if (!(error instanceof DeviceFailure)) return error;
+  const i = instructions[error.failure.instruction];
+  const told = i?.explain?.(error.failure);
+  if (!told || !i?.node) return told ?? error;
+  const Class = told.constructor as new (message: string, details: object) => OpError; // subclasses share the signature
+  return new Class(told.message, { node: i.node, cause: told });
+}

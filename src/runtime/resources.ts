@@ -1,0 +1,108 @@
+/** @file What outlives a run: variables and other resources, by container and name, and the private state of nodes. */
+import { type DType, uint8 } from '../core/dtypes.ts';
+import { InternalError } from '../core/errors.ts';
+import { NDArray } from '../core/ndarray.ts';
+import type { Dims, Shape } from '../core/shape.ts';
+import type { Device, DeviceBuffer } from '../devices/device.ts';
+import type { VariableState } from '../program/value.ts';
+
+/** A variable's storage. */
+export class Variable implements VariableState {
+  shape: Shape | undefined;
+  storage: DeviceBuffer | undefined;
+  constructor(
+    readonly name: string,
+    readonly dtype: DType,
+    readonly device: Device,
+  ) {}
+
+  /** Memory for that much content: the present memory when it has the right size. */
+  memoryFor(bytes: number): DeviceBuffer {
+    if (this.storage?.bytes !== bytes) this.storage = this.device.allocate(bytes);
+    return this.storage;
+  }
+
+  clear(): void {
+    this.shape = undefined;
+    this.storage = undefined;
+  }
+}
+
+/** What a resource tensor holds: a name in a container; the thing itself is looked up when used. */
+export class ResourceHandle {
+  constructor(
+    readonly container: string,
+    readonly name: string,
+    readonly dtype: DType | undefined,
+    readonly shape: Dims,
+  ) {}
+  get key(): string {
+    return `${this.container}/${this.name}`;
+  }
+}
+
+/** The resources of one process or isolated session. */
+export class ResourceManager {
+  private readonly variables = new Map<string, Variable>();
+  private readonly others = new Map<string, object>();
+
+  variable(container: string, name: string, dtype: DType, device: Device): Variable {
+    const key = `${container}/${name}`;
+    let found = this.variables.get(key);
+    if (!found) this.variables.set(key, (found = new Variable(name, dtype, device)));
+    if (found.dtype !== dtype)
+      throw new InternalError(`variable '${name}' holds ${found.dtype}, but is used as ${dtype}`);
+    return found;
+  }
+
+  private readonly handles = new Map<string, ResourceHandle>();
+  /** The one handle object of a variable, so that handles can be compared. */
+  handle(container: string, name: string, dtype: DType, shape: Dims): ResourceHandle {
+    const key = `${container}/${name}/${dtype}`;
+    let found = this.handles.get(key);
+    if (!found) this.handles.set(key, (found = new ResourceHandle(container, name, dtype, shape)));
+    return found;
+  }
+
+  find(handle: ResourceHandle): Variable | undefined {
+    return this.variables.get(handle.key);
+  }
+
+  /** Any other resource, made when first asked for. */
+  resource<T extends object>(key: string, make: () => T): T {
+    let found = this.others.get(key) as T | undefined; // a key is always used for one class
+    if (!found) this.others.set(key, (found = make()));
+    return found;
+  }
+
+  destroy(handle: ResourceHandle): boolean {
+    const variable = this.variables.get(handle.key);
+    variable?.clear();
+    return this.variables.delete(handle.key) || this.others.delete(handle.key);
+  }
+
+  /** Forgets everything in some containers, or in all of them. */
+  clear(containers: readonly string[] = []): void {
+    for (const table of [this.variables, this.others])
+      for (const [key, value] of table)
+        if (containers.length === 0 || containers.some((c) => key.startsWith(`${c}/`))) {
+          if (value instanceof Variable) value.clear();
+          table.delete(key);
+        }
+  }
+}
+
+/** The generator counters and other small states that belong to nodes of one session. */
+export class NodeStates {
+  private readonly buffers = new Map<string, DeviceBuffer>();
+  constructor(private readonly device: Device) {}
+
+  get(node: string, initial: () => Uint8Array): DeviceBuffer {
+    let buffer = this.buffers.get(node);
+    if (!buffer) {
+      const bytes = initial();
+      this.buffers.set(node, (buffer = this.device.fromHost(new NDArray(uint8, [bytes.length], bytes))));
+    }
+    return buffer;
+  }
+}

@@ -1,0 +1,175 @@
+/** @file The runtime's own copy of a graph: nodes from NodeDefs, checked, linked and in an order that can be run. */
+import { InvalidArgumentError, NotFoundError } from '../core/errors.ts';
+import type { PortType } from '../graph/graph.ts';
+import { findOp, type OpDefinition } from '../op/registry.ts';
+import type { AttrValue } from '../proto/attr.ts';
+import type { NodeDef } from '../proto/graph.ts';
+
+/** One output of a node. */
+export interface Port {
+  readonly node: RunNode;
+  readonly index: number;
+}
+
+/** A node ready to run. */
+export interface RunNode {
+  readonly name: string;
+  readonly def: OpDefinition;
+  readonly attrs: Record<string, unknown>;
+  readonly rawAttrs: Record<string, AttrValue>;
+  readonly inputs: readonly Port[];
+  readonly control: readonly RunNode[];
+  readonly device: string;
+  readonly outputs: readonly PortType[];
+  /** Whether each input takes a reference rather than a value. */
+  readonly refInputs: readonly boolean[];
+  /** Grows along every edge: sorting by it gives an order that can be run. */
+  order: number;
+}
+
+/** A mutable node while a batch of NodeDefs is being linked. */
+type Draft = { -readonly [K in keyof RunNode]: RunNode[K] };
+
+/** All nodes of a session's graph; grows by `extend`, never changes otherwise. */
+export class RunGraph {
+  private readonly nodes = new Map<string, RunNode>();
+  private nextOrder = 0;
+
+  get size(): number {
+    return this.nodes.size;
+  }
+
+  /** Adds nodes; on any error none of them is added. */
+  extend(defs: readonly NodeDef[]): void {
+    const batch = new Map<string, NodeDef>();
+    for (const def of defs) {
+      if (this.nodes.has(def.name))
+        throw new InvalidArgumentError(
+          `GraphDef argument to Extend includes node '${def.name}', which was created by a previous call to Create or Extend in this session.`,
+        );
+      if (batch.has(def.name)) throw new InvalidArgumentError(`Node '${def.name}' is not unique`);
+      batch.set(def.name, def);
+    }
+    const made = new Map<string, RunNode>();
+    let order = this.nextOrder;
+    for (const def of sorted(batch)) {
+      const node = this.link(def, (name) => made.get(name) ?? this.nodes.get(name));
+      node.order = order++;
+      made.set(node.name, node);
+    }
+    for (const [name, node] of made) this.nodes.set(name, node);
+    this.nextOrder = order;
+  }
+
+  private link(def: NodeDef, find: (name: string) => RunNode | undefined): Draft {
+    const op = findOp(def.op);
+    const inputs: Port[] = [];
+    const control: RunNode[] = [];
+    for (const text of def.input) {
+      const { name, index, isControl } = parseInput(text);
+      const node = find(name);
+      if (!node) throw new InvalidArgumentError(`Node '${def.name}': Unknown input node '${text}'`, { node: def.name });
+      if (isControl) control.push(node);
+      else {
+        if (index >= node.outputs.length)
+          throw new InvalidArgumentError(
+            `Node '${def.name}': Connecting to invalid output ${index} of source node ${node.name} which has ${node.outputs.length} outputs.`,
+            { node: def.name },
+          );
+        inputs.push({ node, index });
+      }
+    }
+    try {
+      const types = inputs.map(({ node, index }) => node.outputs[index]!);
+      const rawAttrs = op.complete(def.attr, types);
+      const attrs = op.decodeAttrs({ attrs: rawAttrs });
+      return { name: def.name, def: op, attrs, rawAttrs, inputs, control, device: def.device, outputs: op.outputs(rawAttrs), refInputs: op.refInputs(attrs), order: 0 };
+    } catch (error) {
+      if (error instanceof InvalidArgumentError)
+        throw new InvalidArgumentError(`${error.message}\n\t [[{{node ${def.name}}}]]`, { node: def.name, op: def.op, cause: error });
+      throw error;
+    }
+  }
+
+  find(name: string): RunNode | undefined {
+    return this.nodes.get(name);
+  }
+
+  /** The port of a tensor name such as `y:0`. */
+  port(text: string, what: 'FetchOutputs' | 'FeedInputs'): Port {
+    const { name, index } = parseInput(text);
+    const node = this.nodes.get(name);
+    if (!node)
+      throw what === 'FetchOutputs'
+        ? new NotFoundError(`FetchOutputs node ${text}: not found`)
+        : new InvalidArgumentError(`FeedInputs: unable to find feed output ${text}`);
+    if (index >= node.outputs.length)
+      throw new InvalidArgumentError(`${what} ${text}: output index too large, must be < ${node.outputs.length}`);
+    return { node, index };
+  }
+
+  target(name: string): RunNode {
+    const node = this.nodes.get(name);
+    if (!node) throw new NotFoundError(`PruneForTargets: Some target nodes not found: ${name}`);
+    return node;
+  }
+}
+
+export function parseInput(text: string): { name: string; index: number; isControl: boolean } {
+  if (text.startsWith('^')) return { name: text.slice(1), index: -1, isControl: true };
+  const colon = text.lastIndexOf(':');
+  const index = colon < 0 ? 0 : Number(text.slice(colon + 1));
+  if (colon < 0 || !Number.isInteger(index)) return { name: text, index: 0, isControl: false };
+  return { name: text.slice(0, colon), index, isControl: false };
+}
+
+/** NodeDefs in an order where inputs come first; TensorFlow's files may list them in any order. */
+function sorted(batch: ReadonlyMap<string, NodeDef>): NodeDef[] {
+  const result: NodeDef[] = [];
+  const state = new Map<string, 'open' | 'done'>();
+  for (const root of batch.values()) {
+    const stack = [root];
+    while (stack.length > 0) {
+      const def = stack.at(-1)!;
+      if (state.get(def.name) === 'done') {
+        stack.pop();
+        continue;
+      }
+      state.set(def.name, 'open');
+      let ready = true;
+      for (const text of def.input) {
+        const before = batch.get(parseInput(text).name);
+        if (!before || state.get(before.name) === 'done') continue;
+        if (state.get(before.name) === 'open')
+          throw new InvalidArgumentError(`The graph has a cycle through node '${def.name}' and its input '${text}'`);
+        stack.push(before);
+        ready = false;
+      }
+      if (ready) {
+        state.set(def.name, 'done');
+        result.push(def);
+        stack.pop();
+      }
+    }
+  }
+  return result;
+}
+
+/** The nodes needed for some ports and targets, in an order that can be run; what is fed is not looked behind. */
+export function prune(roots: readonly RunNode[], fed: (port: Port) => boolean): RunNode[] {
+  const wanted = new Set<RunNode>(roots);
+  const stack = [...wanted];
+  for (let node = stack.pop(); node; node = stack.pop()) {
+    for (const port of node.inputs)
+      if (!fed(port) && !wanted.has(port.node)) {
+        wanted.add(port.node);
+        stack.push(port.node);
+      }
+    for (const before of node.control)
+      if (!wanted.has(before)) {
+        wanted.add(before);
+        stack.push(before);
+      }
+  }
+  return [...wanted].sort((a, b) => a.order - b.order);
+}

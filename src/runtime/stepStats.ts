@@ -1,0 +1,40 @@
+/** @file Step statistics: how long each node's instructions took in a traced run. */
+import type { Timeline } from '../devices/device.ts';
+import type { DeviceInstruction } from '../program/instructions.ts';
+
+/** The time one node took, in nanoseconds since the start of the run. */
+export interface NodeTime {
+  readonly node: string;
+  readonly kind: string;
+  readonly start: number;
+  readonly end: number;
+  readonly bytes: number;
+}
+
+/** Collects the times of one run. */
+export class StatsCollector {
+  readonly startMicros = Date.now() * 1000;
+  readonly times: NodeTime[] = [];
+  peakBytes = 0;
+  private readonly origin = performance.now();
+
+  begin(instructions: readonly DeviceInstruction[]): Timeline {
+    return { start: new Float64Array(instructions.length), end: new Float64Array(instructions.length) };
+  }
+
+  /** Takes over the device's times, which count from the start of the segment. */
+  end(instructions: readonly DeviceInstruction[], timeline: Timeline | undefined): void {
+    if (!timeline) return;
+    const first = timeline.start[0] ?? 0;
+    const last = timeline.end.at(-1) ?? 0;
+    const offset = (performance.now() - this.origin) * 1e6 - (last - first);
+    for (const [k, i] of instructions.entries())
+      this.times.push({
+        node: i.node ?? '',
+        kind: i.kind,
+        start: timeline.start[k]! - first + offset,
+        end: timeline.end[k]! - first + offset,
+        bytes: 0,
+      });
+  }
+}
