@@ -1,7 +1,26 @@
-/** @file The public `tf` namespace. */
+/** @file The public `tf` namespace: only re-exports. */
 export * from '../core/dtypes.ts';
+export * as errors from '../core/errors.ts';
 export { NDArray } from '../core/ndarray.ts';
-export { Graph, getDefaultGraph, resetDefaultGraph, nameScope, controlDependencies, device } from '../graph/graph.ts';
-export { Tensor } from '../graph/tensor.ts';
-export * from '../ops/index.ts';
+export { DeviceSpec } from '../graph/device.ts';
+export {
+  colocateWith,
+  container,
+  controlDependencies,
+  device,
+  Graph,
+  getDefaultGraph,
+  nameScope,
+  resetDefaultGraph,
+} from '../graph/graph.ts';
+export { IndexedSlices } from '../graph/indexedSlices.ts';
+export { Operation } from '../graph/operation.ts';
+export { Tensor, type TensorLike } from '../graph/tensor.ts';
+export { convertToTensor } from '../op/convert.ts';
+export * from '../ops/array/index.ts';
+export * from '../ops/flow/index.ts';
+export * from '../ops/math/index.ts';
+export * as nn from '../ops/nn/index.ts';
+export * from '../ops/random/index.ts';
+export * from '../ops/state/index.ts';
 export { Session } from '../runtime/session.ts';

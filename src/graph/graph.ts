@@ -95,7 +95,8 @@ export class Graph {
       const schema = lookupOp(type, this);
       const complete = schema.complete(attrs, inputs);
       const control = [...controlInputs];
-      if (inThisGraph) for (const op of this.controlFor(context.control, inputs)) if (!control.includes(op)) control.push(op);
+      if (inThisGraph)
+        for (const op of this.controlFor(context.control, inputs)) if (!control.includes(op)) control.push(op);
       const op = new Operation(this, this.operations.length, unique, type, inputs, control, complete, '', site);
       for (const [i, { dtype, isRef }] of schema.outputs(complete).entries())
         op.outputs.push(new Tensor(op, i, dtype, null, isRef));

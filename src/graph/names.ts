@@ -31,5 +31,7 @@ export function checkOpName(name: string): void {
 
 export function checkScopeName(name: string, outermost: boolean): void {
   if (!(outermost ? opName : scopeName).test(name))
-    throw new InvalidArgumentError(`'${name}' is not a valid root scope name`.replace('root ', outermost ? 'root ' : ''));
+    throw new InvalidArgumentError(
+      `'${name}' is not a valid root scope name`.replace('root ', outermost ? 'root ' : ''),
+    );
 }

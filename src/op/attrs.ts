@@ -198,7 +198,8 @@ export function checkAttr(name: string, spec: AttrSpec, value: unknown): void {
           `Value for attr '${name}' of ${dtype.runtimeName} is not in the list of allowed values: ${spec.allowed.map((t) => t.runtimeName).join(', ')}`,
         );
   }
-  if (spec.choices && !spec.choices.includes(value as string)) // choices belong to string attributes
+  if (spec.choices && !spec.choices.includes(value as string))
+    // choices belong to string attributes
     throw new InvalidArgumentError(
       `Value for attr '${name}' of "${value}" is not in the list of allowed values: ${spec.choices.map((c) => `"${c}"`).join(', ')}`,
     );

@@ -1,5 +1,5 @@
 /** @file What is known of a tensor's value while the graph is being built: constants, and parts of shape vectors. */
-import { NDArray } from '../core/ndarray.ts';
+import type { NDArray } from '../core/ndarray.ts';
 import type { Operation } from '../graph/operation.ts';
 import type { Tensor } from '../graph/tensor.ts';
 import { tensorFromProto } from '../proto/tensorProto.ts';

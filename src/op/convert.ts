@@ -1,9 +1,17 @@
 /** @file Turns whatever a user passes as an input into a tensor: literals become `Const` nodes. */
 import { type DType, dtypeFromName, float32, float64, int32, int64, type TypedArray } from '../core/dtypes.ts';
 import { InvalidArgumentError } from '../core/errors.ts';
-import { dtypeOfTypedArray, type Element, flatten, fromElements, inferDtype, NDArray, type Nested } from '../core/ndarray.ts';
+import {
+  dtypeOfTypedArray,
+  type Element,
+  flatten,
+  fromElements,
+  inferDtype,
+  NDArray,
+  type Nested,
+} from '../core/ndarray.ts';
 import { currentContext } from '../graph/context.ts';
-import { Graph } from '../graph/graph.ts';
+import type { Graph } from '../graph/graph.ts';
 import { type ConvertibleToTensor, Tensor, type TensorLike } from '../graph/tensor.ts';
 import { constantToProto } from '../proto/tensorProto.ts';
 import { findOp } from './registry.ts';
@@ -31,7 +39,8 @@ export function isSymbolic(value: unknown): value is Tensor | ConvertibleToTenso
 export function convertToTensor(value: TensorLike, options: ConvertOptions = {}): Tensor {
   const { dtype, name } = options;
   if (value instanceof Tensor) return checkDtype(value, dtype);
-  if (isConvertible(value)) return checkDtype(value.toTensor({ dtype, name, ...(options.asRef ? { asRef: true } : {}) }), dtype);
+  if (isConvertible(value))
+    return checkDtype(value.toTensor({ dtype, name, ...(options.asRef ? { asRef: true } : {}) }), dtype);
   if (Array.isArray(value) && containsSymbolic(value)) return packed(value as readonly TensorLike[], options);
   return constantNode(toArray(value as Literalish, dtype, options.hint), name);
 }
@@ -99,12 +108,15 @@ function checkElements(elements: readonly Element[], dtype: DType): readonly Ele
   if (dtype.isInteger)
     for (const x of elements) {
       if (typeof x === 'number' && !Number.isInteger(x))
-        throw new InvalidArgumentError(`Expected ${dtype}, but got ${x} of type 'float'. Round it, or ask for a float type.`);
+        throw new InvalidArgumentError(
+          `Expected ${dtype}, but got ${x} of type 'float'. Round it, or ask for a float type.`,
+        );
       if (typeof x === 'boolean') throw new InvalidArgumentError(`Expected ${dtype}, but got ${x} of type 'bool'.`);
     }
   if (dtype.isBool)
     for (const x of elements)
-      if (typeof x !== 'boolean') throw new InvalidArgumentError(`Expected bool, but got ${String(x)}. Write true or false.`);
+      if (typeof x !== 'boolean')
+        throw new InvalidArgumentError(`Expected bool, but got ${String(x)}. Write true or false.`);
   return elements;
 }
 

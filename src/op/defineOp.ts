@@ -15,7 +15,15 @@ import { type AttrSpecs, type AttrValues, checkAttr, decodeAttr, encodeAttr } fr
 import type { Case } from './cases.ts';
 import { constantValue, partialValueOf } from './constantValue.ts';
 import { convertToTensor, isSymbolic } from './convert.ts';
-import { type Gradient, type LoweredNode, type OpDefinition, type PortSpec, register, type Rewrite, type RewriteNode } from './registry.ts';
+import {
+  type Gradient,
+  type LoweredNode,
+  type OpDefinition,
+  type PortSpec,
+  type Rewrite,
+  type RewriteNode,
+  register,
+} from './registry.ts';
 
 /**
  * Port types as in a TensorFlow op registration: the name of a `type` attribute (`'T'`), a dtype (`'int32'`), a list
@@ -82,7 +90,10 @@ export interface OpSpec<I extends PortTypes, O extends PortTypes, A extends Attr
     | Pointwise<AttrValues<A>>
     | ((p: ProgramBuilder, inputs: Ports<I, A, Value>, attrs: AttrValues<A>, node: LoweredNode) => Ports<O, A, Value>);
   /** For ops that compute shapes: what is known of output `0` while building. */
-  partialValue?(context: GradContext<I, O, A>, known: (t: Tensor) => readonly (number | null)[] | undefined): readonly (number | null)[] | undefined;
+  partialValue?(
+    context: GradContext<I, O, A>,
+    known: (t: Tensor) => readonly (number | null)[] | undefined,
+  ): readonly (number | null)[] | undefined;
   /** A cheaper equivalent of a node of this op, and the name of the rule for the report. */
   simplify?(node: RewriteNode): { readonly rule: string; readonly to: Rewrite } | undefined;
   cases(): readonly Case<keyof I & string, keyof O & string>[];
@@ -110,7 +121,8 @@ function parsePort(name: string, text: string, attrs: AttrSpecs): PortSpec {
   const numberAttr = count === undefined ? {} : { numberAttr: count };
   const type = dtypeNames.get(element!);
   if (type) return { name, type, ...numberAttr, isRef };
-  if (!(element! in attrs)) throw new Error(`port '${name}' has the type '${element}', which is neither a dtype nor an attribute`);
+  if (!(element! in attrs))
+    throw new Error(`port '${name}' has the type '${element}', which is neither a dtype nor an attribute`);
   return attrs[element!]!.kind === 'list(type)'
     ? { name, typeListAttr: element!, isRef }
     : { name, typeAttr: element!, ...numberAttr, isRef };
@@ -129,7 +141,11 @@ function portCount(port: PortSpec, attrs: Record<string, unknown>): number {
 }
 
 /** Splits a flat list into a record by port. */
-function byPort<X>(ports: readonly PortSpec[], attrs: Record<string, unknown>, flat: readonly X[]): Record<string, X | X[]> {
+function byPort<X>(
+  ports: readonly PortSpec[],
+  attrs: Record<string, unknown>,
+  flat: readonly X[],
+): Record<string, X | X[]> {
   const record: Record<string, X | X[]> = {};
   let next = 0;
   for (const port of ports) {
@@ -140,7 +156,12 @@ function byPort<X>(ports: readonly PortSpec[], attrs: Record<string, unknown>, f
 }
 
 /** The opposite of `byPort`; a missing single entry is `fallback`. */
-function flatten<X>(ports: readonly PortSpec[], attrs: Record<string, unknown>, record: Record<string, X | readonly X[] | undefined>, fallback: X): X[] {
+function flatten<X>(
+  ports: readonly PortSpec[],
+  attrs: Record<string, unknown>,
+  record: Record<string, X | readonly X[] | undefined>,
+  fallback: X,
+): X[] {
   return ports.flatMap((port) => {
     const value = record[port.name];
     const n = listLength(port, attrs);
@@ -195,7 +216,9 @@ export function defineOp<const I extends PortTypes, const O extends PortTypes, c
         result[port.typeAttr] = { type: group[0].dtype.number };
     }
     if (next !== inputs.length)
-      throw new InvalidArgumentError(`NodeDef expected ${next} inputs but ${inputs.length} were given for Op ${spec.name}`);
+      throw new InvalidArgumentError(
+        `NodeDef expected ${next} inputs but ${inputs.length} were given for Op ${spec.name}`,
+      );
     return result;
   }
 
@@ -206,15 +229,24 @@ export function defineOp<const I extends PortTypes, const O extends PortTypes, c
       for (let k = 0; k < (n < 0 ? 1 : n); k++) {
         const input = inputs[next++];
         if (!input) throw new InvalidArgumentError(`input '${port.name}' of Op ${spec.name} is missing`);
-        const wanted = port.type ?? (port.typeAttr !== undefined ? values[port.typeAttr] : (values[port.typeListAttr!] as DType[])[k]);
+        const wanted =
+          port.type ??
+          (port.typeAttr !== undefined ? values[port.typeAttr] : (values[port.typeListAttr!] as DType[])[k]);
         if (input.dtype !== wanted) throw typeMismatch(port, input, wanted as DType, inputs); // types decode to dtypes
         if (port.isRef && !input.isRef)
-          throw new InvalidArgumentError(`input '${port.name}' must be a variable (a reference), but ${input} is a value`);
+          throw new InvalidArgumentError(
+            `input '${port.name}' must be a variable (a reference), but ${input} is a value`,
+          );
       }
     }
   }
 
-  function typeMismatch(port: PortSpec, input: PortType, wanted: DType, inputs: readonly PortType[]): InvalidArgumentError {
+  function typeMismatch(
+    port: PortSpec,
+    input: PortType,
+    wanted: DType,
+    inputs: readonly PortType[],
+  ): InvalidArgumentError {
     const other = inputPorts.find((p) => p.typeAttr !== undefined && p.typeAttr === port.typeAttr && p !== port);
     const first = other && inputs[inputPorts.indexOf(other)];
     return new InvalidArgumentError(
@@ -257,7 +289,9 @@ export function defineOp<const I extends PortTypes, const O extends PortTypes, c
       return outputPorts.flatMap((port) => {
         const n = listLength(port, values);
         return Array.from({ length: n < 0 ? 1 : n }, (_, k) => {
-          const dtype = port.type ?? (port.typeAttr !== undefined ? values[port.typeAttr] : (values[port.typeListAttr!] as DType[])[k]);
+          const dtype =
+            port.type ??
+            (port.typeAttr !== undefined ? values[port.typeAttr] : (values[port.typeListAttr!] as DType[])[k]);
           return { dtype: dtype as DType, isRef: port.isRef }; // type attributes decode to dtypes
         });
       });
@@ -272,7 +306,11 @@ export function defineOp<const I extends PortTypes, const O extends PortTypes, c
         partial: (port) => partialValueOf(positions[port] as Tensor),
       };
       // The records are built from the same port tables that the types come from.
-      const dims = byPort(inputPorts, values, op.inputs.map((t) => t.shape)) as Ports<I, A, Dims>;
+      const dims = byPort(
+        inputPorts,
+        values,
+        op.inputs.map((t) => t.shape),
+      ) as Ports<I, A, Dims>;
       const result = spec.shape(dims, values as AttrValues<A>, context);
       return flatten<Dims>(outputPorts, values, result as Record<string, Dims>, null);
     },
@@ -283,7 +321,11 @@ export function defineOp<const I extends PortTypes, const O extends PortTypes, c
 
     hostInputs({ attrs, inputCount }) {
       if (!spec.hostInputs) return [];
-      const positions = byPort(inputPorts, attrs, Array.from({ length: inputCount }, (_, i) => i));
+      const positions = byPort(
+        inputPorts,
+        attrs,
+        Array.from({ length: inputCount }, (_, i) => i),
+      );
       return spec.hostInputs.flatMap((port) => positions[port]!);
     },
 
@@ -292,7 +334,10 @@ export function defineOp<const I extends PortTypes, const O extends PortTypes, c
         ? (op, dy) => {
             const context = gradContext(op);
             // As above: records from the port tables.
-            const result = (spec.grad as GradFunction<I, O, A>)(context, byPort(outputPorts, decodeAttrs(op), dy) as Ports<O, A, Gradient>);
+            const result = (spec.grad as GradFunction<I, O, A>)(
+              context,
+              byPort(outputPorts, decodeAttrs(op), dy) as Ports<O, A, Gradient>,
+            );
             return flatten<Gradient | null>(inputPorts, decodeAttrs(op), result as Record<string, Gradient>, null);
           }
         : spec.grad,
@@ -300,7 +345,12 @@ export function defineOp<const I extends PortTypes, const O extends PortTypes, c
     lower(p, inputs, attrs, node) {
       if (isPointwise(spec.lower)) return [p.map(inputs, spec.lower.bind(attrs as AttrValues<A>))];
       // As above: records from the port tables.
-      const result = spec.lower(p, byPort(inputPorts, attrs, inputs) as Ports<I, A, Value>, attrs as AttrValues<A>, node);
+      const result = spec.lower(
+        p,
+        byPort(inputPorts, attrs, inputs) as Ports<I, A, Value>,
+        attrs as AttrValues<A>,
+        node,
+      );
       return outputPorts.flatMap((port) => (result as Record<string, Value | Value[]>)[port.name]!);
     },
 
@@ -331,14 +381,19 @@ export function defineOp<const I extends PortTypes, const O extends PortTypes, c
   }
 
   /** Converts the inputs inside the op's own name scope (so literals are named `Add/y`), then adds the node. */
-  function addNode(record: Record<string, TensorLike | readonly TensorLike[]>, options: BuildOptions<AttrSpecs>): Operation {
+  function addNode(
+    record: Record<string, TensorLike | readonly TensorLike[]>,
+    options: BuildOptions<AttrSpecs>,
+  ): Operation {
     const attrs: Record<string, AttrValue> = {};
     for (const [name, value] of Object.entries(options.attrs ?? {}))
       if (value !== undefined) attrs[name] = encodeAttr(spec.attrs[name]!, value);
     const name = options.name ?? spec.name;
     const control = options.controlInputs === undefined ? {} : { controlInputs: options.controlInputs };
     const values = inputPorts.map((port) => record[port.name]!);
-    const flat = values.flatMap((v, i) => (isListPort(inputPorts[i]!) ? [...(v as readonly TensorLike[])] : [v as TensorLike]));
+    const flat = values.flatMap((v, i) =>
+      isListPort(inputPorts[i]!) ? [...(v as readonly TensorLike[])] : [v as TensorLike],
+    );
     const owner = flat.find((v): v is Tensor => v instanceof Tensor)?.graph;
     // Nothing to convert: the common case inside models, kept free of scope changes.
     if (owner && flat.every((v): v is Tensor => v instanceof Tensor))
@@ -360,9 +415,13 @@ export function defineOp<const I extends PortTypes, const O extends PortTypes, c
     return port.numberAttr !== undefined || port.typeListAttr !== undefined;
   }
 
-  function convertInputs(values: readonly (TensorLike | readonly TensorLike[])[], given: Readonly<Record<string, unknown>>): Tensor[] {
+  function convertInputs(
+    values: readonly (TensorLike | readonly TensorLike[])[],
+    given: Readonly<Record<string, unknown>>,
+  ): Tensor[] {
     const types: Record<string, DType> = {};
-    for (const [name, value] of Object.entries(given)) if (spec.attrs[name]?.kind === 'type') types[name] = value as DType;
+    for (const [name, value] of Object.entries(given))
+      if (spec.attrs[name]?.kind === 'type') types[name] = value as DType;
     const inputs: Tensor[] = [];
     for (const [i, port] of inputPorts.entries()) {
       const known = port.type ?? (port.typeAttr === undefined ? undefined : types[port.typeAttr]);
@@ -372,10 +431,16 @@ export function defineOp<const I extends PortTypes, const O extends PortTypes, c
       if (isListPort(port)) {
         const list = values[i] as readonly TensorLike[]; // list ports take lists
         const symbolic = list.find(isSymbolic);
-        const listTypes = port.typeListAttr === undefined ? undefined : (given[port.typeListAttr] as readonly DType[] | undefined);
+        const listTypes =
+          port.typeListAttr === undefined ? undefined : (given[port.typeListAttr] as readonly DType[] | undefined);
         let dtype = known ?? (port.typeListAttr === undefined ? symbolic?.dtype : undefined);
         for (const [k, value] of list.entries()) {
-          const tensor = convertToTensor(value, { dtype: listTypes?.[k] ?? softly(value, dtype), hint: dtype ?? hint, name: `${port.name}_${k}`, asRef });
+          const tensor = convertToTensor(value, {
+            dtype: listTypes?.[k] ?? softly(value, dtype),
+            hint: dtype ?? hint,
+            name: `${port.name}_${k}`,
+            asRef,
+          });
           if (port.typeListAttr === undefined) dtype ??= tensor.dtype;
           inputs.push(tensor);
         }

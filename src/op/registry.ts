@@ -72,8 +72,16 @@ export interface OpDefinition extends OpSchema {
   /** Whether each input, list ports expanded, takes a reference. */
   refInputs(attrs: Readonly<Record<string, unknown>>): readonly boolean[];
   decodeAttrs(op: { attrs: Operation['attrs'] }): Record<string, unknown>;
-  readonly gradient: 'none' | { readonly pending: string } | ((op: Operation, dy: readonly (Gradient | null)[]) => readonly (Gradient | null)[]);
-  lower(p: ProgramBuilder, inputs: readonly Value[], attrs: Record<string, unknown>, node: LoweredNode): readonly Value[];
+  readonly gradient:
+    | 'none'
+    | { readonly pending: string }
+    | ((op: Operation, dy: readonly (Gradient | null)[]) => readonly (Gradient | null)[]);
+  lower(
+    p: ProgramBuilder,
+    inputs: readonly Value[],
+    attrs: Record<string, unknown>,
+    node: LoweredNode,
+  ): readonly Value[];
   /** What is known of an integer vector or scalar output while building; `null` entries are unknown. */
   partialValue?(op: Operation, output: number): readonly (number | null)[] | undefined;
   simplify?(node: RewriteNode): { readonly rule: string; readonly to: Rewrite } | undefined;

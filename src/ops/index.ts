@@ -1,5 +1,7 @@
-/** @file Loads every op definition. The only list of op files; the registry is complete once it is imported. */
-export * from './array/constant.ts';
-export * from './array/identity.ts';
-export * from './array/placeholder.ts';
-export * from './math/matmul.ts';
+/** @file Loads every op definition: the registry is complete once this is imported. */
+import './array/index.ts';
+import './flow/index.ts';
+import './math/index.ts';
+import './nn/index.ts';
+import './random/index.ts';
+import './state/index.ts';

@@ -1,10 +1,18 @@
 /** @file ProgramBuilder: what an op's `lower` writes to. Each method adds instructions and gives the resulting values. */
 import { bool, type DType, int32, int64 } from '../core/dtypes.ts';
-import { InternalError, InvalidArgumentError, OpError } from '../core/errors.ts';
-import { NDArray } from '../core/ndarray.ts';
-import { broadcastConcrete, type Dims, normalizeAxis, type Shape, showRuntime, sizeOf, stridesOf } from '../core/shape.ts';
-import * as e from './expr.ts';
+import { InternalError, InvalidArgumentError, type OpError } from '../core/errors.ts';
+import type { NDArray } from '../core/ndarray.ts';
+import {
+  broadcastConcrete,
+  type Dims,
+  normalizeAxis,
+  type Shape,
+  showRuntime,
+  sizeOf,
+  stridesOf,
+} from '../core/shape.ts';
 import type { Expr, Scalar } from './expr.ts';
+import * as e from './expr.ts';
 import {
   Buffer,
   type Combine,
@@ -16,7 +24,16 @@ import {
   type ReduceOp,
   type View,
 } from './instructions.ts';
-import { broadcastView, dense, isContiguous, reshapeView, sliceView, transposeView, type Value, type VariableState } from './value.ts';
+import {
+  broadcastView,
+  dense,
+  isContiguous,
+  reshapeView,
+  sliceView,
+  transposeView,
+  type Value,
+  type VariableState,
+} from './value.ts';
 
 /** An instruction as the builder records it: for a device, or for the host between two segments. */
 export type Recorded = DeviceInstruction | (HostInstruction & Origin);
@@ -258,7 +275,10 @@ export class ProgramBuilder {
     const output = this.temp(options.dtype ?? result.dtype, shape);
     this.emit({ kind: 'reduce', op, shape: value.shape, axes: folded, inputs: [asView(value)], result, output });
     if (!options.keepDims) return output;
-    return reshapeView(output, value.shape.map((d, i) => (folded.includes(i) ? 1 : d)))!;
+    return reshapeView(
+      output,
+      value.shape.map((d, i) => (folded.includes(i) ? 1 : d)),
+    )!;
   }
 
   /** Batched matrix product of the last two axes; leading axes broadcast. */
@@ -284,7 +304,11 @@ export class ProgramBuilder {
    * Rows of `params` (shape [batch, outer, d1 … dk, inner]) picked by `indices` ([batch, count, k]); gives
    * [batch, outer, count, inner].
    */
-  gather(params: Value, indices: Value, options: { bounds?: 'error' | 'zero'; explain?: (failure: Failure) => OpError } = {}): Value {
+  gather(
+    params: Value,
+    indices: Value,
+    options: { bounds?: 'error' | 'zero'; explain?: (failure: Failure) => OpError } = {},
+  ): Value {
     const p = this.contiguous(params);
     const i = this.contiguous(indices);
     const output = this.temp(p.dtype, [p.shape[0]!, p.shape[1]!, i.shape[1]!, p.shape.at(-1)!]);
@@ -314,7 +338,12 @@ export class ProgramBuilder {
   }
 
   /** Running sums or products along one axis. */
-  scan(op: 'sum' | 'prod' | 'logsumexp', value: Value, axis: number, options: { exclusive: boolean; reverse: boolean }): Value {
+  scan(
+    op: 'sum' | 'prod' | 'logsumexp',
+    value: Value,
+    axis: number,
+    options: { exclusive: boolean; reverse: boolean },
+  ): Value {
     const outer = sizeOf(value.shape.slice(0, axis));
     const inner = sizeOf(value.shape.slice(axis + 1));
     const input = this.reshape(this.contiguous(value), [outer, value.shape[axis]!, inner]);
@@ -346,7 +375,8 @@ export class ProgramBuilder {
     const buffer = this.state.nodeState(this.node, options.state);
     const state: View = { buffer, dtype: int64, shape: [3], strides: [1], offset: 0 };
     const output = this.temp(dtype, shape);
-    const bounds = options.low && options.high ? { low: this.contiguous(options.low), high: this.contiguous(options.high) } : {};
+    const bounds =
+      options.low && options.high ? { low: this.contiguous(options.low), high: this.contiguous(options.high) } : {};
     this.emit({ kind: 'random', distribution, state, reserve: options.reserve, output, ...bounds });
     return output;
   }
@@ -458,7 +488,9 @@ function scalarOf(value: Value): Scalar | undefined {
 
 function explainArithmetic(failure: Failure): OpError {
   return new InvalidArgumentError(
-    failure.code === 'negativePower' ? 'Integers to negative integer powers are not allowed' : 'Integer division by zero',
+    failure.code === 'negativePower'
+      ? 'Integers to negative integer powers are not allowed'
+      : 'Integer division by zero',
   );
 }
 

@@ -76,7 +76,8 @@ function join(from: MapInstruction, reader: Reader, between: Buffer): Reader | u
   };
   const oldPlaces = reader.inputs.map((v) => (v.buffer === between ? -1 : inputs.indexOf(v)));
   const inner = rebuild(from.results[0]!, (index, e) => input(place(from.inputs[index]!), e.dtype));
-  const replace = (index: number, e: Expr): Expr => (oldPlaces[index] === -1 ? inner : input(oldPlaces[index]!, e.dtype));
+  const replace = (index: number, e: Expr): Expr =>
+    oldPlaces[index] === -1 ? inner : input(oldPlaces[index]!, e.dtype);
   if (inputs.length > maxInputs) return undefined;
   if (reader.kind === 'map') {
     const shared = new Map<Expr, Expr>();
@@ -102,7 +103,8 @@ function rebuild(root: Expr, leaf: (index: number, e: Expr) => Expr, done = new 
   const known = done.get(root);
   if (known) return known;
   let copy: Expr;
-  if (root.op === 'input') copy = leaf((root as { index: number }).index, root); // inputs carry an index
+  if (root.op === 'input')
+    copy = leaf((root as { index: number }).index, root); // inputs carry an index
   else if ('args' in root) copy = { ...root, args: root.args.map((a) => rebuild(a, leaf, done)) };
   else copy = root;
   done.set(root, copy);

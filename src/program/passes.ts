@@ -22,7 +22,10 @@ export function removeDead(instructions: readonly DeviceInstruction[], keep: Rea
  * A value read from a variable stays what it was although the variable is written later: where an old version is read
  * after a write to the same memory, it is copied first. Most programs read before they write and need no copy.
  */
-export function protectReads(instructions: readonly DeviceInstruction[], keep: ReadonlySet<Buffer>): DeviceInstruction[] {
+export function protectReads(
+  instructions: readonly DeviceInstruction[],
+  keep: ReadonlySet<Buffer>,
+): DeviceInstruction[] {
   const owned = instructions.some((i) => writesOf(i).some((v) => v.buffer.owner));
   if (!owned) return [...instructions];
   const lastRead = new Map<Buffer, number>();
@@ -56,7 +59,9 @@ export function protectReads(instructions: readonly DeviceInstruction[], keep: R
 function overlapsOddly(i: DeviceInstruction, old: Buffer, written: View): boolean {
   if (i.kind !== 'map') return i.kind !== 'scatter' || i.updates.buffer === old || i.indices.buffer === old;
   return i.inputs.some(
-    (v) => v.buffer === old && (v.offset !== written.offset || v.strides.some((s, a) => s !== written.strides[a] && v.shape[a] !== 1)),
+    (v) =>
+      v.buffer === old &&
+      (v.offset !== written.offset || v.strides.some((s, a) => s !== written.strides[a] && v.shape[a] !== 1)),
   );
 }
 

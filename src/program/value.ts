@@ -54,7 +54,12 @@ export function transposeView(v: View, perm: readonly number[]): View {
 }
 
 /** Element `begin[i] + k * step[i]` for k below `size[i]`, on every axis. */
-export function sliceView(v: View, begin: readonly number[], size: Shape, step: readonly number[] = size.map(() => 1)): View {
+export function sliceView(
+  v: View,
+  begin: readonly number[],
+  size: Shape,
+  step: readonly number[] = size.map(() => 1),
+): View {
   let { offset } = v;
   // An empty slice may begin past the end; its offset is never used, so it must not leave the buffer.
   if (sizeOf(size) > 0) for (const [i, b] of begin.entries()) offset += b * v.strides[i]!;

@@ -1,9 +1,10 @@
 /** @file The engine: holds a graph and its state, prepares (feeds, fetches, targets) once, and replays what was traced. */
+
+import { int32 } from '../core/dtypes.ts';
 import { DeadlineExceededError, FailedPreconditionError, InvalidArgumentError } from '../core/errors.ts';
 import type { NDArray } from '../core/ndarray.ts';
-import { sameShape, type Shape } from '../core/shape.ts';
-import { int32 } from '../core/dtypes.ts';
 import { NDArray as HostArray } from '../core/ndarray.ts';
+import { type Shape, sameShape } from '../core/shape.ts';
 import type { Device } from '../devices/device.ts';
 import type { NodeDef } from '../proto/graph.ts';
 import { yieldIfLong } from './eventLoop.ts';
@@ -44,12 +45,17 @@ export class Executable {
     const { device } = this.engine;
     const program = this.find(key, feeds) ?? (await this.trace(key, feeds));
     const frame = new Frame(device, [], program.constants, options.signal, options.stats);
-    for (const array of feeds) frame.feeds.push(device.fromHost(array.dtype.isObject ? this.asIds(array, frame) : array));
+    for (const array of feeds)
+      frame.feeds.push(device.fromHost(array.dtype.isObject ? this.asIds(array, frame) : array));
     return replay(program.path, frame);
   }
 
   private asIds(array: NDArray, frame: Frame): NDArray {
-    return new HostArray(int32, array.shape, Int32Array.from(array.objects, (x) => frame.addObject(x)));
+    return new HostArray(
+      int32,
+      array.shape,
+      Int32Array.from(array.objects, (x) => frame.addObject(x)),
+    );
   }
 
   private checkFeeds(feeds: readonly NDArray[]): string {
@@ -94,7 +100,8 @@ export class Executable {
 }
 
 function holds({ variables, feeds: known }: Guards, feeds: readonly NDArray[]): boolean {
-  for (const [variable, shape] of variables) if (!variable.shape || !sameShape(variable.shape, shape as Shape)) return false;
+  for (const [variable, shape] of variables)
+    if (!variable.shape || !sameShape(variable.shape, shape as Shape)) return false;
   for (const [i, array] of known) if (!feeds[i]!.equals(array)) return false;
   return true;
 }
@@ -128,7 +135,10 @@ export class Engine {
       const fed = feeds.map((name) => this.graph.port(name, 'FeedInputs'));
       const wanted = fetches.map((name) => this.graph.port(name, 'FetchOutputs'));
       const isFed = (p: Port) => fed.some((f) => f.node === p.node && f.index === p.index);
-      const roots = [...wanted.filter((p) => !isFed(p)).map((p) => p.node), ...targets.map((name) => this.graph.target(name))];
+      const roots = [
+        ...wanted.filter((p) => !isFed(p)).map((p) => p.node),
+        ...targets.map((name) => this.graph.target(name)),
+      ];
       found = new Executable(this, prune(roots, isFed), fed, wanted);
       this.executables.set(key, found);
     }

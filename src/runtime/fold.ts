@@ -36,7 +36,11 @@ export function foldNode(node: RunNode, inputs: readonly Value[], builder: Progr
     if (v.known) return builder.constant(v.known);
     const array = arrays.get(v)!;
     const objects = v.dtype.isObject
-      ? new NDArray(v.dtype, v.shape, Array.from(array.data as Int32Array, (id) => builder.state.constantObject(id))) // ids are int32
+      ? new NDArray(
+          v.dtype,
+          v.shape,
+          Array.from(array.data as Int32Array, (id) => builder.state.constantObject(id)),
+        ) // ids are int32
       : array;
     return builder.constant(objects);
   });
@@ -49,7 +53,8 @@ function compute(instructions: readonly DeviceInstruction[], wanted: readonly Va
   try {
     reference.compile(segment).run(segment.bound.map((b) => memory.get(b)!));
   } catch (error) {
-    const explain = error instanceof DeviceFailure ? segment.instructions[error.failure.instruction]?.explain : undefined;
+    const explain =
+      error instanceof DeviceFailure ? segment.instructions[error.failure.instruction]?.explain : undefined;
     throw explain ? explain((error as DeviceFailure).failure) : error; // explain is only set for device failures
   }
   return new Map(

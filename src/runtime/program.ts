@@ -100,14 +100,22 @@ export class Frame {
     if (source.kind === 'known') return own ? source.array.copy() : source.array;
     const array = await this.device.toHost(this.resolve(source), dtype.isObject ? int32 : dtype, shape);
     if (dtype.isObject)
-      return new NDArray(dtype, shape, Array.from(array.data as Int32Array, (id) => this.objectAt(id))); // ids are int32
+      return new NDArray(
+        dtype,
+        shape,
+        Array.from(array.data as Int32Array, (id) => this.objectAt(id)),
+      ); // ids are int32
     return own ? array : array.copy();
   }
 
   /** Puts a host array into a slot. */
   store(slot: number, array: NDArray): void {
     const stored = array.dtype.isObject
-      ? new NDArray(int32, array.shape, Int32Array.from(array.objects, (x) => this.addObject(x)))
+      ? new NDArray(
+          int32,
+          array.shape,
+          Int32Array.from(array.objects, (x) => this.addObject(x)),
+        )
       : array;
     this.slots[slot] = this.device.fromHost(stored);
     this.shapes[slot] = array.shape;
@@ -135,7 +143,10 @@ export async function replay(first: Path, frame: Frame): Promise<NDArray[]> {
     }
     const values: NDArray[] = [];
     for (const v of end.values) values.push(await frame.read(v, false));
-    const key = branchKey(values, end.shapes.map((slot) => frame.shapes[slot]!));
+    const key = branchKey(
+      values,
+      end.shapes.map((slot) => frame.shapes[slot]!),
+    );
     let next = end.paths.get(key);
     if (!next) end.paths.set(key, (next = await end.resume(frame, values)));
     path = next;
@@ -151,7 +162,8 @@ export function contentKey(array: NDArray): string {
   const content = array.dtype.isObject ? array.objects.map(objectKey).join('\0') : latin1(array.bytes);
   return `${array.shape.join()}:${content}`;
 }
-const latin1 = (bytes: Uint8Array) => globalThis.Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
+const latin1 = (bytes: Uint8Array) =>
+  globalThis.Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
 
 const identities = new WeakMap<object, number>();
 let nextIdentity = 0;
@@ -195,7 +207,8 @@ async function runHost(step: HostStep, frame: Frame): Promise<void> {
   const results = await step.instruction.call(inputs);
   for (const [i, { slot, shape }] of step.outputs.entries()) {
     const array = results[i]!;
-    if (shape && !sameShape(shape, array.shape)) throw new Error(`a host call promised ${shape} and gave ${array.shape}`);
+    if (shape && !sameShape(shape, array.shape))
+      throw new Error(`a host call promised ${shape} and gave ${array.shape}`);
     frame.store(slot, array);
   }
 }

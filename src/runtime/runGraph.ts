@@ -83,10 +83,25 @@ export class RunGraph {
       const types = inputs.map(({ node, index }) => node.outputs[index]!);
       const rawAttrs = op.complete(def.attr, types);
       const attrs = op.decodeAttrs({ attrs: rawAttrs });
-      return { name: def.name, def: op, attrs, rawAttrs, inputs, control, device: def.device, outputs: op.outputs(rawAttrs), refInputs: op.refInputs(attrs), order: 0 };
+      return {
+        name: def.name,
+        def: op,
+        attrs,
+        rawAttrs,
+        inputs,
+        control,
+        device: def.device,
+        outputs: op.outputs(rawAttrs),
+        refInputs: op.refInputs(attrs),
+        order: 0,
+      };
     } catch (error) {
       if (error instanceof InvalidArgumentError)
-        throw new InvalidArgumentError(`${error.message}\n\t [[{{node ${def.name}}}]]`, { node: def.name, op: def.op, cause: error });
+        throw new InvalidArgumentError(`${error.message}\n\t [[{{node ${def.name}}}]]`, {
+          node: def.name,
+          op: def.op,
+          cause: error,
+        });
       throw error;
     }
   }

@@ -1,8 +1,8 @@
 /** @file Session: runs parts of a graph, with feeds and fetches in whatever structure the user likes. */
 import type { DType } from '../core/dtypes.ts';
 import type { NDArray } from '../core/ndarray.ts';
-import { getDefaultGraph, type Graph } from '../graph/graph.ts';
-import { Tensor } from '../graph/tensor.ts';
+import { type Graph, getDefaultGraph } from '../graph/graph.ts';
+import type { Tensor } from '../graph/tensor.ts';
 import { toArray } from '../op/convert.ts';
 import { openDevice } from './devices.ts';
 import { Engine } from './engine.ts';
@@ -20,7 +20,11 @@ export class Session {
     const defs = this.graph.operations.slice(this.sent).map((op) => op.nodeDef);
     this.sent = this.graph.operations.length;
     this.engine.extend(defs);
-    const executable = this.engine.prepare(feeds.map(([t]) => t.name), [fetch.name], []);
+    const executable = this.engine.prepare(
+      feeds.map(([t]) => t.name),
+      [fetch.name],
+      [],
+    );
     const arrays = feeds.map(([t, v]) => toArray(v as never, t.dtype as DType));
     const [result] = await executable.run(arrays);
     return result!;

@@ -1,11 +1,12 @@
 /** @file The tracer: lowers a pruned graph with the shapes at hand into steps, and says where it must look before going on. */
-import { FailedPreconditionError, InternalError, OpError } from '../core/errors.ts';
+
 import type { DType } from '../core/dtypes.ts';
+import { FailedPreconditionError, InternalError, OpError } from '../core/errors.ts';
 import { NDArray, zeros } from '../core/ndarray.ts';
 import type { Dims, Shape } from '../core/shape.ts';
 import type { Device } from '../devices/device.ts';
-import { HostResultNeeded, ProgramBuilder, type ProgramState, type Recorded, ValueNeeded } from '../program/builder.ts';
 import { readsOf, writesOf } from '../program/access.ts';
+import { HostResultNeeded, ProgramBuilder, type ProgramState, type Recorded, ValueNeeded } from '../program/builder.ts';
 import { Buffer, type DeviceInstruction, type View } from '../program/instructions.ts';
 import { planSegment } from '../program/plan.ts';
 import { dense, type Value, type VariableState } from '../program/value.ts';
@@ -91,7 +92,8 @@ export class Trace implements ProgramState {
     return buffer;
   }
   reliesOn(variable: VariableState, shape: Shape): void {
-    if (variable instanceof Variable && !this.guards.variables.has(variable)) this.guards.variables.set(variable, shape);
+    if (variable instanceof Variable && !this.guards.variables.has(variable))
+      this.guards.variables.set(variable, shape);
   }
   objectId(object: object): number {
     return -this.constants.push(object);
@@ -131,7 +133,8 @@ export class Trace implements ProgramState {
     this.builder.begin(node.name);
     this.builder.hostResults = state.hostResults;
     const inputs = this.inputsOf(node, state);
-    for (const i of node.def.hostInputs({ attrs: node.attrs, inputCount: inputs.length })) this.builder.demand(inputs[i]!);
+    for (const i of node.def.hostInputs({ attrs: node.attrs, inputCount: inputs.length }))
+      this.builder.demand(inputs[i]!);
     const folded = foldNode(node, inputs, this.builder);
     return folded ?? node.def.lower(this.builder, inputs, node.attrs, lowered(node));
   }
@@ -190,13 +193,20 @@ export class Trace implements ProgramState {
     const known: Value = { ...value, known: array };
     for (const values of this.fed.values()) for (const [i, v] of values.entries()) if (v === value) values[i] = known;
     for (const [node, values] of state.values)
-      if (values.includes(value)) state.values.set(node, values.map((v) => (v === value ? known : v)));
+      if (values.includes(value))
+        state.values.set(
+          node,
+          values.map((v) => (v === value ? known : v)),
+        );
   }
 
   /** Runs a host call whose results have data-dependent shapes, then lowers its node with the results. */
   private callHost(signal: HostResultNeeded, state: State): Path {
     const { instruction, results } = signal;
-    const steps = this.flush(state, instruction.inputs.map((v) => v.buffer));
+    const steps = this.flush(
+      state,
+      instruction.inputs.map((v) => v.buffer),
+    );
     const outputs = results.map((r) => ({ slot: this.newSlot(new Buffer('temp', 0)), dtype: r.dtype }));
     steps.push({ kind: 'host', instruction, inputs: instruction.inputs.map((v) => this.locate(v)), outputs });
     const resumeFrom = snapshot(state);
@@ -206,7 +216,10 @@ export class Trace implements ProgramState {
         ...next.hostResults,
         outputs.map(({ slot, dtype }) => {
           const shape = frame.shapes[slot]!;
-          const buffer = new Buffer('bound', shape.reduce((n, d) => n * d, dtype.size));
+          const buffer = new Buffer(
+            'bound',
+            shape.reduce((n, d) => n * d, dtype.size),
+          );
           this.slots.set(buffer, slot);
           return dense(buffer, dtype, shape);
         }),
@@ -229,7 +242,10 @@ export class Trace implements ProgramState {
       taken.add(result.buffer);
       return result;
     });
-    const steps = this.flush(undefined, results.filter((v) => !v.known).map((v) => v.buffer));
+    const steps = this.flush(
+      undefined,
+      results.filter((v) => !v.known).map((v) => v.buffer),
+    );
     return { steps, end: { fetches: results.map((v) => this.locate(v)) } };
   }
 
@@ -255,8 +271,17 @@ export class Trace implements ProgramState {
       const segment = this.segmentStep(chunk.device, neededAfter[k]!);
       if (segment) steps.push(segment);
       if (chunk.host) {
-        const outputs = chunk.host.outputs!.map((v) => ({ slot: this.newSlot(v.buffer), dtype: v.dtype, shape: v.shape }));
-        steps.push({ kind: 'host', instruction: chunk.host, inputs: chunk.host.inputs.map((v) => this.locate(v)), outputs });
+        const outputs = chunk.host.outputs!.map((v) => ({
+          slot: this.newSlot(v.buffer),
+          dtype: v.dtype,
+          shape: v.shape,
+        }));
+        steps.push({
+          kind: 'host',
+          instruction: chunk.host,
+          inputs: chunk.host.inputs.map((v) => this.locate(v)),
+          outputs,
+        });
       }
     }
     return steps;
@@ -309,7 +334,10 @@ export class Trace implements ProgramState {
   private sourceOf(buffer: Buffer): Source {
     if (buffer.owner instanceof Variable) return { kind: 'variable', variable: buffer.owner, bytes: buffer.bytes };
     const slot = this.slots.get(buffer);
-    const source = this.feedSource.get(buffer) ?? this.fixed.get(buffer) ?? (slot === undefined ? undefined : { kind: 'slot' as const, slot });
+    const source =
+      this.feedSource.get(buffer) ??
+      this.fixed.get(buffer) ??
+      (slot === undefined ? undefined : { kind: 'slot' as const, slot });
     if (!source) throw new InternalError('a buffer is used that nothing provides');
     return source;
   }
@@ -329,7 +357,11 @@ export class Trace implements ProgramState {
     const bytes = buffer.data!.slice();
     const data = dtype.over(bytes.buffer, 0, bytes.length / dtype.size);
     if (!dtype.isObject) return new NDArray(dtype, shape, data);
-    return new NDArray(dtype, shape, Array.from(data as Int32Array, (id) => this.constantObject(id))); // ids are int32
+    return new NDArray(
+      dtype,
+      shape,
+      Array.from(data as Int32Array, (id) => this.constantObject(id)),
+    ); // ids are int32
   }
 }
 

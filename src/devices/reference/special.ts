@@ -184,13 +184,14 @@ export function polygamma(n: number, x: number): number {
   return (n % 2 === 0 ? -1 : 1) * factorial * zeta(n + 1, x);
 }
 
-/** log(1 + x) - x, without cancellation for small x. */
-function log1pMinus(x: number): number {
-  if (Math.abs(x) > 0.3) return Math.log1p(x) - x;
+/** log(x / a) - (x - a) / a, without cancellation where x is near a. */
+function logRatioMinus(x: number, a: number): number {
+  const away = (x - a) / a;
+  if (Math.abs(away) > 0.3) return Math.log(x / a) - away;
   let sum = 0;
-  let power = -x;
+  let power = -away;
   for (let n = 2; n < 60; n++) {
-    power *= -x;
+    power *= -away;
     sum -= power / n;
   }
   return sum;
@@ -200,7 +201,7 @@ function log1pMinus(x: number): number {
 function gammaDensity(a: number, x: number): number {
   if (a < 12) return Math.exp(a * Math.log(x) - x - lgamma(a));
   // a log x and lgamma(a) are both large and nearly equal; Stirling's formula takes their difference by hand.
-  return Math.sqrt(a / (2 * Math.PI)) * Math.exp(a * log1pMinus((x - a) / a) - stirlingRest(a));
+  return Math.sqrt(a / (2 * Math.PI)) * Math.exp(a * logRatioMinus(x, a) - stirlingRest(a));
 }
 
 /** The lower incomplete gamma function by its power series, good for x up to about a. */

@@ -1,0 +1,2 @@
+/** @file Public functions of the math ops; importing it loads their definitions. */
+import './matmul.ts';

@@ -1,0 +1,2 @@
+/** @file Public functions of the random ops; importing it loads their definitions. */
+export {};
