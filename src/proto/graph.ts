@@ -1,7 +1,7 @@
 /** @file Messages of graphs: GraphDef and its nodes, functions and versions. */
 import { AttrValue } from './attr.ts';
 import { FullTypeDef } from './fullType.ts';
-import { fixed64, int32, type MessageType, map, message, msg, repeated, str, uint32 } from './message.ts';
+import { fixed64, int32, type MessageType, map, message, msg, optional, repeated, str, uint32 } from './message.ts';
 import { OpDef } from './opDef.ts';
 
 export const NodeDebugInfo = message('NodeDef.ExperimentalDebugInfo', {
@@ -60,11 +60,11 @@ export const FunctionDefLibrary = message('FunctionDefLibrary', {
 export type FunctionDefLibrary = MessageType<typeof FunctionDefLibrary>;
 
 export const FileLineCol = message('GraphDebugInfo.FileLineCol', {
-  file_index: int32(1),
-  line: int32(2),
-  col: int32(3),
-  func: str(4),
-  code: str(5),
+  file_index: optional(int32(1)),
+  line: optional(int32(2)),
+  col: optional(int32(3)),
+  func: optional(str(4)),
+  code: optional(str(5)),
 });
 export type FileLineCol = MessageType<typeof FileLineCol>;
 

@@ -1,5 +1,16 @@
 /** @file NDArray to TensorProto and back, in the two flavours TensorFlow writes, and in all that it reads. */
-import { bool, type DType, dtypeFromNumber, resource, string, type TypedArray } from '../core/dtypes.ts';
+import {
+  bool,
+  complex64,
+  complex128,
+  type DType,
+  dtypeFromNumber,
+  resource,
+  string,
+  type TypedArray,
+  uint16,
+  variant,
+} from '../core/dtypes.ts';
 import { InvalidArgumentError, ResourceExhaustedError } from '../core/errors.ts';
 import { NDArray } from '../core/ndarray.ts';
 import { type Dims, type Shape, showShape, sizeOf } from '../core/shape.ts';
@@ -13,6 +24,17 @@ const maxElements = 2 ** 31;
 const maxObjects = 2 ** 26;
 /** Contents from this size on are not copied when they can be used where they are. */
 const shareFrom = 4096;
+
+/** The types that Python's constants never write as raw bytes. */
+const listedTypes: ReadonlySet<DType> = new Set<DType>([
+  bool,
+  uint16,
+  complex64,
+  complex128,
+  string,
+  resource,
+  variant,
+]);
 
 /** A static shape as a message; `null` is unknown. */
 export function shapeToProto(dims: Dims): TensorShapeProto {
@@ -170,7 +192,7 @@ export function tensorToProto(array: NDArray): TensorProto {
 }
 
 /**
- * The flavour of Python's constants: raw bytes only for two and more real numbers, else a list of values. When `shape` is
+ * The flavour of Python's constants: raw bytes for two and more numbers of most types, else a list of values. When `shape` is
  * larger than the array, the message holds the array's values only and means that the last of them repeats.
  */
 export function constantToProto(array: NDArray, shape: Shape = array.shape): TensorProto {
@@ -180,7 +202,7 @@ export function constantToProto(array: NDArray, shape: Shape = array.shape): Ten
       `a constant of shape ${showShape(shape)} takes at most ${size} values, but ${array.size} were given`,
     );
   const { dtype } = array;
-  const raw = size === array.size && size > 1 && !dtype.isObject && !dtype.isComplex && dtype !== bool;
+  const raw = size === array.size && size > 1 && !listedTypes.has(dtype);
   return protoOf(dtype, shape, raw ? { tensor_content: array.bytes } : listOf(array));
 }
 
