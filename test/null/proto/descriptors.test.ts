@@ -22,7 +22,7 @@ interface Descriptors {
 }
 const real = golden<Descriptors>('descriptors');
 
-/** The Python package has no descriptors for MasterService; these are checked by talking to real servers. */
+/** TensorFlow's Python package has no descriptors of MasterService, so its messages are not compared here. */
 const undescribed = /Request$|Response$/;
 
 const modules = [
