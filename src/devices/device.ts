@@ -12,7 +12,7 @@ export interface DeviceBuffer {
   readonly host?: Uint8Array;
 }
 
-/** Per-instruction times, nanoseconds, filled in by a traced run. */
+/** Per-instruction times, nanoseconds of the monotonic clock (`process.hrtime`), filled in by a traced run. */
 export interface Timeline {
   readonly start: Float64Array;
   readonly end: Float64Array;

@@ -36,7 +36,13 @@ export type Scalar = number | bigint | readonly [re: number, im: number];
  * computed in float32 and rounded to nearest even; integers wrap). `max`/`min` give NaN if either side is NaN; `div`,
  * `floordiv`, `floormod`, `truncmod` of integers by zero, and integer `pow` with a negative exponent, fail the program.
  * `div` truncates for integers. Casts are C casts as x86 does them: float to int truncates, and what does not fit gives
- * the smallest int32/int64; narrower ints wrap via int32; anything to bool is `!= 0`; complex to real drops the imaginary part.
+ * the smallest int32/int64 (as uint64: 2^63); narrower ints wrap via int32, uint32 via int64; anything to bool is `!= 0`;
+ * complex to real drops the imaginary part.
+ *
+ * No two operations are fused into one rounding. Both sides of a `select` are evaluated, so an integer division by zero
+ * fails even where it is not chosen. `pow` follows C (1 to any power is 1). Shift amounts are clamped to [0, bits).
+ * `sign` of -0 is 0. `floordiv` of floats is the floor of the rounded quotient. Which zero `max(-0, 0)` gives is not
+ * defined. The special functions behave at the edges of their domains as TensorFlow's do.
  */
 export type Expr =
   | { readonly op: 'input'; readonly dtype: DType; readonly index: number }

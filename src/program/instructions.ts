@@ -50,9 +50,9 @@ export type ReduceOp = 'sum' | 'prod' | 'max' | 'min' | 'any' | 'all' | 'argmax'
 
 /**
  * Evaluates `result` at every point of `shape` and folds it along `axes`. The output view has the kept dims only.
- * Sums of float16/bfloat16 accumulate in float32. `argmax`/`argmin` fold one axis, give the position of the first
- * extreme (NaN never wins unless it comes first) and store int32 or int64; `max`/`min` pass NaN on. An empty fold gives
- * 0, 1, the lowest, the highest value (infinities for floats), false, true.
+ * Sums of float16/bfloat16 accumulate in float32. Integers wrap. `argmax`/`argmin` fold one axis, give the position of the
+ * first extreme and store int32 or int64; NaN never wins, and a fold of nothing else (or of nothing) gives 0. `max`/`min`
+ * pass NaN on. An empty fold gives 0, 1, the lowest, the highest value (infinities for floats), false, true.
  */
 export interface ReduceInstruction {
   readonly kind: 'reduce';
@@ -65,7 +65,7 @@ export interface ReduceInstruction {
   readonly output: View;
 }
 
-/** output[..., m, n] = sum over k of a[..., m, k] * b[..., k, n]. All views have the same batch dims (stride 0 broadcasts). */
+/** output[..., m, n] = sum over k of a[..., m, k] * b[..., k, n]. All views have the same batch dims (stride 0 broadcasts) and dtype. */
 export interface DotInstruction {
   readonly kind: 'dot';
   readonly a: View;
@@ -82,7 +82,7 @@ export interface GatherInstruction {
   readonly params: View;
   readonly indices: View;
   readonly output: View;
-  /** An index out of range fails, or stores zero. */
+  /** An index out of range fails (with the first such one, in row-major order of `indices`), or stores zero. */
   readonly bounds: 'error' | 'zero';
 }
 
@@ -90,7 +90,8 @@ export type Combine = 'update' | 'add' | 'sub' | 'mul' | 'div' | 'min' | 'max';
 
 /**
  * target[indices[c, 0], …, indices[c, k-1], :] ⊕= updates[c, :], for c in order. target [d1 … dk, inner] contiguous,
- * indices [count, k] contiguous, updates [count, inner] of any strides.
+ * indices [count, k] contiguous, updates [count, inner] of any strides. Each combination rounds to the dtype. Indices are
+ * checked before anything is stored, so a failure of code `index` leaves the target as it was.
  */
 export interface ScatterInstruction {
   readonly kind: 'scatter';
@@ -98,11 +99,14 @@ export interface ScatterInstruction {
   readonly target: View;
   readonly indices: View;
   readonly updates: View;
-  /** `error`: any index out of range fails. `dropNegative`: negative ones are skipped, too large ones fail. `drop`: both skipped. */
+  /**
+   * `error`: any index out of range fails. `dropNegative`: rows with a negative index are skipped, too large ones fail.
+   * `drop`: both are skipped.
+   */
   readonly bounds: 'error' | 'dropNegative' | 'drop';
 }
 
-/** Running fold along the middle axis of [outer, n, inner], contiguous. */
+/** Running fold along the middle axis of [outer, n, inner], contiguous. `exclusive` begins with 0, 1 or -infinity. */
 export interface ScanInstruction {
   readonly kind: 'scan';
   readonly op: 'sum' | 'prod' | 'logsumexp';
@@ -112,7 +116,7 @@ export interface ScanInstruction {
   readonly reverse: boolean;
 }
 
-/** The `k` largest of each row of [rows, n], largest first, equal values by position; indices are int32. Contiguous. */
+/** The `k` largest of each row of [rows, n], largest first, equal values by position, NaN above all; indices are int32. Contiguous. */
 export interface TopKInstruction {
   readonly kind: 'topk';
   readonly input: View;
@@ -121,23 +125,25 @@ export interface TopKInstruction {
 }
 
 /**
- * Philox4x32-10 numbers, bit for bit TensorFlow's. `state` is a bound buffer of 24 bytes: the 128-bit counter and the
- * 64-bit key, little-endian; the instruction advances it by `reserve` blocks.
+ * Philox4x32-10 numbers, bit for bit TensorFlow's, into a contiguous output. `state` is a bound buffer of 24 bytes: the
+ * 128-bit counter and the 64-bit key, little-endian (see `philoxState`); afterwards the counter is `reserve` blocks beyond
+ * its value at entry, whatever was used.
  * - `uniform`: [0, 1) floats. - `normal`, `truncatedNormal`: Box-Muller floats (half types via float32).
- * - `uniformInt`: int32/int64 in [low, high), scalars given as one-element views. - `bits`: raw uint32 words.
+ * - `uniformInt`: int32/int64 in [low, high), one-element views of the output's dtype; unless the output is empty,
+ *   low >= high fails with code `range`. - `bits`: raw uint32 words.
  */
 export interface RandomInstruction {
   readonly kind: 'random';
   readonly distribution: 'uniform' | 'normal' | 'truncatedNormal' | 'uniformInt' | 'bits';
   readonly state: View;
-  /** Blocks of four words to move the counter on by; it is at least what the numbers use. */
+  /** Blocks of four words to move the counter on by. */
   readonly reserve: number;
   readonly low?: View;
   readonly high?: View;
   readonly output: View;
 }
 
-/** Fails the program when any element of a bool view is true. */
+/** Fails the program when any element of a bool view is true; the failure's position is the first one's, row-major. */
 export interface CheckInstruction {
   readonly kind: 'check';
   readonly input: View;
@@ -175,7 +181,10 @@ export interface Origin {
 
 export type FailureCode = 'divisionByZero' | 'negativePower' | 'index' | 'check' | 'range';
 
-/** Why a device stopped: which instruction, and for an index its flat position and value. */
+/**
+ * Why a device stopped: which instruction, and for an index its flat position and value. Other codes leave `value`, and
+ * all but `check` leave `position`, without meaning. What the failed instruction's outputs then hold is not defined.
+ */
 export interface Failure {
   readonly code: FailureCode;
   /** Position of the instruction in its segment. */
