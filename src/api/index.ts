@@ -23,4 +23,7 @@ export * from '../ops/math/index.ts';
 export * as nn from '../ops/nn/index.ts';
 export * from '../ops/random/index.ts';
 export * from '../ops/state/index.ts';
-export { Session } from '../runtime/session.ts';
+export { RunMetadata, RunOptions, type SessionConfig } from '../runtime/config.ts';
+export { getDefaultSession } from '../runtime/defaultSession.ts';
+export type { Fetch, Fetched } from '../runtime/fetches.ts';
+export { InteractiveSession, Session, type SessionOptions } from '../runtime/session.ts';

@@ -1,7 +1,7 @@
 /** @file ProgramBuilder: what an op's `lower` writes to. Each method adds instructions and gives the resulting values. */
 import { bool, type DType, int32, int64 } from '../core/dtypes.ts';
 import { InternalError, InvalidArgumentError, type OpError } from '../core/errors.ts';
-import type { NDArray } from '../core/ndarray.ts';
+import { type NDArray, scalar } from '../core/ndarray.ts';
 import {
   broadcastConcrete,
   type Dims,
@@ -51,6 +51,10 @@ export interface ProgramState {
   variableHandle(spec: { container: string; name: string; dtype: DType; shape: Dims }): object;
   /** The variable a handle stands for. */
   variable(handle: object): VariableState;
+  /** Whether a handle stands for that variable. */
+  isVariable(handle: object, variable: VariableState): boolean;
+  /** Forgets what a handle stands for; false when there was nothing. */
+  destroy(handle: object): boolean;
   /** A small buffer that belongs to a node and survives between runs, such as a random generator's counter. */
   nodeState(node: string, initial: () => Uint8Array): Buffer;
   /** Records that the program is only valid while the variable has this shape. */
@@ -423,9 +427,27 @@ export class ProgramBuilder {
     return { ...dense(noMemory, variable.dtype, variable.shape ?? [0]), variable };
   }
 
-  /** Whether the variable has a value at this point of the program. */
+  /** Whether the variable is known to have a value at this point of the program. */
   isInitialized(variable: VariableState): boolean {
     return this.contents.has(variable) || variable.shape !== undefined;
+  }
+
+  /** Whether the variable has a value when a run comes to this point, as a bool scalar. */
+  initialized(variable: VariableState): Value {
+    if (this.contents.has(variable)) return this.constant(scalar(bool, true));
+    return this.host([], [{ dtype: bool, shape: [] }], () => [scalar(bool, variable.shape !== undefined)])[0]!;
+  }
+
+  /** Destroys what a handle stands for; `absent` gives the error, if any, when there is nothing. */
+  destroy(handle: Value, absent: () => OpError | undefined): void {
+    const object = this.demand(handle).objects[0]!;
+    for (const variable of this.contents.keys())
+      if (this.state.isVariable(object, variable)) this.contents.delete(variable);
+    this.host([], [], () => {
+      const error = this.state.destroy(object) ? undefined : absent();
+      if (error) throw error;
+      return [];
+    });
   }
 
   /** The variable's content, without a copy; a later write in the same program does not change what was read. */
@@ -479,7 +501,7 @@ function asView({ buffer, dtype, shape, strides, offset }: View): View {
 
 /** The number in a known one-element value, which expressions can carry themselves. */
 function scalarOf(value: Value): Scalar | undefined {
-  if (!value.known || value.known.size !== 1 || value.dtype.isObject) return undefined;
+  if (value.known?.size !== 1 || value.dtype.isObject) return undefined;
   const element = value.known.at(0);
   if (typeof element === 'number' || typeof element === 'bigint') return element;
   if (typeof element === 'boolean') return element ? 1 : 0;

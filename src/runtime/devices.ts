@@ -1,11 +1,35 @@
-/** @file The devices of this process. */
+/** @file The devices of this process: the native CPU device where it could be built, else the reference device. */
+import { CpuDevice } from '../devices/cpu/device.ts';
 import type { Device } from '../devices/device.ts';
 import { ReferenceDevice } from '../devices/reference/device.ts';
+import type { SessionConfig } from './config.ts';
 
-let opened: Device | undefined;
+let opened: CpuDevice | ReferenceDevice | undefined;
 
-/** The CPU device: the native one, or the reference device where there is none. */
-export function openDevice(): Device {
-  opened ??= new ReferenceDevice();
+/** The CPU device. `TENSORLOOM_DEVICE=reference` asks for the slow, plain one. */
+export function openDevice(config: SessionConfig = {}): Device {
+  if (!opened) {
+    const native = process.env['TENSORLOOM_DEVICE'] === 'reference' ? undefined : CpuDevice.open();
+    opened = native ?? new ReferenceDevice();
+  }
+  const threads = config.intraOpParallelismThreads;
+  if (threads && opened instanceof CpuDevice) opened.setThreads(threads);
   return opened;
+}
+
+/** What `listDevices` tells of a device. */
+export interface DeviceInfo {
+  readonly name: string;
+  readonly deviceType: string;
+  readonly memoryLimitBytes: number;
+  readonly physicalDeviceDesc: string;
+}
+
+export function deviceInfo(device: Device, task = '/job:localhost/replica:0/task:0'): DeviceInfo {
+  return {
+    name: `${task}/device:${device.type}:0`,
+    deviceType: device.type,
+    memoryLimitBytes: device.memoryLimit,
+    physicalDeviceDesc: device.description,
+  };
 }

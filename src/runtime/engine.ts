@@ -7,15 +7,23 @@ import { NDArray as HostArray } from '../core/ndarray.ts';
 import { type Shape, sameShape } from '../core/shape.ts';
 import type { Device } from '../devices/device.ts';
 import type { NodeDef } from '../proto/graph.ts';
+import type { RunMetadata } from './config.ts';
+import { deviceInfo } from './devices.ts';
 import { yieldIfLong } from './eventLoop.ts';
 import { Frame, type Path, replay } from './program.ts';
 import { NodeStates, type ResourceManager } from './resources.ts';
 import { type Port, prune, RunGraph, type RunNode } from './runGraph.ts';
+import { type Simplified, simplify } from './simplify.ts';
 import type { StatsCollector } from './stepStats.ts';
 import { type Guards, Trace } from './tracer.ts';
 
 export interface EngineRun {
+  /** The caller's wish to stop. */
   readonly signal?: AbortSignal | undefined;
+  /** Milliseconds the run may take. */
+  readonly timeout?: number | undefined;
+  /** Fires when the session closes; also used to stop the run for the other reasons. */
+  readonly cancel?: AbortController | undefined;
   readonly stats?: StatsCollector | undefined;
 }
 
@@ -31,9 +39,11 @@ export class Executable {
   private readonly programs = new Map<string, Program[]>();
   constructor(
     private readonly engine: Engine,
-    readonly nodes: readonly RunNode[],
+    /** The nodes as the graph has them. */
+    readonly source: readonly RunNode[],
+    /** What really runs: simplified. */
+    private readonly simplified: Simplified,
     readonly feeds: readonly Port[],
-    readonly fetches: readonly Port[],
   ) {}
 
   /** Runs with these feeds, in the order of `feeds`; gives the fetches in order. */
@@ -44,10 +54,31 @@ export class Executable {
     const key = this.checkFeeds(feeds);
     const { device } = this.engine;
     const program = this.find(key, feeds) ?? (await this.trace(key, feeds));
-    const frame = new Frame(device, [], program.constants, options.signal, options.stats);
+    const { signal, end } = stopSignal(options);
+    const frame = new Frame(device, [], program.constants, signal, options.stats);
     for (const array of feeds)
       frame.feeds.push(device.fromHost(array.dtype.isObject ? this.asIds(array, frame) : array));
-    return replay(program.path, frame);
+    try {
+      return await replay(program.path, frame);
+    } finally {
+      end();
+    }
+  }
+
+  /** Fills in what a caller wanted to know about a run. */
+  describe(metadata: RunMetadata, stats: StatsCollector | undefined): void {
+    metadata.rewrites = this.simplified.report;
+    metadata.partitionGraphs = [this.simplified.toGraphDef()];
+    if (!stats) return;
+    metadata.peakBytes = stats.peakBytes;
+    const nodeStats = stats.times.map((t) => ({
+      nodeName: t.node,
+      timelineLabel: `${t.node} = ${t.kind}`,
+      allStartMicros: stats.startMicros + t.start / 1000,
+      opEndRelMicros: (t.end - t.start) / 1000,
+      allEndRelMicros: (t.end - t.start) / 1000,
+    }));
+    metadata.stepStats = { devStats: [{ device: deviceInfo(this.engine.device).name, nodeStats }] };
   }
 
   private asIds(array: NDArray, frame: Frame): NDArray {
@@ -80,10 +111,10 @@ export class Executable {
   private async trace(key: string, feeds: readonly NDArray[]): Promise<Program> {
     const { device, resources, nodeStates, container } = this.engine;
     const trace = new Trace({
-      nodes: this.nodes,
+      nodes: this.simplified.nodes,
       feeds: this.feeds,
       feedArrays: feeds,
-      fetches: this.fetches,
+      fetches: this.simplified.fetches,
       device,
       resources,
       nodeStates,
@@ -116,9 +147,13 @@ export class Engine {
   constructor(
     readonly device: Device,
     readonly resources: ResourceManager,
-    readonly container = 'localhost',
+    private readonly options: { readonly simplify?: boolean; readonly container?: string } = {},
   ) {
     this.nodeStates = new NodeStates(device);
+  }
+
+  get container(): string {
+    return this.options.container ?? 'localhost';
   }
 
   extend(defs: readonly NodeDef[]): void {
@@ -134,15 +169,42 @@ export class Engine {
     if (!found) {
       const fed = feeds.map((name) => this.graph.port(name, 'FeedInputs'));
       const wanted = fetches.map((name) => this.graph.port(name, 'FetchOutputs'));
-      const isFed = (p: Port) => fed.some((f) => f.node === p.node && f.index === p.index);
+      const names = new Set(feeds);
+      const isFed = (p: Port) => names.has(`${p.node.name}:${p.index}`);
       const roots = [
         ...wanted.filter((p) => !isFed(p)).map((p) => p.node),
         ...targets.map((name) => this.graph.target(name)),
       ];
-      found = new Executable(this, prune(roots, isFed), fed, wanted);
+      found = this.executable(
+        prune(roots, isFed),
+        fed,
+        wanted,
+        targets.map((name) => this.graph.target(name)),
+      );
       this.executables.set(key, found);
     }
     return found;
+  }
+
+  /** Like `prepare`, for exactly these nodes: what they read from elsewhere must be fed. */
+  prepareNodes(nodes: readonly RunNode[], feeds: readonly string[], fetches: readonly string[]): Executable {
+    const fed = feeds.map((name) => this.graph.port(name, 'FeedInputs'));
+    return this.executable(
+      nodes,
+      fed,
+      fetches.map((name) => this.graph.port(name, 'FetchOutputs')),
+      nodes,
+    );
+  }
+
+  private executable(
+    nodes: readonly RunNode[],
+    feeds: readonly Port[],
+    fetches: readonly Port[],
+    targets: readonly RunNode[],
+  ): Executable {
+    const simplified = simplify({ nodes, feeds, fetches, targets }, this.options.simplify ?? true);
+    return new Executable(this, nodes, simplified, feeds);
   }
 
   close(): void {
@@ -155,10 +217,20 @@ export class Engine {
   }
 }
 
-/** An abort signal that fires with DEADLINE_EXCEEDED after some milliseconds. */
-export function timeoutSignal(ms: number): AbortSignal {
-  const controller = new AbortController();
-  const timer = setTimeout(() => controller.abort(new DeadlineExceededError(`The run took longer than ${ms} ms.`)), ms);
-  timer.unref();
-  return controller.signal;
+/** One signal for all the reasons to stop a run, and how to forget them when it has ended. */
+function stopSignal({ signal, timeout, cancel }: EngineRun): { signal: AbortSignal | undefined; end: () => void } {
+  if (!signal && !timeout) return { signal: cancel?.signal, end: () => {} };
+  const controller = cancel ?? new AbortController();
+  const stop = () => controller.abort();
+  if (signal?.aborted) stop();
+  signal?.addEventListener('abort', stop);
+  const late = () => controller.abort(new DeadlineExceededError(`The run took longer than ${timeout} ms.`));
+  const timer = timeout ? setTimeout(late, timeout) : undefined;
+  return {
+    signal: controller.signal,
+    end: () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', stop);
+    },
+  };
 }

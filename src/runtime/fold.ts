@@ -1,11 +1,11 @@
 /** @file Folding: a node whose inputs are all known and small is computed at once, on the reference device. */
 import { int32 } from '../core/dtypes.ts';
+import { InternalError } from '../core/errors.ts';
 import { NDArray } from '../core/ndarray.ts';
 import { sizeOf } from '../core/shape.ts';
 import { ReferenceDevice } from '../devices/reference/device.ts';
-import { ProgramBuilder } from '../program/builder.ts';
-import type { Buffer, DeviceInstruction } from '../program/instructions.ts';
-import { DeviceFailure } from '../program/instructions.ts';
+import { HostResultNeeded, ProgramBuilder, type ProgramState } from '../program/builder.ts';
+import { type Buffer, DeviceFailure, type DeviceInstruction } from '../program/instructions.ts';
 import { planSegment } from '../program/plan.ts';
 import type { Value } from '../program/value.ts';
 import type { RunNode } from './runGraph.ts';
@@ -14,36 +14,40 @@ import type { RunNode } from './runGraph.ts';
 const maxElements = 1024;
 const reference = new ReferenceDevice();
 
-/** The node's outputs as constants, or undefined when it must run on the device. */
-export function foldNode(node: RunNode, inputs: readonly Value[], builder: ProgramBuilder): Value[] | undefined {
-  if (node.def.isStateful || inputs.length === 0) return undefined;
-  if (!inputs.every((v) => v.known && v.known.size <= maxElements)) return undefined;
-  const scratch = new ProgramBuilder(builder.state);
-  scratch.begin(node.name);
-  const outputs = node.def.lower(scratch, inputs, node.attrs, {
-    name: node.name,
-    device: node.device,
-    outputTypes: node.outputs.map((o) => o.dtype),
-  });
-  if (outputs.some((v) => sizeOf(v.shape) > maxElements)) return undefined;
-  const whole = outputs.map((v) => (v.known ? v : scratch.copy(v)));
-  if (scratch.instructions.some((i) => i.kind === 'host')) return undefined;
+/** The outputs of a node for known inputs, or undefined when it is not worth it or not possible here. */
+export function foldNode(node: RunNode, inputs: readonly (NDArray | undefined)[]): readonly NDArray[] | undefined {
+  if (node.def.isStateful || inputs.length === 0 || !inputs.every(isSmall)) return undefined;
+  const state = new FoldState();
+  const builder = new ProgramBuilder(state);
+  builder.begin(node.name);
+  const lowered = lower(
+    node,
+    inputs.map((array) => builder.constant(array)),
+    builder,
+  );
+  if (!lowered || lowered.some((v) => sizeOf(v.shape) > maxElements)) return undefined;
+  const whole = lowered.map((v) => (v.known ? v : builder.copy(v)));
+  if (builder.instructions.some((i) => i.kind === 'host')) return undefined;
   const arrays = compute(
-    scratch.instructions as DeviceInstruction[], // no host calls among them, as just checked
+    builder.instructions as DeviceInstruction[], // no host calls among them, as just checked
     whole.filter((v) => !v.known),
   );
-  return whole.map((v) => {
-    if (v.known) return builder.constant(v.known);
-    const array = arrays.get(v)!;
-    const objects = v.dtype.isObject
-      ? new NDArray(
-          v.dtype,
-          v.shape,
-          Array.from(array.data as Int32Array, (id) => builder.state.constantObject(id)),
-        ) // ids are int32
-      : array;
-    return builder.constant(objects);
-  });
+  return whole.map((v) => v.known ?? state.restore(v, arrays.get(v)!));
+}
+
+const isSmall = (array: NDArray | undefined): array is NDArray => array !== undefined && array.size <= maxElements;
+
+function lower(node: RunNode, inputs: readonly Value[], builder: ProgramBuilder): readonly Value[] | undefined {
+  try {
+    return node.def.lower(builder, inputs, node.attrs, {
+      name: node.name,
+      device: node.device,
+      outputTypes: node.outputs.map((o) => o.dtype),
+    });
+  } catch (error) {
+    if (error instanceof HostResultNeeded) return undefined;
+    throw error;
+  }
 }
 
 function compute(instructions: readonly DeviceInstruction[], wanted: readonly Value[]): Map<Value, NDArray> {
@@ -53,9 +57,8 @@ function compute(instructions: readonly DeviceInstruction[], wanted: readonly Va
   try {
     reference.compile(segment).run(segment.bound.map((b) => memory.get(b)!));
   } catch (error) {
-    const explain =
-      error instanceof DeviceFailure ? segment.instructions[error.failure.instruction]?.explain : undefined;
-    throw explain ? explain((error as DeviceFailure).failure) : error; // explain is only set for device failures
+    if (!(error instanceof DeviceFailure)) throw error;
+    throw segment.instructions[error.failure.instruction]?.explain?.(error.failure) ?? error;
   }
   return new Map(
     wanted.map((v) => {
@@ -64,3 +67,37 @@ function compute(instructions: readonly DeviceInstruction[], wanted: readonly Va
     }),
   );
 }
+
+/** Folded nodes are pure: they meet constants and objects, never state. */
+class FoldState implements ProgramState {
+  private readonly objects: object[] = [];
+  objectId(object: object): number {
+    return -this.objects.push(object);
+  }
+  constantObject(id: number): object {
+    return this.objects[-1 - id]!;
+  }
+  /** Ids back to objects. */
+  restore(value: Value, array: NDArray): NDArray {
+    if (!value.dtype.isObject) return array;
+    return new NDArray(
+      value.dtype,
+      value.shape,
+      Array.from(array.data as Int32Array, (id) => this.constantObject(id)),
+    ); // ids are int32
+  }
+  variableHandle(): never {
+    throw stateless();
+  }
+  variable(): never {
+    throw stateless();
+  }
+  nodeState(): never {
+    throw stateless();
+  }
+  reliesOn(): never {
+    throw stateless();
+  }
+}
+
+const stateless = () => new InternalError('an op that is not declared stateful asked for state');

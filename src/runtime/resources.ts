@@ -77,8 +77,11 @@ export class ResourceManager {
 
   destroy(handle: ResourceHandle): boolean {
     const variable = this.variables.get(handle.key);
-    variable?.clear();
-    return this.variables.delete(handle.key) || this.others.delete(handle.key);
+    if (!variable) return this.others.delete(handle.key);
+    // The entry stays: programs traced before hold on to it and must meet later ones in it.
+    const existed = variable.shape !== undefined;
+    variable.clear();
+    return existed;
   }
 
   /** Forgets everything in some containers, or in all of them. */

@@ -1,32 +1,237 @@
 /** @file Session: runs parts of a graph, with feeds and fetches in whatever structure the user likes. */
-import type { DType } from '../core/dtypes.ts';
+import { InvalidArgumentError, OpError } from '../core/errors.ts';
 import type { NDArray } from '../core/ndarray.ts';
+import { EnteredScope, enterContext, withContext } from '../graph/context.ts';
 import { type Graph, getDefaultGraph } from '../graph/graph.ts';
 import type { Tensor } from '../graph/tensor.ts';
-import { toArray } from '../op/convert.ts';
-import { openDevice } from './devices.ts';
-import { Engine } from './engine.ts';
+import { type RunCallOptions, RunOptions, type SessionConfig, TraceLevel } from './config.ts';
+import { defaultSessionChange, getDefaultSession, setInteractiveSession } from './defaultSession.ts';
+import { type DeviceInfo, deviceInfo, openDevice } from './devices.ts';
+import { Engine, type Executable } from './engine.ts';
+import { type FeedKey, type Feeds, type FeedValue, feedArray, feedPairs, feedTensor } from './feeds.ts';
+import { type Fetch, type Fetched, type FetchPlan, planFetches } from './fetches.ts';
+import { PartialRun } from './partialRun.ts';
 import { ResourceManager } from './resources.ts';
+import { StatsCollector } from './stepStats.ts';
 
-export class Session {
+export interface SessionOptions {
+  readonly graph?: Graph;
+  readonly config?: SessionConfig;
+}
+
+/** How many fetch structures a session remembers; a loop uses a handful. */
+const rememberedFetches = 64;
+
+/**
+ * Runs operations and evaluates tensors of one graph.
+ *
+ * @example
+ * const sess = new tf.Session();
+ * await sess.run(tf.add(1, 2)); // 3
+ */
+export class Session implements Disposable, AsyncDisposable {
   readonly graph: Graph;
+  readonly config: SessionConfig;
   private readonly engine: Engine;
+  /** How many of the graph's operations the engine has. */
   private sent = 0;
-  constructor(options: { graph?: Graph } = {}) {
+  private readonly plans = new Map<unknown, { plan: FetchPlan; executables: Map<string, Executable> }>();
+  private readonly running = new Set<AbortController>();
+
+  constructor(options: SessionOptions = {}) {
     this.graph = options.graph ?? getDefaultGraph();
-    this.engine = new Engine(openDevice(), new ResourceManager());
+    this.config = options.config ?? {};
+    const resources = new ResourceManager();
+    this.engine = new Engine(openDevice(this.config), resources, {
+      simplify: this.config.graphOptions?.simplify ?? true,
+    });
+    live.add(new WeakRef(this));
   }
-  async run(fetch: Tensor, feeds: readonly (readonly [Tensor, unknown])[] = []): Promise<NDArray> {
-    const defs = this.graph.operations.slice(this.sent).map((op) => op.nodeDef);
-    this.sent = this.graph.operations.length;
-    this.engine.extend(defs);
-    const executable = this.engine.prepare(
-      feeds.map(([t]) => t.name),
-      [fetch.name],
-      [],
+
+  /** Evaluates `fetches`, in whatever structure they come, with some tensors replaced by `feeds`. */
+  async run<const F extends Fetch>(fetches: F, feeds?: Feeds, options: RunCallOptions = {}): Promise<Fetched<F>> {
+    const { plan, executables } = this.planned(fetches);
+    const pairs = feedPairs(feeds, this.graph);
+    const executable = this.executable(
+      plan,
+      pairs.map(([t]) => t),
+      executables,
     );
-    const arrays = feeds.map(([t, v]) => toArray(v as never, t.dtype as DType));
-    const [result] = await executable.run(arrays);
-    return result!;
+    const arrays = pairs.map(([tensor, value]) => feedArray(tensor, value));
+    const results = await this.execute(executable, arrays, options);
+    return plan.assemble(results) as Fetched<F>; // the plan mirrors the structure that Fetched describes
+  }
+
+  /** A function that runs the same fetches again and again; its arguments are the feeds, in order. */
+  makeCallable<const F extends Fetch>(
+    fetches: F,
+    feedList: readonly FeedKey[] = [],
+  ): (...values: FeedValue[]) => Promise<Fetched<F>> {
+    const { plan, executables } = this.planned(fetches);
+    const tensors = feedList.map((key) => feedTensor(key, this.graph));
+    const executable = this.executable(plan, tensors, executables);
+    return async (...values) => {
+      if (values.length !== tensors.length)
+        throw new InvalidArgumentError(`this callable takes ${tensors.length} feeds, but ${values.length} were given`);
+      const results = await this.execute(
+        executable,
+        tensors.map((t, i) => feedArray(t, values[i]!)),
+        {},
+      );
+      return plan.assemble(results) as Fetched<F>; // as in run
+    };
+  }
+
+  /** Announces a run in several pieces: all feeds and fetches that its `partialRun` calls will use. */
+  partialRunSetup(fetches: Fetch, feeds: readonly FeedKey[] = []): PartialRun {
+    const { tensors, targets } = planFetches(fetches, this.graph);
+    this.sync();
+    const fed = feeds.map((key) => feedTensor(key, this.graph).name);
+    return new PartialRun(
+      this.engine,
+      fed,
+      tensors.map((t) => t.name),
+      targets.map((op) => op.name),
+    );
+  }
+
+  /** Continues a run in pieces: feeds more, fetches more; each once. */
+  async partialRun<const F extends Fetch>(handle: PartialRun, fetches: F, feeds?: Feeds): Promise<Fetched<F>> {
+    const plan = planFetches(fetches, this.graph);
+    const pairs = feedPairs(feeds, this.graph).map(([t, v]) => [t.name, feedArray(t, v)] as const);
+    const results = await handle
+      .run(
+        new Map(pairs),
+        plan.tensors.map((t) => t.name),
+        plan.targets.map((op) => op.name),
+      )
+      .catch((error: unknown) => {
+        throw this.withSite(error);
+      });
+    return plan.assemble(results) as Fetched<F>; // as in run
+  }
+
+  /** The devices this session can use. */
+  listDevices(): DeviceInfo[] {
+    return [deviceInfo(openDevice(this.config))];
+  }
+
+  /** Makes this the default session for `body` (and its graph the default graph), or until the end of a `using` block. */
+  asDefault<T>(body: (session: this) => T): T;
+  asDefault(): EnteredScope<this>;
+  asDefault<T>(body?: (session: this) => T): T | EnteredScope<this> {
+    return body
+      ? this.graph.asDefault(() => withContext(defaultSessionChange(this), () => body(this)))
+      : new EnteredScope<this>(this, enterContext(defaultSessionChange(this)));
+  }
+
+  /** Frees the session. Runs still going on are cancelled; later ones reject. */
+  close(): void {
+    for (const controller of this.running) controller.abort();
+    this.engine.close();
+    if (getDefaultSession() === this) setInteractiveSession(undefined);
+  }
+  [Symbol.dispose](): void {
+    this.close();
+  }
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.close();
+  }
+
+  /** Clears variables and other resources of every open session in this process, or of some containers. */
+  static reset(containers: readonly string[] = []): void {
+    for (const ref of live) {
+      const session = ref.deref();
+      if (!session) live.delete(ref);
+      else {
+        session.engine.resources.clear(containers);
+        session.close();
+      }
+    }
+  }
+
+  private planned(fetches: unknown): { plan: FetchPlan; executables: Map<string, Executable> } {
+    let found = this.plans.get(fetches);
+    if (!found) {
+      found = { plan: planFetches(fetches, this.graph), executables: new Map() };
+      // Arrays and records can be changed by their owner, so only what cannot is remembered by identity.
+      if (typeof fetches === 'string' || (typeof fetches === 'object' && fetches !== null && 'graph' in fetches)) {
+        if (this.plans.size >= rememberedFetches) this.plans.clear();
+        this.plans.set(fetches, found);
+      }
+    }
+    return found;
+  }
+
+  private executable(plan: FetchPlan, fed: readonly Tensor[], cache: Map<string, Executable>): Executable {
+    this.sync();
+    const names = fed.map((t) => t.name);
+    const key = names.join();
+    let found = cache.get(key);
+    if (!found) {
+      found = this.engine.prepare(
+        names,
+        plan.tensors.map((t) => t.name),
+        plan.targets.map((op) => op.name),
+      );
+      cache.set(key, found);
+    }
+    return found;
+  }
+
+  /** Sends operations added since the last run to the engine. */
+  private sync(): void {
+    const { operations } = this.graph;
+    if (this.sent === operations.length) return;
+    this.engine.extend(operations.slice(this.sent).map((op) => op.nodeDef));
+    this.sent = operations.length;
+  }
+
+  private async execute(executable: Executable, arrays: readonly NDArray[], call: RunCallOptions): Promise<NDArray[]> {
+    const options = call.options instanceof RunOptions ? call.options : call.options && new RunOptions(call.options);
+    const stats =
+      call.runMetadata && (options?.traceLevel ?? 0) > TraceLevel.NO_TRACE ? new StatsCollector() : undefined;
+    const timeout = options?.timeoutInMs || this.config.operationTimeoutInMs;
+    const controller = new AbortController();
+    this.running.add(controller);
+    try {
+      const run = executable.run(arrays, { cancel: controller, signal: call.signal, timeout, stats });
+      const results = await run;
+      if (call.runMetadata) executable.describe(call.runMetadata, stats);
+      return results;
+    } catch (error) {
+      throw this.withSite(error);
+    } finally {
+      this.running.delete(controller);
+    }
+  }
+
+  /** Adds to a run-time error the kind of its node and the user's line that made it. */
+  private withSite(error: unknown): unknown {
+    if (!(error instanceof OpError) || error.node === undefined || error.createdAt !== undefined) return error;
+    let op: { type: string; createdAt: string | undefined };
+    try {
+      op = this.graph.getOperationByName(error.node);
+    } catch {
+      return error;
+    }
+    const Class = error.constructor as new (message: string, details: object) => OpError; // subclasses share the signature
+    const where = op.createdAt === undefined ? '' : `, created at ${op.createdAt}`;
+    return new Class(`${error.message}\n\t [[${op.type} '${error.node}'${where}]]`, {
+      node: error.node,
+      op: op.type,
+      createdAt: op.createdAt ?? 'unknown',
+      cause: error,
+    });
+  }
+}
+
+const live = new Set<WeakRef<Session>>();
+
+/** A session that becomes the default when it is made, for scripts and notebooks. */
+export class InteractiveSession extends Session {
+  constructor(options: SessionOptions = {}) {
+    super(options);
+    setInteractiveSession(this);
   }
 }

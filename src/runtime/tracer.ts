@@ -84,6 +84,12 @@ export class Trace implements ProgramState {
     if (!(handle instanceof ResourceHandle) || !handle.dtype) throw new InternalError('the resource is not a variable');
     return this.task.resources.variable(handle.container, handle.name, handle.dtype, this.task.device);
   }
+  isVariable(handle: object, variable: VariableState): boolean {
+    return handle instanceof ResourceHandle && this.task.resources.find(handle) === variable;
+  }
+  destroy(handle: object): boolean {
+    return handle instanceof ResourceHandle && this.task.resources.destroy(handle);
+  }
   nodeState(node: string, initial: () => Uint8Array): Buffer {
     const memory = this.task.nodeStates.get(node, initial);
     for (const [buffer, source] of this.fixed) if (source.kind === 'fixed' && source.buffer === memory) return buffer;
@@ -135,8 +141,14 @@ export class Trace implements ProgramState {
     const inputs = this.inputsOf(node, state);
     for (const i of node.def.hostInputs({ attrs: node.attrs, inputCount: inputs.length }))
       this.builder.demand(inputs[i]!);
-    const folded = foldNode(node, inputs, this.builder);
-    return folded ?? node.def.lower(this.builder, inputs, node.attrs, lowered(node));
+    const folded = foldNode(
+      node,
+      inputs.map((v) => v.known),
+    );
+    return (
+      folded?.map((array) => this.builder.constant(array)) ??
+      node.def.lower(this.builder, inputs, node.attrs, lowered(node))
+    );
   }
 
   private inputsOf(node: RunNode, state: State): Value[] {

@@ -1,0 +1,84 @@
+/** @file Feeds in their three forms, checked against the tensors they replace. */
+import type { TypedArray } from '../core/dtypes.ts';
+import { InvalidArgumentError } from '../core/errors.ts';
+import { type NDArray, scalar } from '../core/ndarray.ts';
+import { compatible, showTuple } from '../core/shape.ts';
+import type { Graph } from '../graph/graph.ts';
+import { type Literal, Tensor } from '../graph/tensor.ts';
+import { toArray } from '../op/convert.ts';
+import type { GraphElement } from './fetches.ts';
+
+export type FeedKey = Tensor | GraphElement | string;
+export type FeedValue = NDArray | TypedArray | Literal;
+/** `new Map([[x, batch]])`, `[[x, batch]]`, or `{ 'x:0': batch }`. */
+export type Feeds =
+  | ReadonlyMap<FeedKey, FeedValue>
+  | readonly (readonly [FeedKey, FeedValue])[]
+  | Readonly<Record<string, FeedValue>>;
+
+/** The pairs of any of the three forms. */
+export function feedPairs(feeds: Feeds | undefined, graph: Graph): [Tensor, FeedValue][] {
+  if (feeds === undefined) return [];
+  const pairs = feeds instanceof Map || Array.isArray(feeds) ? feeds : Object.entries(feeds);
+  const result: [Tensor, FeedValue][] = [];
+  for (const [key, value] of pairs as Iterable<readonly [FeedKey, FeedValue]>)
+    result.push([feedTensor(key, graph), value]); // one of the three forms
+  return result;
+}
+
+/** The tensor that a key of a feed stands for. */
+export function feedTensor(key: FeedKey, graph: Graph): Tensor {
+  if (key instanceof Tensor && key.graph === graph) return key;
+  const element = graph.asGraphElement(key);
+  if (!(element instanceof Tensor))
+    throw new InvalidArgumentError(
+      `${element} cannot be fed: it is an operation, not a tensor. Feed one of its outputs, as in '${element.name}:0'.`,
+    );
+  return element;
+}
+
+/** The array to feed for a tensor: of its dtype, and of a shape that fits. */
+export function feedArray(tensor: Tensor, value: FeedValue): NDArray {
+  const array =
+    typeof value === 'number' && !tensor.dtype.isInteger && !tensor.dtype.isBool && !tensor.dtype.isObject
+      ? scalar(tensor.dtype, value)
+      : converted(tensor, value);
+  if (!compatible(tensor.shape, array.shape)) {
+    const fitted = fitFlat(tensor, value, array);
+    if (fitted) return fitted;
+    throw new InvalidArgumentError(
+      `Cannot feed value of shape ${showTuple(array.shape)} for Tensor '${tensor.name}', which has shape ${showTuple(tensor.shape)}`,
+      { node: tensor.op.name, op: tensor.op.type, createdAt: tensor.op.createdAt },
+    );
+  }
+  return array;
+}
+
+function converted(tensor: Tensor, value: FeedValue): NDArray {
+  if (isSymbol(value))
+    throw new InvalidArgumentError(
+      `The value of a feed cannot be a tf.Tensor object: ${String(value)} was given for '${tensor.name}'. Run it first, or connect it in the graph.`,
+    );
+  try {
+    return toArray(value, tensor.dtype);
+  } catch (error) {
+    if (!(error instanceof InvalidArgumentError)) throw error;
+    throw new InvalidArgumentError(`Cannot feed '${tensor.name}' (${tensor.dtype}): ${error.message}`, {
+      node: tensor.op.name,
+      cause: error,
+    });
+  }
+}
+
+const isSymbol = (value: unknown) =>
+  value instanceof Tensor || (typeof value === 'object' && value !== null && 'toTensor' in value);
+
+/** A flat typed array has no shape of its own: it takes the tensor's when at most one size is open. */
+function fitFlat(tensor: Tensor, value: FeedValue, array: NDArray): NDArray | undefined {
+  const dims = tensor.shape;
+  if (!ArrayBuffer.isView(value) || dims === null || dims.filter((d) => d === null).length > 1) return undefined;
+  const known = dims.reduce<number>((n, d) => n * (d ?? 1), 1);
+  const open = array.size / known;
+  if (!Number.isInteger(open) || (open !== 1 && !dims.includes(null))) return undefined;
+  return array.reshape(dims.map((d) => d ?? open));
+}

@@ -1,0 +1,120 @@
+/** @file Fetches in any structure: finds the tensors and operations in it, and puts the results in their place. */
+import type { DType } from '../core/dtypes.ts';
+import { InvalidArgumentError } from '../core/errors.ts';
+import type { NDArray } from '../core/ndarray.ts';
+import type { Graph } from '../graph/graph.ts';
+import { IndexedSlices } from '../graph/indexedSlices.ts';
+import { Operation } from '../graph/operation.ts';
+import { Tensor } from '../graph/tensor.ts';
+
+/** An object that stands for a tensor or operation, such as a variable. */
+export interface GraphElement {
+  asGraphElement(): Tensor | Operation;
+}
+
+/** What `run` can fetch: a tensor, an operation, a name, or arrays and records of these, nested at will. */
+export type Fetch =
+  | Tensor
+  | Operation
+  | GraphElement
+  | IndexedSlices
+  | string
+  | null
+  | undefined
+  | readonly unknown[]
+  | object;
+
+/** The value of fetched indexed slices. */
+export interface IndexedSlicesValue {
+  readonly values: NDArray;
+  readonly indices: NDArray;
+  readonly denseShape: NDArray | null;
+}
+
+/** The result of a fetch: arrays in the fetch's own structure, `null` for operations. */
+export type Fetched<F> =
+  F extends Tensor<infer D>
+    ? NDArray<D & DType>
+    : F extends Operation | null | undefined
+      ? null
+      : F extends IndexedSlices
+        ? IndexedSlicesValue
+        : F extends GraphElement
+          ? NDArray
+          : F extends string
+            ? NDArray | null
+            : F extends readonly unknown[]
+              ? { -readonly [K in keyof F]: Fetched<F[K]> }
+              : F extends object
+                ? { -readonly [K in keyof F]: Fetched<F[K]> }
+                : never;
+
+/** A fetch taken apart: which tensors and targets to run, and how to put results together. */
+export interface FetchPlan {
+  readonly tensors: readonly Tensor[];
+  readonly targets: readonly Operation[];
+  /** The results of `tensors`, in order, in the structure of the fetch. */
+  assemble(results: readonly NDArray[]): unknown;
+}
+
+/** Takes a fetch apart. Equal tensors are fetched once. */
+export function planFetches(fetch: unknown, graph: Graph): FetchPlan {
+  const tensors: Tensor[] = [];
+  const targets: Operation[] = [];
+  const positions = new Map<Tensor, number>();
+  const place = (tensor: Tensor): ((results: readonly NDArray[]) => NDArray) => {
+    let at = positions.get(tensor);
+    if (at === undefined) positions.set(tensor, (at = tensors.push(tensor) - 1));
+    return (results) => results[at]!;
+  };
+  const visit = (x: unknown): ((results: readonly NDArray[]) => unknown) => {
+    if (x === null || x === undefined) return () => null;
+    if (x instanceof IndexedSlices) {
+      const [values, indices, dense] = [
+        place(own(x.values)),
+        place(own(x.indices)),
+        x.denseShape && place(own(x.denseShape)),
+      ];
+      return (r) => ({ values: values(r), indices: indices(r), denseShape: dense ? dense(r) : null });
+    }
+    if (isElement(x)) {
+      const element = own(x);
+      if (element instanceof Tensor) return place(element);
+      if (!targets.includes(element)) targets.push(element);
+      return () => null;
+    }
+    if (Array.isArray(x)) {
+      const parts = x.map(visit);
+      return (r) => parts.map((part) => part(r));
+    }
+    if (typeof x === 'object') {
+      const parts = Object.entries(x).map(([key, value]) => [key, visit(value)] as const);
+      return (r) => Object.fromEntries(parts.map(([key, part]) => [key, part(r)]));
+    }
+    throw new InvalidArgumentError(
+      `Fetch argument ${String(x)} is neither a Tensor, an Operation, a name, nor an array or record of these.`,
+    );
+  };
+  function own(x: Parameters<Graph['asGraphElement']>[0]): Tensor & Operation;
+  function own(x: Tensor): Tensor;
+  function own(x: Parameters<Graph['asGraphElement']>[0]): Tensor | Operation {
+    try {
+      return graph.asGraphElement(x);
+    } catch (error) {
+      throw new InvalidArgumentError(
+        `Fetch argument ${String(x)} cannot be interpreted as a Tensor. (${(error as Error).message})`,
+        { cause: error },
+      ); // asGraphElement throws errors
+    }
+  }
+  return { assemble: visit(fetch), tensors, targets };
+}
+
+function isElement(x: unknown): x is string | Tensor | Operation | GraphElement {
+  return (
+    typeof x === 'string' ||
+    x instanceof Tensor ||
+    x instanceof Operation ||
+    (typeof x === 'object' && x !== null && 'asGraphElement' in x && typeof x.asGraphElement === 'function')
+  );
+}

@@ -1,0 +1,280 @@
+/** @file The simplifier: folds constants, merges equal nodes and applies the ops' own rules, on a private copy of the graph. */
+import type { NDArray } from '../core/ndarray.ts';
+import { encodeAttr } from '../op/attrs.ts';
+import { findOp, type Rewrite, type RewriteInput, type RewriteNode } from '../op/registry.ts';
+import type { AttrValue } from '../proto/attr.ts';
+import { GraphDef } from '../proto/graph.ts';
+import { constantToProto } from '../proto/tensorProto.ts';
+import { foldNode } from './fold.ts';
+import { type Port, prune, type RunNode } from './runGraph.ts';
+
+/** A piece of a graph to run: nodes in order, what is fed, what is wanted. */
+export interface Piece {
+  readonly nodes: readonly RunNode[];
+  readonly feeds: readonly Port[];
+  readonly fetches: readonly Port[];
+  /** Nodes that must run although nothing is fetched from them. */
+  readonly targets: readonly RunNode[];
+}
+
+/** What will run instead, and one line per change made. */
+export class Simplified {
+  constructor(
+    readonly nodes: readonly RunNode[],
+    readonly fetches: readonly Port[],
+    readonly report: readonly string[],
+  ) {}
+
+  toGraphDef(): GraphDef {
+    return GraphDef.create({
+      node: this.nodes.map(nodeDefOf),
+      versions: { producer: 2474, min_consumer: 0, bad_consumers: [] },
+    });
+  }
+}
+
+function nodeDefOf({ name, def, inputs, control, device, rawAttrs }: RunNode) {
+  const data = inputs.map((p) => (p.index === 0 ? p.node.name : `${p.node.name}:${p.index}`));
+  return { name, op: def.name, input: [...data, ...control.map((c) => `^${c.name}`)], device, attr: rawAttrs };
+}
+
+/** Simplifies a piece; with `enabled` false it is only copied. */
+export function simplify(piece: Piece, enabled: boolean): Simplified {
+  if (!enabled) return new Simplified(piece.nodes, piece.fetches, []);
+  return new Simplifier(piece).run();
+}
+
+/** A rule may make a node that a rule applies to again; this many rounds end any chain a graph really has. */
+const maxRounds = 16;
+
+class Simplifier {
+  private readonly report: string[] = [];
+  private readonly made: RunNode[] = [];
+  /** What stands for each original node's outputs now. */
+  private readonly replaced = new Map<RunNode, readonly Port[]>();
+  private readonly equal = new Map<string, RunNode>();
+  private readonly uses = new Map<RunNode, number>();
+  private readonly fed: ReadonlySet<string>;
+  private readonly ids = new Map<RunNode, number>();
+  private readonly constants = new Map<RunNode, NDArray>();
+
+  constructor(private readonly piece: Piece) {
+    this.fed = new Set(piece.feeds.map(keyOf));
+    for (const node of piece.nodes) for (const { node: from } of node.inputs) this.countUse(from);
+    for (const { node } of piece.fetches) this.countUse(node);
+  }
+
+  run(): Simplified {
+    for (const node of this.piece.nodes) this.visit(node);
+    const fetches = this.piece.fetches.map((p) => this.now(p));
+    const targets = this.piece.targets.map((node) => this.nodeFor(node));
+    const isFed = (p: Port) => this.fed.has(keyOf(p));
+    const nodes = prune([...fetches.filter((p) => !isFed(p)).map((p) => p.node), ...targets], isFed);
+    return new Simplified(nodes, fetches, this.report);
+  }
+
+  private countUse(node: RunNode): void {
+    this.uses.set(node, (this.uses.get(node) ?? 0) + 1);
+  }
+
+  /** Where a tensor of the original graph is found now. Fed tensors stay what they are. */
+  private now(port: Port): Port {
+    return this.fed.has(keyOf(port)) ? port : (this.replaced.get(port.node)?.[port.index] ?? port);
+  }
+  private nodeFor(node: RunNode): RunNode {
+    return this.replaced.get(node)?.[0]?.node ?? this.bare.get(node) ?? node;
+  }
+  /** Copies of nodes without outputs, which no port can lead to. */
+  private readonly bare = new Map<RunNode, RunNode>();
+
+  private visit(original: RunNode): void {
+    const copy: RunNode = {
+      ...original,
+      inputs: original.inputs.map((p) => this.now(p)),
+      control: [...new Set(original.control.map((n) => this.nodeFor(n)))],
+      order: this.made.length,
+    };
+    this.uses.set(copy, this.uses.get(original) ?? 0);
+    const isTarget = this.piece.targets.includes(original);
+    const ports = isPure(copy) && !isTarget ? this.improve(copy) : this.keep(copy);
+    if (ports.length === 0) this.bare.set(original, copy);
+    this.replaced.set(original, ports);
+  }
+
+  private keep(node: RunNode): readonly Port[] {
+    this.made.push(node);
+    return node.outputs.map((_, index) => ({ node, index }));
+  }
+
+  /** Applies folding, the op's rules and merging until nothing changes. */
+  private improve(first: RunNode): readonly Port[] {
+    let node = first;
+    for (let round = 0; round < maxRounds; round++) {
+      const folded = this.fold(node);
+      if (folded) return folded;
+      const found = node.def.simplify?.(this.view(node));
+      if (!found) break;
+      this.report.push(`${found.rule}: '${node.name}' (${node.def.name})`);
+      const result = this.build(found.to, node, 0);
+      if ('port' in result) return [result.port];
+      node = result.node;
+    }
+    return this.merge(node);
+  }
+
+  private fold(node: RunNode): readonly Port[] | undefined {
+    if (node.inputs.length === 0) return undefined;
+    let arrays: readonly NDArray[] | undefined;
+    try {
+      arrays = foldNode(
+        node,
+        node.inputs.map((p) => this.constantOf(p)),
+      );
+    } catch {
+      return undefined; // the run will say what is wrong, in its own words
+    }
+    if (!arrays) return undefined;
+    this.report.push(`constant folded: '${node.name}' (${node.def.name})`);
+    return arrays.map((array, i) => {
+      const constant = this.constantNode(array, i === 0 ? node.name : `${node.name}/folded_${i}`, node);
+      return this.merge(constant)[0]!;
+    });
+  }
+
+  /** One node for all nodes that must give the same result. */
+  private merge(node: RunNode): readonly Port[] {
+    const key = this.mergeKey(node);
+    const twin = key === undefined ? undefined : this.equal.get(key);
+    if (twin) {
+      this.report.push(`merged: '${node.name}' with '${twin.name}' (${node.def.name})`);
+      this.uses.set(twin, (this.uses.get(twin) ?? 0) + (this.uses.get(node) ?? 0));
+      return twin.outputs.map((_, index) => ({ node: twin, index }));
+    }
+    if (key !== undefined) this.equal.set(key, node);
+    return this.keep(node);
+  }
+
+  private mergeKey(node: RunNode): string | undefined {
+    // Large constants are not compared: hashing them would cost more than it saves.
+    if (node.rawAttrs['value']?.tensor && (this.constantOf({ node, index: 0 })?.size ?? 0) > 64) return undefined;
+    const inputs = node.inputs.map((p) => `${this.idOf(p.node)}:${p.index}`);
+    if (node.def.isCommutative) inputs.sort();
+    return `${node.def.name}|${inputs.join()}|${node.device}|${attrKey(node)}`;
+  }
+
+  private idOf(node: RunNode): number {
+    let id = this.ids.get(node);
+    if (id === undefined) this.ids.set(node, (id = this.ids.size));
+    return id;
+  }
+
+  private constantOf({ node, index }: Port): NDArray | undefined {
+    if (node.def.name !== 'Const' || index !== 0 || this.fed.has(keyOf({ node, index }))) return undefined;
+    let value = this.constants.get(node);
+    if (!value) this.constants.set(node, (value = node.attrs['value'] as NDArray)); // Const's value is a tensor attribute
+    return value;
+  }
+
+  private constantNode(array: NDArray, name: string, like: RunNode): RunNode {
+    const raw = { dtype: { type: array.dtype.number }, value: { tensor: constantToProto(array) } };
+    const node = this.newNode('Const', name, [], raw, like);
+    return { ...node, attrs: { dtype: array.dtype, value: array } };
+  }
+
+  private newNode(
+    op: string,
+    name: string,
+    inputs: readonly Port[],
+    attrs: Record<string, AttrValue>,
+    like: RunNode,
+  ): RunNode {
+    const def = findOp(op);
+    const rawAttrs = def.complete(
+      attrs,
+      inputs.map((p) => p.node.outputs[p.index]!),
+    );
+    const decoded = def.decodeAttrs({ attrs: rawAttrs });
+    return {
+      name,
+      def,
+      attrs: decoded,
+      rawAttrs,
+      inputs,
+      control: [],
+      device: like.device,
+      outputs: def.outputs(rawAttrs),
+      refInputs: def.refInputs(decoded),
+      order: this.made.length,
+    };
+  }
+
+  /** Makes what a rule proposes. The outermost new node is given back to be improved further; inner ones are added. */
+  private build(to: Rewrite, like: RunNode, depth: number): { port: Port } | { node: RunNode } {
+    if ('node' in to) return { port: this.ports.get(to)! };
+    if ('value' in to)
+      return { port: this.merge(this.constantNode(to.value, `${like.name}/simplified_${this.made.length}`, like))[0]! };
+    const inputs = to.inputs.map((x) => {
+      const inner = this.build(x, like, depth + 1);
+      return 'port' in inner ? inner.port : this.merge(inner.node)[0]!;
+    });
+    const def = findOp(to.op);
+    const attrs = Object.fromEntries(
+      Object.entries(to.attrs ?? {}).map(([k, v]) => [k, encodeAttr(def.attrSpecs[k]!, v)]),
+    );
+    const name = depth === 0 ? like.name : `${like.name}/simplified_${this.made.length}`;
+    const node = this.newNode(to.op, name, inputs, attrs, like);
+    this.uses.set(node, depth === 0 ? (this.uses.get(like) ?? 1) : 1);
+    return { node };
+  }
+
+  /** The ports behind the views handed to rules. */
+  private readonly ports = new WeakMap<RewriteInput, Port>();
+
+  private view(node: RunNode): RewriteNode {
+    const self = this;
+    let inputs: readonly RewriteInput[] | undefined;
+    return {
+      name: node.name,
+      op: node.def.name,
+      attrs: node.attrs,
+      uses: this.uses.get(node) ?? 0,
+      // Looked at only as deep as the rule goes.
+      get inputs() {
+        inputs ??= node.inputs.map((p) => self.inputView(p));
+        return inputs;
+      },
+    };
+  }
+
+  private inputView(port: Port): RewriteInput {
+    // A fed tensor is opaque: what the graph has behind it does not count.
+    const opaque = this.fed.has(keyOf(port)) || !isPure(port.node);
+    const node = opaque ? { name: port.node.name, op: '', attrs: {}, uses: 2, inputs: [] } : this.view(port.node);
+    const view = { node, index: port.index, constant: this.constantOf(port) };
+    this.ports.set(view, port);
+    return view;
+  }
+}
+
+const keyOf = ({ node, index }: Port) => `${node.name}:${index}`;
+
+/** Nodes that may be replaced: no state, no control edges of their own, no references. */
+function isPure(node: RunNode): boolean {
+  return (
+    !node.def.isStateful &&
+    node.control.length === 0 &&
+    node.outputs.length > 0 &&
+    !node.outputs.some((o) => o.isRef) &&
+    !node.inputs.some((p) => p.node.outputs[p.index]!.isRef)
+  );
+}
+
+function attrKey(node: RunNode): string {
+  return JSON.stringify(node.rawAttrs, (_key, value: unknown) =>
+    typeof value === 'bigint'
+      ? `${value}n`
+      : value instanceof Uint8Array
+        ? Buffer.from(value).toString('latin1')
+        : value,
+  );
+}
