@@ -1,0 +1,155 @@
+/** @file Random segments of every kind of instruction, and how far two devices may differ on them. */
+import * as d from '../../../src/core/dtypes.ts';
+import { fromElements } from '../../../src/core/ndarray.ts';
+import { sizeOf } from '../../../src/core/shape.ts';
+import type { ReduceOp } from '../../../src/program/instructions.ts';
+import { SegmentBuilder } from '../build.ts';
+import type { Chance } from './chance.ts';
+import { ExpressionMaker, fuzzDtypes } from './expressions.ts';
+import { randomArray, randomInput, randomOutput, randomShape } from './views.ts';
+
+/** A segment, and the number of roundings whose errors may add up in one element of its results. */
+export interface RandomSegment {
+  readonly builder: SegmentBuilder;
+  readonly terms: number;
+}
+
+const reals = fuzzDtypes.filter((dtype) => !dtype.isBool && !dtype.isComplex);
+const arithmetic = fuzzDtypes.filter((dtype) => !dtype.isBool);
+
+function randomMap(chance: Chance): RandomSegment {
+  const b = new SegmentBuilder();
+  const shape = randomShape(chance);
+  const dtypes = Array.from({ length: chance.integer(1, 4) }, () => chance.pick(fuzzDtypes));
+  const inputs = dtypes.map((dtype) => randomInput(chance, b, dtype, shape));
+  const maker = new ExpressionMaker(chance, dtypes, shape.length);
+  const results = Array.from({ length: chance.integer(1, 3) }, () => maker.make(chance.pick(fuzzDtypes)));
+  const outputs = results.map((result) => randomOutput(chance, b, result.dtype, shape));
+  // Now and then the first output is an input of its dtype, when nothing in that input lies on itself.
+  const inPlace = inputs.find((view) => view.dtype === results[0]!.dtype && view.strides.every((s) => s !== 0));
+  if (inPlace && chance.happens(0.5)) outputs[0] = inPlace;
+  b.add({ kind: 'map', shape, inputs, outputs, results });
+  return { builder: b, terms: 1 };
+}
+
+function randomReduce(chance: Chance): RandomSegment {
+  const b = new SegmentBuilder();
+  const shape = randomShape(chance);
+  const position = chance.happens(0.2) && shape.length > 0;
+  const axes = position
+    ? [chance.integer(0, shape.length - 1)]
+    : shape.flatMap((_, axis) => (chance.happens(0.5) ? [axis] : []));
+  const dtype = chance.pick(position ? reals : fuzzDtypes);
+  const dtypes = [dtype, chance.pick(fuzzDtypes)];
+  const inputs = dtypes.map((own) => randomInput(chance, b, own, shape));
+  const maker = new ExpressionMaker(chance, dtypes, shape.length);
+  // Positions of extremes jump, so they are asked of exact values only.
+  const result = position ? maker.leaf(dtype) : maker.make(dtype, chance.integer(0, 3));
+  const ops: readonly ReduceOp[] = position
+    ? ['argmax', 'argmin']
+    : dtype.isBool
+      ? ['any', 'all']
+      : dtype.isComplex
+        ? ['sum']
+        : ['sum', 'sum', 'prod', 'max', 'min'];
+  const kept = shape.filter((_, axis) => !axes.includes(axis));
+  const output = randomOutput(chance, b, position ? chance.pick([d.int32, d.int64]) : dtype, kept);
+  b.add({ kind: 'reduce', op: chance.pick(ops), shape, axes, inputs, result, output });
+  return { builder: b, terms: sizeOf(axes.map((axis) => shape[axis]!)) + 1 };
+}
+
+function randomDot(chance: Chance): RandomSegment {
+  const b = new SegmentBuilder();
+  const dtype = chance.pick(arithmetic);
+  const batch = randomShape(chance, 2).map((size) => Math.min(size, 3));
+  const size = () => (chance.happens(0.03) ? 0 : chance.integer(1, chance.happens(0.2) ? 70 : 8));
+  const [m, k, n] = [size(), size(), size()];
+  b.add({
+    kind: 'dot',
+    a: randomInput(chance, b, dtype, [...batch, m, k]),
+    b: randomInput(chance, b, dtype, [...batch, k, n]),
+    output: randomOutput(chance, b, dtype, [...batch, m, n]),
+  });
+  return { builder: b, terms: k + 1 };
+}
+
+function randomIndices(
+  chance: Chance,
+  b: SegmentBuilder,
+  shape: readonly number[],
+  dims: readonly number[],
+  wild: boolean,
+) {
+  const dtype = chance.pick([d.int32, d.int64]);
+  const values = Array.from({ length: sizeOf(shape) }, (_, i) => {
+    const size = dims[i % dims.length]!;
+    return wild && chance.happens(0.2) ? chance.pick([-1, size, size + 3]) : chance.integer(0, size - 1);
+  });
+  return b.bind(fromElements(dtype, shape, values));
+}
+
+function randomGather(chance: Chance): RandomSegment {
+  const b = new SegmentBuilder();
+  const dtype = chance.pick(fuzzDtypes);
+  const [batch, outer, count, inner] = [
+    chance.integer(1, 3),
+    chance.integer(1, 3),
+    chance.integer(0, 6),
+    chance.integer(1, 9),
+  ];
+  const dims = Array.from({ length: chance.integer(1, 2) }, () => chance.integer(1, 5));
+  const bounds = chance.pick(['error', 'zero'] as const);
+  const params = b.bind(randomArray(chance, dtype, [batch, outer, ...dims, inner]));
+  const indices = randomIndices(chance, b, [batch, count, dims.length], dims, bounds === 'zero' || chance.happens(0.1));
+  b.add({ kind: 'gather', params, indices, output: b.output(dtype, [batch, outer, count, inner]), bounds });
+  return { builder: b, terms: 1 };
+}
+
+function randomScatter(chance: Chance): RandomSegment {
+  const b = new SegmentBuilder();
+  const combine = chance.pick(['update', 'add', 'sub', 'mul', 'min', 'max'] as const);
+  const dtype = chance.pick(combine === 'update' ? fuzzDtypes : reals);
+  const dims = Array.from({ length: chance.integer(1, 2) }, () => chance.integer(1, 5));
+  const [count, inner] = [chance.integer(0, 9), chance.integer(1, 5)];
+  const bounds = chance.pick(['error', 'drop', 'dropNegative'] as const);
+  const target = b.bind(randomArray(chance, dtype, [...dims, inner]));
+  const indices = randomIndices(chance, b, [count, dims.length], dims, bounds === 'drop' || chance.happens(0.1));
+  const updates = randomInput(chance, b, dtype, [count, inner]);
+  b.add({ kind: 'scatter', combine, target, indices, updates, bounds });
+  return { builder: b, terms: count + 1 };
+}
+
+function randomScan(chance: Chance): RandomSegment {
+  const b = new SegmentBuilder();
+  const op = chance.pick(['sum', 'prod', 'logsumexp'] as const);
+  const dtype = chance.pick(op === 'logsumexp' ? [d.float32, d.float64] : reals);
+  const shape = [chance.integer(1, 4), chance.integer(0, 12), chance.integer(1, 5)];
+  const [exclusive, reverse] = [chance.happens(0.5), chance.happens(0.5)];
+  const input = b.bind(randomArray(chance, dtype, shape));
+  b.add({ kind: 'scan', op, input, output: b.output(dtype, shape), exclusive, reverse });
+  return { builder: b, terms: shape[1]! + 1 };
+}
+
+function randomTopK(chance: Chance): RandomSegment {
+  const b = new SegmentBuilder();
+  const dtype = chance.pick(reals);
+  const [rows, n] = [chance.integer(1, 4), chance.integer(1, 40)];
+  const k = chance.integer(0, n);
+  const input = b.bind(randomArray(chance, dtype, [rows, n]));
+  b.add({ kind: 'topk', input, values: b.output(dtype, [rows, k]), indices: b.output(d.int32, [rows, k]) });
+  return { builder: b, terms: 1 };
+}
+
+/** The kinds of random segments, and how many of each 300 there are. */
+export const segmentKinds: Record<
+  string,
+  { readonly share: number; readonly make: (chance: Chance) => RandomSegment }
+> = {
+  map: { share: 120, make: randomMap },
+  reduce: { share: 60, make: randomReduce },
+  dot: { share: 40, make: randomDot },
+  gather: { share: 25, make: randomGather },
+  scatter: { share: 25, make: randomScatter },
+  scan: { share: 15, make: randomScan },
+  topk: { share: 15, make: randomTopK },
+};
