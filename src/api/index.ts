@@ -27,3 +27,4 @@ export { RunMetadata, RunOptions, type SessionConfig } from '../runtime/config.t
 export { getDefaultSession } from '../runtime/defaultSession.ts';
 export type { Fetch, Fetched } from '../runtime/fetches.ts';
 export { InteractiveSession, Session, type SessionOptions } from '../runtime/session.ts';
+export * as examples from './examples.ts';
