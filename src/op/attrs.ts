@@ -66,6 +66,8 @@ export const numberTypes: readonly DType[] = [
   d.quint8,
   d.qint32,
   d.bfloat16,
+  d.qint16,
+  d.quint16,
   d.uint16,
   d.complex128,
   d.float16,

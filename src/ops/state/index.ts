@@ -1,2 +1,5 @@
-/** @file Public functions of the state ops; importing it loads their definitions. */
-export {};
+/** @file The state ops; importing it loads their definitions. What users call is in src/front. */
+import './apply.ts';
+import './assign.ts';
+import './refVariable.ts';
+import './variable.ts';
