@@ -9,8 +9,10 @@ export function compileDot({ a, b, output }: DotInstruction, memory: Memory): ()
   const rows = output.shape[batchRank]!;
   const columns = output.shape[batchRank + 1]!;
   const depth = a.shape[batchRank + 1]!;
-  const cursors = [a, b, output].map((view) => cursorOn(view, memory));
-  const [left, right, target] = cursors as [(typeof cursors)[0], (typeof cursors)[0], (typeof cursors)[0]]; // three views, three cursors
+  const left = cursorOn(a, memory);
+  const right = cursorOn(b, memory);
+  const target = cursorOn(output, memory);
+  const cursors = [left, right, target];
   const { load } = arithmeticOf(a.dtype);
   const { load: loadRight } = arithmeticOf(b.dtype);
   const arithmetic = arithmeticOf(output.dtype);

@@ -9,8 +9,10 @@ export interface Place {
   bytes: Uint8Array;
 }
 
-const nowhere = new Uint8Array(0);
 const dataView = (bytes: Uint8Array) => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+/** Where buffers are before the first run. */
+const nowhere = new Uint8Array(0);
+const nowhereData = dataView(nowhere);
 
 /** The places of all buffers of a segment. */
 export class Memory {
@@ -24,8 +26,9 @@ export class Memory {
   of(buffer: Buffer): Place {
     const known = this.#places.get(buffer);
     if (known) return known;
-    const bytes = buffer.data ?? nowhere;
-    const place = { data: dataView(bytes), bytes };
+    const place: Place = buffer.data
+      ? { data: dataView(buffer.data), bytes: buffer.data }
+      : { data: nowhereData, bytes: nowhere };
     this.#places.set(buffer, place);
     if (buffer.kind === 'temp' && !this.segment.bound.includes(buffer)) {
       const offset = this.segment.arena.get(buffer);

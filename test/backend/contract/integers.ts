@@ -44,6 +44,18 @@ export function integerContract(device: Device): void {
     await check(e.square, [d.int64], '2^32 = 0; 2^31 = 2^62');
   });
 
+  it('wraps at every step', async () => {
+    const doubledAndHalved = (x: e.Expr) => e.div(e.add(x, x), 2);
+    await check(doubledAndHalved, [d.int8], '100 = -28; -100 = 28; 5 = 5');
+    await check(doubledAndHalved, [d.uint8], '200 = 72');
+    await check(doubledAndHalved, [d.int16], '20000 = -12768');
+    await check(doubledAndHalved, [d.uint16], '40000 = 7232');
+    await check(doubledAndHalved, [d.int32], '2000000000 = -147483648');
+    await check(doubledAndHalved, [d.uint32], '4000000000 = 1852516352');
+    await check(doubledAndHalved, [d.int64], '2^62+6 = -2^62+6');
+    await check(doubledAndHalved, [d.uint64], '2^63+6 = 6');
+  });
+
   it('has the simple functions', async () => {
     await check(e.add, integers, '1 2 = 3; 100 7 = 107');
     await check(e.sub, integers, '7 2 = 5');
