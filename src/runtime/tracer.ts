@@ -124,7 +124,8 @@ export class Trace implements ProgramState {
         state.position++;
         state.hostResults = [];
       } catch (signal) {
-        this.builder.instructions.length = mark;
+        // A host call needs what was recorded to bring its inputs into shape.
+        if (!(signal instanceof HostResultNeeded)) this.builder.instructions.length = mark;
         if (signal instanceof ValueNeeded) {
           const path = this.lookAt(signal.value, node, state);
           if (path) return path;
