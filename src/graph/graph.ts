@@ -156,6 +156,13 @@ export class Graph {
     return [...(this.consumers.get(tensor) ?? [])];
   }
 
+  /** Operations made in `body` take the gradient registered under the name their op type maps to. */
+  gradientOverrideMap<T>(map: Readonly<Record<string, string>>, body: () => T): T {
+    return this.asDefault(() =>
+      withContext({ gradientOverrides: { ...currentContext().gradientOverrides, ...map } }, body),
+    );
+  }
+
   /** A name not taken yet in the current name scope. */
   uniqueName(name: string, markAsUsed = true): string {
     const context = currentContext();
