@@ -456,11 +456,22 @@ export class ProgramBuilder {
     if (before) return before;
     if (!variable.shape) throw missing();
     this.state.reliesOn(variable, variable.shape);
-    return this.newVersion(variable, variable.shape);
+    if (!variable.dtype.isObject) return this.newVersion(variable, variable.shape);
+    const [content] = this.host([], [{ dtype: variable.dtype, shape: variable.shape }], () => [variable.objects!]);
+    this.contents.set(variable, content!);
+    return content!;
   }
 
   /** Replaces the variable's content; its shape may change. */
   assign(variable: VariableState, value: Value): Value {
+    if (variable.dtype.isObject) {
+      this.host([value], [], ([array]) => {
+        variable.objects = array;
+        return [];
+      });
+      this.contents.set(variable, value);
+      return { ...value, variable };
+    }
     const target = this.newVersion(variable, value.shape);
     this.copyInto(value, target);
     return target;

@@ -10,6 +10,8 @@ export interface VariableState {
   readonly dtype: DType;
   /** Shape of the current content; undefined while uninitialized. */
   readonly shape: Shape | undefined;
+  /** Content of a variable of strings or other objects, which stays on the host. */
+  objects: NDArray | undefined;
 }
 
 /** A typed, strided view with a concrete shape. */

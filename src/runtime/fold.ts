@@ -92,6 +92,12 @@ class FoldState implements ProgramState {
   variable(): never {
     throw stateless();
   }
+  isVariable(): never {
+    throw stateless();
+  }
+  destroy(): never {
+    throw stateless();
+  }
   nodeState(): never {
     throw stateless();
   }

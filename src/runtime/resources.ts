@@ -8,13 +8,21 @@ import type { VariableState } from '../program/value.ts';
 
 /** A variable's storage. */
 export class Variable implements VariableState {
-  shape: Shape | undefined;
   storage: DeviceBuffer | undefined;
+  objects: NDArray | undefined;
+  private contentShape: Shape | undefined;
   constructor(
     readonly name: string,
     readonly dtype: DType,
     readonly device: Device,
   ) {}
+
+  get shape(): Shape | undefined {
+    return this.objects?.shape ?? this.contentShape;
+  }
+  set shape(shape: Shape | undefined) {
+    this.contentShape = shape;
+  }
 
   /** Memory for that much content: the present memory when it has the right size. */
   memoryFor(bytes: number): DeviceBuffer {
@@ -25,6 +33,7 @@ export class Variable implements VariableState {
   clear(): void {
     this.shape = undefined;
     this.storage = undefined;
+    this.objects = undefined;
   }
 }
 
