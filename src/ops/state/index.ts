@@ -1,5 +1,8 @@
 /** @file The state ops; importing it loads their definitions. What users call is in src/front. */
 import './apply.ts';
 import './assign.ts';
+import './countUpTo.ts';
+import './gather.ts';
 import './refVariable.ts';
+import './scatter.ts';
 import './variable.ts';

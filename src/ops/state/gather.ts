@@ -1,0 +1,94 @@
+/** @file Reading some rows or elements of a variable without reading all of it. */
+import { int32, int64 } from '../../core/dtypes.ts';
+import { InvalidArgumentError } from '../../core/errors.ts';
+import { type Dims, showRuntime, showShape, sizeOf } from '../../core/shape.ts';
+import { anyType, attr } from '../../op/attrs.ts';
+import { defineOp, gradientPending } from '../../op/defineOp.ts';
+import { explainIndex } from '../../program/builder.ts';
+import { handleInfo, missing, variableOf } from './forms.ts';
+
+const Tindices = attr('type', { allowed: [int32, int64] });
+
+function gatheredShape(params: Dims, indices: Dims, batch: number): Dims {
+  if (params === null || indices === null) return null;
+  if (params.length === 0)
+    throw new InvalidArgumentError('Shape must be at least rank 1 but is rank 0: a scalar variable has no rows.');
+  if (batch > indices.length || batch >= params.length)
+    throw new InvalidArgumentError(
+      `batch_dims is ${batch}, but the variable has shape ${showShape(params)} and indices ${showShape(indices)}`,
+    );
+  return [...indices, ...params.slice(batch + 1)];
+}
+
+export const ResourceGather = defineOp({
+  name: 'ResourceGather',
+  inputs: { resource: 'resource', indices: 'Tindices' },
+  outputs: { output: 'dtype' },
+  attrs: {
+    batch_dims: attr('int', { default: 0 }),
+    validate_indices: attr('bool', { default: true }),
+    dtype: anyType,
+    Tindices,
+  },
+  stateful: true,
+  hostInputs: ['resource'],
+  shape: ({ indices }, { batch_dims }, { op }) => ({
+    output: gatheredShape(handleInfo(op.inputs[0]!)?.shape ?? null, indices, batch_dims),
+  }),
+  grad: gradientPending('the gradient of ResourceGather'),
+  lower: (p, { resource, indices }, { batch_dims }) => {
+    const variable = variableOf(p, resource);
+    const params = p.read(variable, missing(resource, variable));
+    const shape = gatheredShape(params.shape, indices.shape, batch_dims) as number[]; // both are concrete
+    const batch = sizeOf(params.shape.slice(0, batch_dims));
+    const rows = params.shape[batch_dims]!;
+    const inner = sizeOf(params.shape.slice(batch_dims + 1));
+    const count = sizeOf(indices.shape.slice(batch_dims));
+    const rowsPicked = p.gather(p.reshape(params, [batch, 1, rows, inner]), p.reshape(indices, [batch, count, 1]), {
+      explain: explainIndex(indices.shape, rows),
+    });
+    return { output: p.reshape(rowsPicked, shape) };
+  },
+  cases: () => [{ shape: '[], [2, ?] -> ?', attrs: { dtype: 'float32' } }],
+});
+
+export const ResourceGatherNd = defineOp({
+  name: 'ResourceGatherNd',
+  inputs: { resource: 'resource', indices: 'Tindices' },
+  outputs: { output: 'dtype' },
+  attrs: { dtype: anyType, Tindices },
+  stateful: true,
+  hostInputs: ['resource'],
+  shape: ({ indices }, _, { op }) => {
+    const params = handleInfo(op.inputs[0]!)?.shape ?? null;
+    const depth = indices?.at(-1);
+    if (!params || !indices || depth == null) return { output: null };
+    if (depth > params.length)
+      throw new InvalidArgumentError(
+        `indices.shape[-1] must be <= params.rank, but saw indices shape: ${showRuntime(indices)} and params shape: ${showRuntime(params)}`,
+      );
+    return { output: [...indices.slice(0, -1), ...params.slice(depth)] };
+  },
+  grad: gradientPending('the gradient of ResourceGatherNd'),
+  lower: (p, { resource, indices }, _, node) => {
+    const variable = variableOf(p, resource);
+    const params = p.read(variable, missing(resource, variable));
+    const depth = indices.shape.at(-1)!;
+    const count = sizeOf(indices.shape.slice(0, -1));
+    const inner = params.shape.slice(depth);
+    const picked = p.gather(
+      p.reshape(params, [1, 1, ...params.shape.slice(0, depth), sizeOf(inner)]),
+      p.reshape(indices, [1, count, depth]),
+      {
+        explain: ({ position, value }) => {
+          const vector = Array.from({ length: depth }, (_, i) => (i === position % depth ? value : '?'));
+          return new InvalidArgumentError(
+            `indices[${Math.floor(position / depth)}] = [${vector.join(', ')}] does not index into param shape ${showRuntime(params.shape)}, node name: ${node.name}`,
+          );
+        },
+      },
+    );
+    return { output: p.reshape(picked, [...indices.shape.slice(0, -1), ...inner]) };
+  },
+  cases: () => [{ shape: '[], [2, ?] -> ?', attrs: { dtype: 'float32' } }],
+});
