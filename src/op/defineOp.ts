@@ -422,6 +422,11 @@ export function defineOp<const I extends PortTypes, const O extends PortTypes, c
     const types: Record<string, DType> = {};
     for (const [name, value] of Object.entries(given))
       if (spec.attrs[name]?.kind === 'type') types[name] = value as DType;
+    // A literal takes the type of a tensor beside it, whichever of the two comes first.
+    for (const [i, { typeAttr }] of inputPorts.entries()) {
+      const value = values[i];
+      if (typeAttr !== undefined && isSymbolic(value)) types[typeAttr] ??= value.dtype;
+    }
     const inputs: Tensor[] = [];
     for (const [i, port] of inputPorts.entries()) {
       const known = port.type ?? (port.typeAttr === undefined ? undefined : types[port.typeAttr]);
