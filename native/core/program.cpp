@@ -1,0 +1,129 @@
+/** The C ABI: decoding a program, running it, and the names of everything that has a number. */
+#include "program.h"
+
+#include <chrono>
+#include <cstring>
+#include <new>
+
+#include "../tensorloom.h"
+#include "../simd/kernels.h"
+#include "pool.h"
+
+namespace tl {
+namespace {
+
+struct Program {
+  std::vector<InstructionPtr> instructions;
+};
+
+InstructionPtr decode(Reader& in) {
+  switch (in.code<InstructionKind>("instruction kind")) {
+    case InstructionKind::map: return decodeMap(in);
+    case InstructionKind::reduce: return decodeReduce(in);
+    case InstructionKind::dot: return decodeDot(in);
+    case InstructionKind::gather: return decodeGather(in);
+    case InstructionKind::scatter: return decodeScatter(in);
+    case InstructionKind::scan: return decodeScan(in);
+    case InstructionKind::topk: return decodeTopK(in);
+    case InstructionKind::random: return decodeRandom(in);
+    default: return decodeCheck(in);
+  }
+}
+
+double now() {
+  return static_cast<double>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
+}
+
+#define TL_NAME(name) #name,
+constexpr const char* dtypeNames[] = {TL_DTYPES(TL_NAME)};
+constexpr const char* opNames[] = {TL_OPS(TL_NAME)};
+constexpr const char* instructionNames[] = {TL_INSTRUCTIONS(TL_NAME)};
+constexpr const char* reduceNames[] = {TL_REDUCES(TL_NAME)};
+constexpr const char* combineNames[] = {TL_COMBINES(TL_NAME)};
+constexpr const char* boundsNames[] = {TL_BOUNDS(TL_NAME)};
+constexpr const char* scanNames[] = {TL_SCANS(TL_NAME)};
+constexpr const char* randomNames[] = {TL_RANDOMS(TL_NAME)};
+constexpr const char* failureNames[] = {TL_FAILURES(TL_NAME)};
+
+/** Names that are C++ keywords carry a trailing underscore here and none outside. */
+bool sameName(const char* ours, const char* theirs) {
+  const size_t n = std::strlen(ours);
+  const size_t length = n > 0 && ours[n - 1] == '_' ? n - 1 : n;
+  return std::strlen(theirs) == length && std::strncmp(ours, theirs, length) == 0;
+}
+
+struct Family {
+  const char* name;
+  const char* const* members;
+  size_t count;
+};
+#define TL_FAMILY(name, members) {name, members, sizeof(members) / sizeof(members[0])}
+constexpr Family families[] = {
+    TL_FAMILY("dtype", dtypeNames),   TL_FAMILY("op", opNames),           TL_FAMILY("instruction", instructionNames),
+    TL_FAMILY("reduce", reduceNames), TL_FAMILY("combine", combineNames), TL_FAMILY("bounds", boundsNames),
+    TL_FAMILY("scan", scanNames),     TL_FAMILY("random", randomNames),   TL_FAMILY("failure", failureNames),
+};
+
+}  // namespace
+}  // namespace tl
+
+using namespace tl;
+
+int64_t tl_version() { return 1; }
+
+const char* tl_variant() { return simd().name; }
+
+int64_t tl_code(const char* family, const char* name) {
+  for (const Family& f : families)
+    if (std::strcmp(f.name, family) == 0)
+      for (size_t i = 0; i < f.count; i++)
+        if (sameName(f.members[i], name)) return static_cast<int64_t>(i);
+  return -1;
+}
+
+void* tl_program_create(const int64_t* words, int64_t count, char* error, int64_t room) {
+  try {
+    Reader in(words, count);
+    auto program = std::make_unique<Program>();
+    const int64_t n = in.word(0, count, "instruction count");
+    for (int64_t i = 0; i < n; i++) program->instructions.push_back(decode(in));
+    if (!in.done()) throw std::runtime_error("words are left over after the last instruction");
+    return program.release();
+  } catch (const std::exception& e) {
+    if (room > 0) {
+      std::strncpy(error, e.what(), static_cast<size_t>(room - 1));
+      error[room - 1] = 0;
+    }
+    return nullptr;
+  }
+}
+
+int32_t tl_program_run(void* handle, void* const* table, double* result, double* times) {
+  const auto& instructions = static_cast<Program*>(handle)->instructions;
+  const size_t n = instructions.size();
+  for (size_t i = 0; i < n; i++) {
+    if (times) times[i] = now();
+    Failure failure;
+    try {
+      failure = instructions[i]->run(table);
+    } catch (const std::bad_alloc&) {
+      failure.code = FailureCode::memory;
+    }
+    if (times) times[n + i] = now();
+    if (failure.code != FailureCode::none) {
+      result[0] = static_cast<double>(failure.code);
+      result[1] = static_cast<double>(i);
+      result[2] = static_cast<double>(failure.position);
+      result[3] = failure.value;
+      return static_cast<int32_t>(failure.code);
+    }
+  }
+  return 0;
+}
+
+void tl_program_free(void* handle) { delete static_cast<Program*>(handle); }
+
+void tl_set_threads(int32_t count) { Pool::get().setThreads(count); }
+
+int32_t tl_threads() { return Pool::get().threads(); }

@@ -1,0 +1,37 @@
+/** A program: instructions decoded and prepared once, run many times. */
+#pragma once
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "view.h"
+
+namespace tl {
+
+/** Why an instruction stopped; for an index its flat position and value. */
+struct Failure {
+  FailureCode code = FailureCode::none;
+  int64_t position = 0;
+  double value = 0;
+};
+
+class Instruction {
+ public:
+  virtual ~Instruction() = default;
+  /** The table holds the addresses of the slots that views name. */
+  virtual Failure run(void* const* table) = 0;
+};
+
+using InstructionPtr = std::unique_ptr<Instruction>;
+
+InstructionPtr decodeMap(Reader&);
+InstructionPtr decodeReduce(Reader&);
+InstructionPtr decodeDot(Reader&);
+InstructionPtr decodeGather(Reader&);
+InstructionPtr decodeScatter(Reader&);
+InstructionPtr decodeScan(Reader&);
+InstructionPtr decodeTopK(Reader&);
+InstructionPtr decodeRandom(Reader&);
+InstructionPtr decodeCheck(Reader&);
+
+}  // namespace tl

@@ -1,0 +1,199 @@
+/** The `dot` instruction: batches of matrix products, spread over threads. */
+#include <algorithm>
+#include <complex>
+#include <cstring>
+
+#include "../core/pool.h"
+#include "../core/program.h"
+#include "../simd/kernels.h"
+
+namespace tl {
+namespace {
+
+/** Multiply-adds that pay for waking another thread. */
+constexpr double kGrain = 400e3;
+
+/** One operand of a batch: its matrix strides and its strides along the batch dims. */
+struct Matrix {
+  View view;
+  int64_t row, column;
+  std::vector<int64_t> batch;
+
+  explicit Matrix(const View& v) : view(v) {
+    const size_t rank = v.dims.size();
+    if (rank < 2) throw std::runtime_error("a matrix product needs matrices");
+    row = v.strides[rank - 2];
+    column = v.strides[rank - 1];
+    batch.assign(v.strides.begin(), v.strides.end() - 2);
+  }
+  int64_t rows() const { return view.dims[view.dims.size() - 2]; }
+  int64_t columns() const { return view.dims.back(); }
+  int64_t startOf(const std::vector<int64_t>& at) const {
+    int64_t start = 0;
+    for (size_t d = 0; d < at.size(); d++) start += at[d] * batch[d];
+    return start;
+  }
+};
+
+/** The plain product for types without a fast one; sums in `Sum`, and reads and writes through conversions. */
+template <class T>
+void plainProduct(const Gemm<T>& g) {
+  constexpr int64_t strip = 64;
+  T sum[strip];
+  for (int64_t i = 0; i < g.m; i++)
+    for (int64_t j = 0; j < g.n; j += strip) {
+      const int64_t width = std::min(strip, g.n - j);
+      std::fill(sum, sum + width, T(0));
+      for (int64_t p = 0; p < g.k; p++) {
+        const T left = g.a[i * g.aRow + p * g.aColumn];
+        const T* right = g.b + p * g.bRow + j * g.bColumn;
+        if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>)
+          // Spelled out: the library's product checks every result for NaN.
+          for (int64_t s = 0; s < width; s++) {
+            const T r = right[s * g.bColumn];
+            sum[s] += T(left.real() * r.real() - left.imag() * r.imag(), left.real() * r.imag() + left.imag() * r.real());
+          }
+        else
+          for (int64_t s = 0; s < width; s++) sum[s] = static_cast<T>(sum[s] + left * right[s * g.bColumn]);
+      }
+      for (int64_t s = 0; s < width; s++) g.c[i * g.cRow + (j + s) * g.cColumn] = sum[s];
+    }
+}
+
+class Dot final : public Instruction {
+ public:
+  Dot(const View& a, const View& b, const View& c) : a_(a), b_(b), c_(c), dtype_(c.dtype) {
+    m_ = a_.rows();
+    k_ = a_.columns();
+    n_ = b_.columns();
+    if (b_.rows() != k_ || c_.rows() != m_ || c_.columns() != n_) throw std::runtime_error("matrix sizes do not agree");
+    if (a.dtype != dtype_ || b.dtype != dtype_) throw std::runtime_error("matrix types do not agree");
+    batchDims_.assign(c.dims.begin(), c.dims.end() - 2);
+    const auto sameBatch = [&](const View& v) { return std::equal(batchDims_.begin(), batchDims_.end(), v.dims.begin(), v.dims.end() - 2); };
+    if (!sameBatch(a) || !sameBatch(b)) throw std::runtime_error("batch dims do not agree");
+    mergeBatch();
+    batches_ = 1;
+    for (int64_t d : batchDims_) batches_ *= d;
+  }
+
+  Failure run(void* const* table) override {
+    if (batches_ * m_ * n_ == 0) return {};
+    switch (dtype_) {
+      case DType::f32: runSplit<float>(table, [](const Gemm<float>& g, char* s) { simd().gemmF32(g, s); }); break;
+      case DType::f64: runSplit<double>(table, [](const Gemm<double>& g, char* s) { simd().gemmF64(g, s); }); break;
+      case DType::f16: case DType::bf16: runHalf(table); break;
+      // Sums wrap, so signed integers are multiplied as unsigned ones.
+      case DType::i8: case DType::u8: runPlain<uint8_t>(table); break;
+      case DType::i16: case DType::u16: runPlain<uint16_t>(table); break;
+      case DType::i32: case DType::u32: runPlain<uint32_t>(table); break;
+      case DType::i64: case DType::u64: runPlain<uint64_t>(table); break;
+      case DType::c64: runPlain<std::complex<float>>(table); break;
+      case DType::c128: runPlain<std::complex<double>>(table); break;
+      default: break;
+    }
+    return {};
+  }
+
+ private:
+  /** A batch whose matrices of a and c follow each other and share b is one tall product. */
+  void mergeBatch() {
+    while (!batchDims_.empty()) {
+      const size_t last = batchDims_.size() - 1;
+      const bool tall = b_.batch[last] == 0 && a_.batch[last] == m_ * a_.row && c_.batch[last] == m_ * c_.row;
+      if (batchDims_[last] != 1 && !tall) return;
+      m_ *= batchDims_[last];
+      batchDims_.pop_back();
+      a_.batch.pop_back();
+      b_.batch.pop_back();
+      c_.batch.pop_back();
+    }
+  }
+
+  std::vector<int64_t> batchAt(int64_t index) const {
+    std::vector<int64_t> at(batchDims_.size());
+    for (size_t d = batchDims_.size(); d-- > 0; index /= batchDims_[d]) at[d] = index % batchDims_[d];
+    return at;
+  }
+
+  template <class T>
+  Gemm<T> product(void* const* table, int64_t batch) const {
+    const std::vector<int64_t> at = batchAt(batch);
+    return {m_, n_, k_,
+            a_.view.as<T>(table) + a_.startOf(at), a_.row, a_.column,
+            b_.view.as<T>(table) + b_.startOf(at), b_.row, b_.column,
+            c_.view.as<T>(table) + c_.startOf(at), c_.row, c_.column};
+  }
+
+  /** Cuts every product into a grid of pieces of c, as square as threads allow. Every piece sums over all of k. */
+  template <class T, class Multiply>
+  void runSplit(void* const* table, const Multiply& multiply) {
+    const double work = static_cast<double>(batches_) * static_cast<double>(m_) * static_cast<double>(n_) * static_cast<double>(std::max<int64_t>(k_, 1));
+    const int64_t parts = Pool::get().parts(work, kGrain);
+    const int64_t perProduct = (parts + batches_ - 1) / batches_;
+    int64_t down = 1, across = 1;
+    while (down * across < perProduct && (m_ / down > 32 || n_ / across > 64)) {
+      if (m_ / down >= n_ / across && m_ / down > 32) down++;
+      else if (n_ / across > 64) across++;
+      else down++;
+    }
+    const int64_t pieces = down * across, tasks = batches_ * pieces;
+    const int64_t rowsEach = (m_ + down - 1) / down, columnsEach = (n_ + across - 1) / across;
+    const int64_t columnStep = across > 1 ? (columnsEach + 31) / 32 * 32 : columnsEach;
+    const int64_t bytes = simd().gemmScratch(rowsEach, columnStep, k_, sizeof(T));
+    const int64_t used = std::min(tasks, parts);
+    Pool::get().run(used, [&](int64_t part) {
+      char* scratch = Pool::scratch(bytes);
+      const Range range = rangeOf(part, used, tasks);
+      for (int64_t task = range.begin; task < range.end; task++) {
+        Gemm<T> g = product<T>(table, task / pieces);
+        const int64_t i = task % pieces / across * rowsEach, j = task % across * columnStep;
+        g.m = std::min(rowsEach, m_ - i);
+        g.n = std::min(columnStep, n_ - j);
+        if (g.m <= 0 || g.n <= 0) continue;
+        g.a += i * g.aRow;
+        g.b += j * g.bColumn;
+        g.c += i * g.cRow + j * g.cColumn;
+        multiply(g, scratch);
+      }
+    });
+  }
+
+  template <class T>
+  void runPlain(void* const* table) {
+    runSplit<T>(table, [](const Gemm<T>& g, char*) { plainProduct(g); });
+  }
+
+  /** Half types are multiplied as float32 and rounded once, at the end. */
+  void runHalf(void* const* table) {
+    const ConvertFn load = simd().load[static_cast<int>(dtype_)], store = simd().store[static_cast<int>(dtype_)];
+    std::vector<float> a(static_cast<size_t>(m_ * k_)), b(static_cast<size_t>(k_ * n_)), c(static_cast<size_t>(m_ * n_));
+    const int64_t parts = std::min(m_, Pool::get().parts(static_cast<double>(m_) * static_cast<double>(n_) * static_cast<double>(k_), kGrain));
+    for (int64_t batch = 0; batch < batches_; batch++) {
+      const Gemm<uint16_t> g = product<uint16_t>(table, batch);
+      for (int64_t i = 0; i < m_; i++) load(k_, a.data() + i * k_, 1, g.a + i * g.aRow, g.aColumn);
+      for (int64_t p = 0; p < k_; p++) load(n_, b.data() + p * n_, 1, g.b + p * g.bRow, g.bColumn);
+      Pool::get().run(parts, [&](int64_t part) {
+        const Range rows = rangeOf(part, parts, m_);
+        const int64_t m = rows.end - rows.begin;
+        simd().gemmF32({m, n_, k_, a.data() + rows.begin * k_, k_, 1, b.data(), n_, 1, c.data() + rows.begin * n_, n_, 1},
+                       Pool::scratch(simd().gemmScratch(m, n_, k_, 4)));
+        for (int64_t i = rows.begin; i < rows.end; i++) store(n_, g.c + i * g.cRow, g.cColumn, c.data() + i * n_, 1);
+      });
+    }
+  }
+
+  Matrix a_, b_, c_;
+  DType dtype_;
+  int64_t m_, n_, k_, batches_;
+  std::vector<int64_t> batchDims_;
+};
+
+}  // namespace
+
+InstructionPtr decodeDot(Reader& in) {
+  const View a = in.view();
+  const View b = in.view();
+  return std::make_unique<Dot>(a, b, in.view());
+}
+
+}  // namespace tl

@@ -1,0 +1,128 @@
+/** The scalar program inside `map` and `reduce`, compiled to operations on blocks. */
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "../core/program.h"
+#include "space.h"
+
+namespace tl {
+
+/** One expression node as decoded. Arguments are positions of earlier nodes. */
+struct Node {
+  Op op;
+  DType dtype;
+  /** Arguments; for `input` the input's number, for `index` the axis. */
+  int64_t args[3];
+  /** A constant: bits of one or two doubles, or one integer. */
+  int64_t bits[2];
+};
+
+/** A view over the simplified space. */
+struct Operand {
+  DType dtype;
+  int32_t slot;
+  int64_t offset;
+  Strides strides;
+
+  char* at(void* const* table, int64_t element) const {
+    return static_cast<char*>(table[slot]) + offset + element * sizeOf(dtype);
+  }
+};
+
+/** An instruction's operands and expression, before a space is chosen. */
+struct Expression {
+  std::vector<int64_t> shape;
+  std::vector<View> inputs;
+  std::vector<Node> nodes;
+
+  static Expression decode(Reader&);
+  /** How costly a point is, in units of one simple vector operation. */
+  double costPerPoint() const;
+};
+
+/** The space of an expression and its operands: first the inputs, then the positions (`index` nodes), then the rest. */
+struct Layout {
+  Space space;
+  std::vector<Strides> strides;
+
+  /** `others` are further views over the same shape (zero strides on dims they lack). */
+  Layout(const Expression&, const std::vector<std::vector<int64_t>>& others);
+  bool empty = false;
+};
+
+/**
+ * An expression ready to be evaluated box by box.
+ *
+ * Every node's value is a block: a dense piece of memory (an input read in place, an output written in place, or a
+ * register in scratch memory) or a scalar, which is kLanes copies of one value. Registers are reused once their last
+ * reader is done, so that a long expression still runs in the first-level cache.
+ */
+class Body {
+ public:
+  struct Output {
+    Operand operand;
+    int64_t node;
+  };
+
+  Body(const Expression&, const Layout&, std::vector<Output> outputs);
+
+  /** The memory one thread needs while evaluating. */
+  int64_t scratchBytes() const { return scratchBytes_; }
+  /** Register memory alone, which should fit the first-level cache. */
+  int64_t registerBytes() const { return registerBytes_; }
+
+  /** One thread's evaluation in progress. */
+  class Run {
+   public:
+    Run(const Body&, void* const* table, char* scratch, int32_t* failure);
+    /** Computes every node over a box and stores the outputs. */
+    void evaluate(const Box&);
+    const void* value(int64_t node) const { return values_[node]; }
+    /** Whether a node's value is a scalar. */
+    bool scalar(int64_t node) const;
+
+   private:
+    const Body& body_;
+    void* const* table_;
+    char* scratch_;
+    int32_t* failure_;
+    const void** values_;
+    const void** loaded_;  // per node: the address last loaded, for inputs that several boxes share
+    int64_t loadedExtent_[kMaxDims] = {};  // of the box evaluated last
+  };
+
+ private:
+  enum class Place { constant, inPlace, loaded, loadedScalar, positions, positionScalar, computed };
+  struct Step {
+    Place place;
+    Op op;
+    DType dtype;
+    Kind kind;
+    bool scalar;
+    bool shared;       // loaded values may be kept from one box to the next
+    int operand;       // input or position operand
+    int output;        // the output that the node is computed into, or -1
+    int64_t reg;       // offset in scratch
+    BlockFn compute;
+    BlockFn narrow;
+    int argCount;
+    int32_t bits;
+    int64_t args[3];
+  };
+
+  void plan(const Expression&, const Layout&);
+  void chooseOutputs(const Expression&);
+  void allocate();
+
+  Space space_;
+  std::vector<Step> steps_;
+  std::vector<Operand> operands_;
+  std::vector<Output> outputs_;
+  std::vector<bool> direct_;  // outputs that their node writes itself
+  std::vector<char> constants_;
+  int64_t registerBytes_ = 0;
+  int64_t scratchBytes_ = 0;
+};
+
+}  // namespace tl

@@ -1,0 +1,143 @@
+/** The `map` instruction: an expression evaluated at every point, and plain copies as a case of their own. */
+#include <algorithm>
+#include <cstring>
+
+#include "../core/pool.h"
+#include "body.h"
+
+namespace tl {
+namespace {
+
+/** Points per box: a register of floats is then 4 KiB, and half a dozen of them fit the first-level cache. */
+constexpr int64_t kBlock = 1024;
+constexpr int64_t kRegisterBudget = 40 * 1024;
+/** Work, in simple operations on an element, that pays for waking another thread. */
+constexpr double kGrain = 150e3;
+
+class Map final : public Instruction {
+ public:
+  Map(const Expression& e, const Layout& layout, const std::vector<Body::Output>& outputs) : space_(layout.space) {
+    Layout tiled = layout;
+    chooseTile(tiled.space, tiled.strides, kBlock);
+    body_ = std::make_unique<Body>(e, tiled, outputs);
+    if (body_->registerBytes() > kRegisterBudget) {
+      const int64_t block = std::max<int64_t>(128, kBlock * kRegisterBudget / body_->registerBytes() / kLanes * kLanes);
+      chooseTile(tiled.space, tiled.strides, block);
+      body_ = std::make_unique<Body>(e, tiled, outputs);
+    }
+    space_ = tiled.space;
+    work_ = e.costPerPoint() * static_cast<double>(space_.points());
+  }
+
+  Failure run(void* const* table) override {
+    int32_t failure = 0;
+    const int64_t boxes = space_.boxes();
+    const int64_t parts = std::min(boxes, Pool::get().parts(work_, kGrain));
+    Pool::get().run(parts, [&](int64_t part) {
+      const Range range = rangeOf(part, parts, boxes);
+      Body::Run run(*body_, table, Pool::scratch(body_->scratchBytes()), &failure);
+      Box box = boxAt(space_, range.begin);
+      for (int64_t i = range.begin; i < range.end; i++, advance(space_, box)) run.evaluate(box);
+    });
+    Failure result;
+    result.code = static_cast<FailureCode>(failure);
+    return result;
+  }
+
+ private:
+  Space space_;
+  std::unique_ptr<Body> body_;
+  double work_;
+};
+
+/** An output that is an input: no arithmetic, so no registers. */
+class Copy final : public Instruction {
+ public:
+  Copy(const Layout& layout, const Operand& from, const Operand& to) : space_(layout.space), from_(from), to_(to) {
+    // A transpose works on squares of 32 elements a side, anything else on long runs.
+    chooseTile(space_, layout.strides, kBlock);
+    if (isDense(space_, to.strides)) {
+      const int64_t whole = 64 * kBlock;
+      Space longer = space_;
+      chooseTile(longer, layout.strides, whole);
+      if (isDense(longer, to.strides)) space_ = longer;
+    }
+  }
+
+  Failure run(void* const* table) override {
+    const int64_t size = sizeOf(to_.dtype);
+    const int64_t boxes = space_.boxes();
+    const int64_t parts = std::min(boxes, Pool::get().parts(static_cast<double>(space_.points() * size), 512e3));
+    const bool plain = isDense(space_, to_.strides) && isDense(space_, from_.strides);
+    Pool::get().run(parts, [&](int64_t part) {
+      const Range range = rangeOf(part, parts, boxes);
+      Box box = boxAt(space_, range.begin);
+      for (int64_t i = range.begin; i < range.end; i++, advance(space_, box)) {
+        char* to = to_.at(table, startOf(space_, box, to_.strides));
+        char* from = from_.at(table, startOf(space_, box, from_.strides));
+        if (to == from && plain) continue;
+        if (plain)
+          std::memcpy(to, from, static_cast<size_t>(box.points * size));
+        else
+          moveBox(space_, box, copyOf(size), {to, to_.strides, size}, {from, from_.strides, size});
+      }
+    });
+    return {};
+  }
+
+ private:
+  Space space_;
+  Operand from_, to_;
+};
+
+class Nothing final : public Instruction {
+ public:
+  Failure run(void* const*) override { return {}; }
+};
+
+}  // namespace
+
+namespace {
+
+InstructionPtr mapOf(const Expression& e, const std::vector<View>& views, const std::vector<int64_t>& results) {
+  std::vector<std::vector<int64_t>> strides;
+  for (const View& v : views) strides.push_back(v.strides);
+  Layout layout(e, strides);
+  if (layout.empty) return std::make_unique<Nothing>();
+  const size_t firstOutput = layout.strides.size() - views.size();
+  simplify(layout.space, layout.strides, static_cast<int>(firstOutput), true);
+
+  std::vector<Body::Output> outputs;
+  for (size_t i = 0; i < views.size(); i++)
+    outputs.push_back({{views[i].dtype, views[i].slot, views[i].offset, layout.strides[firstOutput + i]}, results[i]});
+  const Node& result = e.nodes[static_cast<size_t>(results[0])];
+  if (views.size() == 1 && e.inputs.size() == 1 && result.op == Op::input && result.dtype == views[0].dtype) {
+    const View& from = e.inputs[0];
+    return std::make_unique<Copy>(layout, Operand{from.dtype, from.slot, from.offset, layout.strides[0]}, outputs[0].operand);
+  }
+  return std::make_unique<Map>(e, layout, outputs);
+}
+
+}  // namespace
+
+InstructionPtr decodeMap(Reader& in) {
+  const Expression e = Expression::decode(in);
+  const int64_t count = in.word(1, 1 << 20, "output count");
+  std::vector<View> views;
+  std::vector<int64_t> results;
+  for (int64_t i = 0; i < count; i++) {
+    views.push_back(in.view());
+    if (views.back().dims != e.shape) throw std::runtime_error("an output has another shape than its instruction");
+    results.push_back(in.word(0, static_cast<int64_t>(e.nodes.size()) - 1, "result"));
+  }
+  return mapOf(e, views, results);
+}
+
+InstructionPtr fillWith(const View& output, int64_t bits) {
+  Expression e;
+  e.shape = output.dims;
+  e.nodes.push_back({Op::const_, output.dtype, {}, {bits, 0}});
+  return mapOf(e, {output}, {0});
+}
+
+}  // namespace tl

@@ -1,0 +1,64 @@
+/** Functions of floats that call the C library once per element. */
+#include "slowOps.h"
+
+#include <cmath>
+
+#include "each.h"
+#include "special.h"
+
+namespace tl {
+namespace {
+
+template <class T>
+T sigmoidOf(T x) {
+  const T e = std::exp(-std::fabs(x));
+  return (x < 0 ? e : T(1)) / (1 + e);
+}
+
+template <class T>
+void fillReal(SimdKernels& k, Kind type) {
+  const int kind = static_cast<int>(type);
+  TL_UNARY(exp, std::exp(x));
+  TL_UNARY(expm1, std::expm1(x));
+  TL_UNARY(log, std::log(x));
+  TL_UNARY(log1p, std::log1p(x));
+  TL_UNARY(sin, std::sin(x));
+  TL_UNARY(cos, std::cos(x));
+  TL_UNARY(tan, std::tan(x));
+  TL_UNARY(asin, std::asin(x));
+  TL_UNARY(acos, std::acos(x));
+  TL_UNARY(atan, std::atan(x));
+  TL_UNARY(sinh, std::sinh(x));
+  TL_UNARY(cosh, std::cosh(x));
+  TL_UNARY(tanh, std::tanh(x));
+  TL_UNARY(asinh, std::asinh(x));
+  TL_UNARY(acosh, std::acosh(x));
+  TL_UNARY(atanh, std::atanh(x));
+  TL_UNARY(sigmoid, sigmoidOf(x));
+  TL_UNARY(erf, std::erf(x));
+  TL_UNARY(erfc, std::erfc(x));
+  TL_UNARY(erfinv, static_cast<T>(erfinv(x)));
+  TL_UNARY(ndtri, static_cast<T>(ndtri(x)));
+  TL_UNARY(lgamma, static_cast<T>(logGamma(x)));
+  TL_UNARY(digamma, static_cast<T>(digamma(x)));
+  TL_UNARY(real, x);
+  TL_UNARY(imag, (void(x), T(0)));
+  TL_UNARY(arg, std::atan2(T(0), x));
+  TL_UNARY(cabs, std::fabs(x));
+  TL_BINARY(pow, std::pow(x, y));
+  TL_BINARY(atan2, std::atan2(x, y));
+  TL_BINARY(nextafter, std::nextafter(x, y));
+  TL_BINARY(igamma, static_cast<T>(igamma(x, y)));
+  TL_BINARY(igammac, static_cast<T>(igammac(x, y)));
+  TL_BINARY(zeta, static_cast<T>(zeta(x, y)));
+  TL_BINARY(polygamma, static_cast<T>(polygamma(x, y)));
+}
+
+}  // namespace
+
+void fillSlowOps(SimdKernels& k) {
+  fillReal<float>(k, Kind::f32);
+  fillReal<double>(k, Kind::f64);
+}
+
+}  // namespace tl

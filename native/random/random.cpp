@@ -1,0 +1,241 @@
+/**
+ * The `random` instruction: bit for bit TensorFlow's numbers. Normals therefore use the C library's float functions, and
+ * this file must be compiled without contraction of a * b + c.
+ */
+#include <algorithm>
+#include <cmath>
+
+#include "../core/pool.h"
+#include "../core/program.h"
+#include "../simd/kernels.h"
+#include "philox.h"
+
+namespace tl {
+namespace {
+
+constexpr double kTwoPi = 2.0 * 3.14159265358979323846;
+
+float unitFloat(uint32_t x) {
+  const uint32_t bits = 0x3f800000 | (x & 0x7fffff);
+  float f;
+  std::memcpy(&f, &bits, 4);
+  return f - 1.0f;
+}
+
+double unitDouble(uint32_t high, uint32_t low) {
+  const uint64_t bits = 0x3ff0000000000000 | static_cast<uint64_t>(high & 0xfffff) << 32 | low;
+  double d;
+  std::memcpy(&d, &bits, 8);
+  return d - 1.0;
+}
+
+/** Two normals from two words; the sine comes first. */
+void normalPair(uint32_t x0, uint32_t x1, float out[2]) {
+  const float u = std::max(unitFloat(x0), 1.0e-7f);
+  const float angle = static_cast<float>(kTwoPi * static_cast<double>(unitFloat(x1)));
+  const float radius = std::sqrt(-2.0f * std::log(u));
+  out[0] = std::sin(angle) * radius;
+  out[1] = std::cos(angle) * radius;
+}
+void normalPair(const uint32_t x[4], double out[2]) {
+  const double u = std::max(unitDouble(x[0], x[1]), 1.0e-7);
+  const double angle = kTwoPi * unitDouble(x[2], x[3]);
+  const double radius = std::sqrt(-2.0 * std::log(u));
+  out[0] = std::sin(angle) * radius;
+  out[1] = std::cos(angle) * radius;
+}
+
+/** One group of truncated normals: pairs are drawn until enough of them lie within two deviations. */
+template <class T>
+void truncatedGroup(Philox& philox, T* out) {
+  constexpr int wanted = std::is_same_v<T, double> ? 2 : 4;
+  for (int have = 0; have < wanted;) {
+    uint32_t x[4];
+    philox.next(x);
+    T z[4];
+    if constexpr (std::is_same_v<T, double>) {
+      normalPair(x, z);
+    } else {
+      normalPair(x[0], x[1], z);
+      normalPair(x[2], x[3], z + 2);
+    }
+    constexpr int got = std::is_same_v<T, double> ? 2 : 4;
+    for (int i = 0; i < got && have < wanted; i++)
+      if (std::fabs(z[i]) < T(2)) out[have++] = z[i];
+  }
+}
+
+class Random final : public Instruction {
+ public:
+  Random(Distribution distribution, const View& state, int64_t reserve, const View& low, const View& high, const View& output)
+      : distribution_(distribution), state_(state), low_(low), high_(high), output_(output), reserve_(reserve) {
+    const bool integers = distribution == Distribution::uniformInt || distribution == Distribution::bits;
+    const Kind kind = kindOf(output.dtype);
+    const bool fits = integers ? sizeOf(output.dtype) >= 4 && kind != Kind::f32 && kind != Kind::f64 : kind == Kind::f32 || kind == Kind::f64;
+    if (!fits) throw std::runtime_error("a distribution is not defined for its type");
+    if (distribution == Distribution::uniformInt && (low.dtype != output.dtype || high.dtype != output.dtype))
+      throw std::runtime_error("the limits of a distribution have another type than its numbers");
+  }
+
+  Failure run(void* const* table) override {
+    Failure failure;
+    Philox philox(state_.as<uint8_t>(table));
+    switch (output_.dtype) {
+      case DType::f32: failure = runFloat(table, philox); break;
+      case DType::f16: case DType::bf16: failure = runHalf(table, philox); break;
+      case DType::f64: failure = runDouble(table, philox); break;
+      default: failure = runInt(table, philox);
+    }
+    if (failure.code == FailureCode::none) {
+      philox.skip(static_cast<uint64_t>(reserve_));
+      philox.save(state_.as<uint8_t>(table));
+    }
+    return failure;
+  }
+
+ private:
+  /** Calls fill(philox, out) for every group of `size` outputs; groups begin `blocks` blocks apart. */
+  template <class T, int size, class Fill>
+  void groups(const Philox& first, T* out, int64_t blocks, const Fill& fill) {
+    const int64_t n = output_.size(), count = (n + size - 1) / size;
+    const int64_t parts = std::min(count, Pool::get().parts(static_cast<double>(n) * (blocks > 1 ? 100 : 20), 200e3));
+    Pool::get().run(parts, [&](int64_t part) {
+      const Range range = rangeOf(part, parts, count);
+      Philox philox = first;
+      philox.skip(static_cast<uint64_t>(range.begin * blocks));
+      for (int64_t g = range.begin; g < range.end; g++) {
+        T group[size];
+        if (blocks == 1) {
+          fill(philox, group);
+        } else {
+          Philox own = philox;
+          fill(own, group);
+          philox.skip(static_cast<uint64_t>(blocks));
+        }
+        std::copy_n(group, std::min<int64_t>(size, n - g * size), out + g * size);
+      }
+    });
+  }
+
+  void fillFloats(const Philox& philox, float* out) {
+    if (distribution_ == Distribution::truncatedNormal) {
+      groups<float, 4>(philox, out, 256, [](Philox& p, float* to) { truncatedGroup(p, to); });
+    } else if (distribution_ == Distribution::normal) {
+      groups<float, 4>(philox, out, 1, [](Philox& p, float* to) {
+        uint32_t x[4];
+        p.next(x);
+        normalPair(x[0], x[1], to);
+        normalPair(x[2], x[3], to + 2);
+      });
+    } else {
+      groups<float, 4>(philox, out, 1, [](Philox& p, float* to) {
+        uint32_t x[4];
+        p.next(x);
+        for (int i = 0; i < 4; i++) to[i] = unitFloat(x[i]);
+      });
+    }
+  }
+
+  Failure runFloat(void* const* table, const Philox& philox) {
+    fillFloats(philox, output_.as<float>(table));
+    return {};
+  }
+
+  Failure runHalf(void* const* table, const Philox& philox) {
+    const int dtype = static_cast<int>(output_.dtype);
+    const bool half = output_.dtype == DType::f16;
+    if (distribution_ != Distribution::uniform) {
+      std::vector<float> wide(static_cast<size_t>(output_.size()));
+      fillFloats(philox, wide.data());
+      simd().store[dtype](output_.size(), output_.at(table), 1, wide.data(), 1);
+      return {};
+    }
+    // Uniform halves have their own recipe: mantissa bits under the exponent of one, minus one.
+    groups<uint16_t, 4>(philox, output_.as<uint16_t>(table), 1, [&](Philox& p, uint16_t* to) {
+      uint32_t x[4];
+      p.next(x);
+      for (int i = 0; i < 4; i++) {
+        const uint16_t bits = static_cast<uint16_t>(half ? 0x3c00 | (x[i] & 0x3ff) : 0x3f80 | (x[i] & 0x7f));
+        float value;
+        simd().load[dtype](1, &value, 1, &bits, 1);
+        value -= 1.0f;
+        simd().store[dtype](1, to + i, 1, &value, 1);
+      }
+    });
+    return {};
+  }
+
+  Failure runDouble(void* const* table, const Philox& philox) {
+    double* out = output_.as<double>(table);
+    if (distribution_ == Distribution::truncatedNormal) {
+      groups<double, 2>(philox, out, 128, [](Philox& p, double* to) { truncatedGroup(p, to); });
+    } else {
+      const bool normal = distribution_ == Distribution::normal;
+      groups<double, 2>(philox, out, 1, [=](Philox& p, double* to) {
+        uint32_t x[4];
+        p.next(x);
+        if (normal) return normalPair(x, to);
+        to[0] = unitDouble(x[0], x[1]);
+        to[1] = unitDouble(x[2], x[3]);
+      });
+    }
+    return {};
+  }
+
+  Failure runInt(void* const* table, const Philox& philox) {
+    if (distribution_ == Distribution::bits) {
+      if (sizeOf(output_.dtype) != 4) return fillInt<uint64_t, 2>(table, philox, 0, 0);
+      return fillInt<uint32_t, 4>(table, philox, 0, 0);
+    }
+    if (output_.size() == 0) return {};
+    switch (output_.dtype) {
+      case DType::i32: return between<int32_t, uint32_t, 4>(table, philox);
+      case DType::u32: return between<uint32_t, uint32_t, 4>(table, philox);
+      case DType::i64: return between<int64_t, uint64_t, 2>(table, philox);
+      default: return between<uint64_t, uint64_t, 2>(table, philox);
+    }
+  }
+
+  template <class T, class Word, int size>
+  Failure between(void* const* table, const Philox& philox) {
+    const T low = *low_.as<T>(table), high = *high_.as<T>(table);
+    if (low >= high) return {FailureCode::range, 0, static_cast<double>(low)};
+    return fillInt<Word, size>(table, philox, static_cast<Word>(low), static_cast<Word>(high) - static_cast<Word>(low));
+  }
+
+  /** low + word mod range; a range of 0 stands for all words. */
+  template <class Word, int size>
+  Failure fillInt(void* const* table, const Philox& philox, Word low, Word range) {
+    groups<Word, size>(philox, output_.as<Word>(table), 1, [=](Philox& p, Word* to) {
+      uint32_t x[4];
+      p.next(x);
+      for (int i = 0; i < size; i++) {
+        Word word;
+        if constexpr (size == 4) word = x[i];
+        else word = static_cast<uint64_t>(x[2 * i + 1]) << 32 | x[2 * i];
+        to[i] = static_cast<Word>(low + (range == 0 ? word : word % range));
+      }
+    });
+    return {};
+  }
+
+  Distribution distribution_;
+  View state_, low_, high_, output_;
+  int64_t reserve_;
+};
+
+}  // namespace
+
+InstructionPtr decodeRandom(Reader& in) {
+  const Distribution distribution = in.code<Distribution>("distribution");
+  const View state = in.view();
+  const int64_t reserve = in.word(0, INT64_MAX, "reserve");
+  View low, high;
+  if (distribution == Distribution::uniformInt) {
+    low = in.view();
+    high = in.view();
+  }
+  return std::make_unique<Random>(distribution, state, reserve, low, high, in.view());
+}
+
+}  // namespace tl

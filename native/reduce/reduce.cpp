@@ -1,0 +1,438 @@
+/**
+ * The `reduce` instruction: an expression evaluated block by block and folded at once.
+ *
+ * A box is a dense [outer, inner] block whose inner dims are all reduced (then its rows are folded) or all kept (then
+ * its columns are), whichever follows memory. Box results are collected in the register type, and every kFlush boxes in
+ * a wider one, so that long sums stay exact to float32's last digits.
+ */
+#include <algorithm>
+#include <complex>
+#include <cstring>
+#include <limits>
+
+#include "../core/pool.h"
+#include "../map/body.h"
+
+namespace tl {
+namespace {
+
+constexpr int64_t kBlock = 1024;
+constexpr int64_t kFlush = 64;
+constexpr double kGrain = 150e3;
+/** A fold into few outputs is split into about this many pieces; a fixed number keeps results free of the thread count. */
+constexpr int64_t kPieces = 64;
+
+/** What box results of a kind are collected in. */
+template <class T> struct WideOf { using type = T; };
+template <> struct WideOf<float> { using type = double; };
+template <> struct WideOf<int32_t> { using type = uint32_t; };
+template <> struct WideOf<int64_t> { using type = uint64_t; };
+template <> struct WideOf<std::complex<float>> { using type = std::complex<double>; };
+
+template <class T> T combine(FoldOp op, T a, T b) {
+  if (op == FoldOp::sum) return a + b;
+  if (op == FoldOp::prod) return a * b;
+  return b;
+}
+template <class T> T extreme(FoldOp op, T a, T b) {
+  if (op == FoldOp::max) return a > b || a != a ? a : b;
+  return a < b || a != a ? a : b;
+}
+
+/** Collects n results of one kind in a wider type, and brings them back. */
+struct Collector {
+  void (*take)(FoldOp, int64_t n, bool first, const void* results, void* wide);
+  void (*give)(int64_t n, const void* wide, void* results);
+  void (*join)(FoldOp, int64_t n, const void* more, void* wide);
+};
+
+template <class T> Collector collectorOf() {
+  using W = typename WideOf<T>::type;
+  constexpr bool ordered = !std::is_same_v<W, std::complex<double>>;
+  const auto fold = [](FoldOp op, W a, W b) -> W {
+    if constexpr (ordered)
+      // Signed integers are collected as unsigned ones, which wrap; extremes need the sign back.
+      if (op == FoldOp::max || op == FoldOp::min) return static_cast<W>(extreme<T>(op, static_cast<T>(a), static_cast<T>(b)));
+    return combine<W>(op, a, b);
+  };
+  static constexpr auto foldOf = fold;
+  return {
+      [](FoldOp op, int64_t n, bool first, const void* results, void* wide) {
+        const T* x = static_cast<const T*>(results);
+        W* w = static_cast<W*>(wide);
+        for (int64_t i = 0; i < n; i++) w[i] = first ? static_cast<W>(x[i]) : foldOf(op, w[i], static_cast<W>(x[i]));
+      },
+      [](int64_t n, const void* wide, void* results) {
+        for (int64_t i = 0; i < n; i++) static_cast<T*>(results)[i] = static_cast<T>(static_cast<const W*>(wide)[i]);
+      },
+      [](FoldOp op, int64_t n, const void* more, void* wide) {
+        W* w = static_cast<W*>(wide);
+        for (int64_t i = 0; i < n; i++) w[i] = foldOf(op, w[i], static_cast<const W*>(more)[i]);
+      },
+  };
+}
+
+Collector collectorFor(Kind kind) {
+  switch (kind) {
+    case Kind::f32: return collectorOf<float>();
+    case Kind::f64: return collectorOf<double>();
+    case Kind::i32: return collectorOf<int32_t>();
+    case Kind::i64: return collectorOf<int64_t>();
+    case Kind::u32: return collectorOf<uint32_t>();
+    case Kind::u64: return collectorOf<uint64_t>();
+    case Kind::b8: return collectorOf<uint8_t>();
+    case Kind::c64: return collectorOf<std::complex<float>>();
+    default: return collectorOf<std::complex<double>>();
+  }
+}
+
+/** Positions of extremes: updates (best, position) with a block that begins at `base` along the folded axis. */
+struct BestArgs {
+  int64_t outer, inner, base;
+  bool innerFolded, first, largest;
+  const void* values;
+  void* best;
+  int64_t* position;
+};
+template <class T> void foldBest(const BestArgs& a) {
+  const T* x = static_cast<const T*>(a.values);
+  T* best = static_cast<T*>(a.best);
+  const auto beats = [&](T value, T champion) { return a.largest ? value > champion : value < champion; };
+  if (a.innerFolded) {
+    for (int64_t r = 0; r < a.outer; r++, x += a.inner) {
+      T champion = a.first ? x[0] : best[r];
+      int64_t position = a.first ? 0 : a.position[r];
+      for (int64_t i = 0; i < a.inner; i++)
+        if (beats(x[i], champion)) {
+          champion = x[i];
+          position = a.base + i;
+        }
+      best[r] = champion;
+      a.position[r] = position;
+    }
+    return;
+  }
+  if (a.first) {
+    std::copy(x, x + a.inner, best);
+    std::fill(a.position, a.position + a.inner, int64_t{0});
+  }
+  for (int64_t r = 0; r < a.outer; r++, x += a.inner)
+    for (int64_t c = 0; c < a.inner; c++) {
+      const bool wins = beats(x[c], best[c]);
+      best[c] = wins ? x[c] : best[c];
+      a.position[c] = wins ? a.base + r : a.position[c];
+    }
+}
+void (*bestFor(Kind kind))(const BestArgs&) {
+  switch (kind) {
+    case Kind::f32: return foldBest<float>;
+    case Kind::f64: return foldBest<double>;
+    case Kind::i32: return foldBest<int32_t>;
+    case Kind::i64: return foldBest<int64_t>;
+    case Kind::u32: return foldBest<uint32_t>;
+    case Kind::u64: return foldBest<uint64_t>;
+    case Kind::b8: return foldBest<uint8_t>;
+    default: throw std::runtime_error("complex numbers have no order");
+  }
+}
+
+/** Boxes of [outer, inner]: the trailing dims of one mark, and a piece of the next dim, which has the other mark. */
+void chooseFoldTile(Space& space) {
+  std::fill(space.tile, space.tile + space.rank, int64_t{1});
+  if (space.rank == 0) return;
+  int64_t block = kBlock;
+  const bool innerMark = space.mark[space.rank - 1];
+  for (int d = space.rank - 1; d >= 0 && block > 1; d--) {
+    space.tile[d] = std::min(space.dims[d], block);
+    if (space.tile[d] < space.dims[d] || space.mark[d] != innerMark) return;
+    block /= space.tile[d];
+  }
+}
+
+/** The same grid with only the dims of one mark moving. */
+Space onlyMarked(const Space& space, bool mark) {
+  Space s = space;
+  for (int d = 0; d < s.rank; d++)
+    if (s.mark[d] != mark) s.dims[d] = s.tile[d] = 1;
+  return s;
+}
+
+class Reduce : public Instruction {
+ public:
+  Reduce(const Expression& e, Layout layout, int64_t result, const Operand& output)
+      : space_(layout.space), result_(result), kind_(kindOf(e.nodes[static_cast<size_t>(result)].dtype)), output_(output) {
+    chooseFoldTile(space_);
+    layout.space = space_;
+    body_ = std::make_unique<Body>(e, layout, std::vector<Body::Output>{});
+    kept_ = onlyMarked(space_, false);
+    folded_ = onlyMarked(space_, true);
+    innerFolded_ = space_.rank == 0 || space_.mark[space_.rank - 1];
+    work_ = e.costPerPoint() * static_cast<double>(space_.points());
+  }
+
+ protected:
+  /** The box where a kept part and a folded part of the grid meet. */
+  Box meet(const Box& kept, const Box& folded) const {
+    Box box;
+    box.points = kept.points * folded.points;
+    for (int d = 0; d < space_.rank; d++) {
+      const Box& from = space_.mark[d] ? folded : kept;
+      box.start[d] = from.start[d];
+      box.extent[d] = from.extent[d];
+    }
+    return box;
+  }
+
+  /** The result's values over a box, as a dense block. */
+  const void* values(Body::Run& run, const Box& box, char* spare) const {
+    run.evaluate(box);
+    if (!run.scalar(result_)) return run.value(result_);
+    copyOf(sizeOf(kind_))(box.points, spare, 1, run.value(result_), 0);
+    return spare;
+  }
+
+  void store(void* const* table, const Box& kept, ConvertFn convert, char* from, int64_t size) const {
+    char* to = output_.at(table, startOf(kept_, kept, output_.strides));
+    moveBox(kept_, kept, convert, {to, output_.strides, sizeOf(output_.dtype)}, {from, denseStrides(kept_, kept), size});
+  }
+
+  static constexpr int64_t kRegister = kBlock * 16;  // bytes: a block of the widest type
+
+  Space space_, kept_, folded_;
+  std::unique_ptr<Body> body_;
+  int64_t result_;
+  Kind kind_;
+  Operand output_;
+  bool innerFolded_;
+  double work_;
+};
+
+class Fold final : public Reduce {
+ public:
+  Fold(const Expression& e, const Layout& layout, int64_t result, const Operand& output, FoldOp op)
+      : Reduce(e, layout, result, output), op_(op), collector_(collectorFor(kind_)) {
+    const auto& table = innerFolded_ ? simd().foldRows : simd().foldColumns;
+    fold_ = table[static_cast<int>(op)][static_cast<int>(kind_)];
+    constexpr Op joins[] = {Op::add, Op::mul, Op::max, Op::min};
+    join_ = simd().ops[static_cast<int>(joins[static_cast<int>(op)])][static_cast<int>(kind_)];
+    if (!fold_ || !join_) throw std::runtime_error("a reduction is not defined for its type");
+    const int64_t keptBoxes = kept_.boxes(), foldedBoxes = folded_.boxes();
+    pieces_ = std::clamp<int64_t>(std::min(kPieces / keptBoxes, foldedBoxes / 16), 1, kPieces);
+    if (pieces_ > 1) partial_.resize(static_cast<size_t>(keptBoxes * pieces_ * kRegister));
+  }
+
+  Failure run(void* const* table) override {
+    int32_t failure = 0;
+    const int64_t keptBoxes = kept_.boxes(), tasks = keptBoxes * pieces_;
+    const int64_t parts = std::min(tasks, Pool::get().parts(work_, kGrain));
+    Pool::get().run(parts, [&](int64_t part) {
+      char* scratch = Pool::scratch(4 * kRegister + body_->scratchBytes());
+      Body::Run run(*body_, table, scratch + 4 * kRegister, &failure);
+      const Range range = rangeOf(part, parts, tasks);
+      for (int64_t task = range.begin; task < range.end; task++) foldTask(table, run, task, scratch);
+    });
+    if (pieces_ > 1) joinPieces(table, keptBoxes);
+    Failure result;
+    result.code = static_cast<FailureCode>(failure);
+    return result;
+  }
+
+ private:
+  void foldTask(void* const* table, Body::Run& run, int64_t task, char* scratch) {
+    char *near = scratch, *fresh = scratch + kRegister, *wide = scratch + 2 * kRegister, *spare = scratch + 3 * kRegister;
+    const Range range = rangeOf(task % pieces_, pieces_, folded_.boxes());
+    const Box kept = boxAt(kept_, task / pieces_);
+    Box folded = boxAt(folded_, range.begin);
+    const BlockArgs join = {near, {near, fresh}, {1, 1}, 0, nullptr};
+    bool collected = false;
+    for (int64_t i = range.begin, pending = 0; i < range.end; i++, advance(folded_, folded)) {
+      const Box box = meet(kept, folded);
+      const void* x = values(run, box, spare);
+      const int64_t outer = innerFolded_ ? kept.points : folded.points, inner = box.points / outer;
+      fold_(outer, inner, x, pending == 0 ? near : fresh);
+      if (pending > 0) join_(kept.points, join);
+      if (++pending == kFlush) {
+        collector_.take(op_, kept.points, !collected, near, wide);
+        collected = true;
+        pending = 0;
+      }
+      if (i + 1 == range.end && pending > 0 && (collected || pieces_ > 1)) {
+        collector_.take(op_, kept.points, !collected, near, wide);
+        collected = true;
+      }
+    }
+    if (pieces_ > 1) {
+      std::memcpy(partial_.data() + task * kRegister, wide, kRegister);
+      return;
+    }
+    if (collected) collector_.give(kept.points, wide, near);
+    store(table, kept, simd().store[static_cast<int>(output_.dtype)], near, sizeOf(kind_));
+  }
+
+  void joinPieces(void* const* table, int64_t keptBoxes) {
+    std::vector<char> result(kRegister);
+    Box kept = boxAt(kept_, 0);
+    for (int64_t b = 0; b < keptBoxes; b++, advance(kept_, kept)) {
+      char* wide = partial_.data() + b * pieces_ * kRegister;
+      for (int64_t piece = 1; piece < pieces_; piece++) collector_.join(op_, kept.points, wide + piece * kRegister, wide);
+      collector_.give(kept.points, wide, result.data());
+      store(table, kept, simd().store[static_cast<int>(output_.dtype)], result.data(), sizeOf(kind_));
+    }
+  }
+
+  FoldOp op_;
+  Collector collector_;
+  FoldFn fold_;
+  BlockFn join_;
+  int64_t pieces_;
+  std::vector<char> partial_;
+};
+
+class FindBest final : public Reduce {
+ public:
+  FindBest(const Expression& e, const Layout& layout, int64_t result, const Operand& output, bool largest)
+      : Reduce(e, layout, result, output), largest_(largest), find_(bestFor(kind_)) {}
+
+  Failure run(void* const* table) override {
+    int32_t failure = 0;
+    const int64_t boxes = kept_.boxes();
+    const int64_t parts = std::min(boxes, Pool::get().parts(work_, kGrain));
+    Pool::get().run(parts, [&](int64_t part) {
+      char* scratch = Pool::scratch(4 * kRegister + body_->scratchBytes());
+      Body::Run run(*body_, table, scratch + 4 * kRegister, &failure);
+      const Range range = rangeOf(part, parts, boxes);
+      Box kept = boxAt(kept_, range.begin);
+      for (int64_t b = range.begin; b < range.end; b++, advance(kept_, kept)) findIn(table, run, kept, scratch);
+    });
+    Failure result;
+    result.code = static_cast<FailureCode>(failure);
+    return result;
+  }
+
+ private:
+  void findIn(void* const* table, Body::Run& run, const Box& kept, char* scratch) {
+    char* spare = scratch + 2 * kRegister;
+    BestArgs args;
+    args.best = scratch;
+    args.position = reinterpret_cast<int64_t*>(scratch + kRegister);
+    args.innerFolded = innerFolded_;
+    args.largest = largest_;
+    Box folded = boxAt(folded_, 0);
+    for (int64_t i = 0, n = folded_.boxes(); i < n; i++, advance(folded_, folded)) {
+      const Box box = meet(kept, folded);
+      args.values = values(run, box, spare);
+      args.outer = innerFolded_ ? kept.points : folded.points;
+      args.inner = box.points / args.outer;
+      args.first = i == 0;
+      args.base = 0;
+      for (int d = 0; d < space_.rank; d++)
+        if (space_.mark[d]) args.base = folded.start[d];
+      find_(args);
+    }
+    if (output_.dtype == DType::i64) {
+      store(table, kept, copyOf(8), reinterpret_cast<char*>(args.position), 8);
+      return;
+    }
+    int32_t* narrow = reinterpret_cast<int32_t*>(spare);
+    for (int64_t i = 0; i < kept.points; i++) narrow[i] = static_cast<int32_t>(args.position[i]);
+    store(table, kept, copyOf(4), spare, 4);
+  }
+
+  bool largest_;
+  void (*find_)(const BestArgs&);
+};
+
+/** The result of folding nothing, as the bits of a constant node. */
+int64_t emptyFold(ReduceOp op, DType dtype) {
+  const bool largest = op == ReduceOp::min;
+  const auto limit = [&](auto low, auto high) { return static_cast<int64_t>(largest ? high : low); };
+  const Kind kind = kindOf(dtype);
+  const bool real = kind == Kind::f32 || kind == Kind::f64 || kind == Kind::c64 || kind == Kind::c128;
+  const auto number = [&](double x) {
+    int64_t bits = static_cast<int64_t>(x);
+    if (real) std::memcpy(&bits, &x, sizeof(bits));
+    return bits;
+  };
+  switch (op) {
+    case ReduceOp::prod: return number(1);
+    case ReduceOp::all: return 1;
+    case ReduceOp::max:
+    case ReduceOp::min: break;
+    default: return 0;
+  }
+  if (real) return number(largest ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity());
+  switch (dtype) {
+    case DType::i8: return limit(INT8_MIN, INT8_MAX);
+    case DType::i16: return limit(INT16_MIN, INT16_MAX);
+    case DType::i32: return limit(INT32_MIN, INT32_MAX);
+    case DType::i64: return limit(INT64_MIN, INT64_MAX);
+    case DType::u8: return limit(0, UINT8_MAX);
+    case DType::u16: return limit(0, UINT16_MAX);
+    case DType::u32: return limit(0, int64_t{UINT32_MAX});
+    case DType::u64: return largest ? -1 : 0;
+    default: return largest;
+  }
+}
+
+/** The input that covers most of the space; its memory order is the best to walk in. */
+int leaderOf(const Layout& layout, size_t inputs) {
+  int leader = -1;
+  int64_t most = 0;
+  for (size_t i = 0; i < inputs; i++) {
+    int64_t covered = 1;
+    for (int d = 0; d < layout.space.rank; d++)
+      if (layout.strides[i].of[d] != 0) covered *= layout.space.dims[d];
+    if (covered > most) {
+      most = covered;
+      leader = static_cast<int>(i);
+    }
+  }
+  return leader;
+}
+
+}  // namespace
+
+/** A map that stores one constant everywhere; in map.cpp. */
+InstructionPtr fillWith(const View& output, int64_t bits);
+
+InstructionPtr decodeReduce(Reader& in) {
+  const ReduceOp op = in.code<ReduceOp>("reduction");
+  const Expression e = Expression::decode(in);
+  std::vector<bool> reduced(e.shape.size(), false);
+  for (int64_t axis : in.list(in.word(0, static_cast<int64_t>(e.shape.size()), "axis count"))) {
+    if (axis < 0 || axis >= static_cast<int64_t>(e.shape.size())) throw std::runtime_error("a folded axis is out of range");
+    reduced[static_cast<size_t>(axis)] = true;
+  }
+  const int64_t result = in.word(0, static_cast<int64_t>(e.nodes.size()) - 1, "result");
+  const View output = in.view();
+  std::vector<int64_t> kept, strides(e.shape.size(), 0);
+  for (size_t axis = 0; axis < e.shape.size(); axis++) {
+    if (reduced[axis]) continue;
+    if (kept.size() == output.dims.size()) throw std::runtime_error("a reduction's output has too few dims");
+    strides[axis] = output.strides[kept.size()];
+    kept.push_back(e.shape[axis]);
+  }
+  if (kept != output.dims) throw std::runtime_error("a reduction's output has the wrong shape");
+
+  Layout layout(e, {strides});
+  if (layout.empty) return fillWith(output, emptyFold(op, output.dtype));
+  for (int d = 0, axis = 0; d < layout.space.rank; axis++)
+    if (e.shape[static_cast<size_t>(axis)] != 1) layout.space.mark[d++] = reduced[static_cast<size_t>(axis)];
+  const int leader = leaderOf(layout, e.inputs.size());
+  simplify(layout.space, layout.strides, leader < 0 ? 0 : leader, leader >= 0);
+
+  const Operand out = {output.dtype, output.slot, output.offset, layout.strides.back()};
+  if (op == ReduceOp::argmax || op == ReduceOp::argmin) {
+    if (out.dtype != DType::i32 && out.dtype != DType::i64) throw std::runtime_error("positions are int32 or int64");
+    return std::make_unique<FindBest>(e, layout, result, out, op == ReduceOp::argmax);
+  }
+  if (kindOf(out.dtype) != kindOf(e.nodes[static_cast<size_t>(result)].dtype))
+    throw std::runtime_error("a reduction's output has another type than its expression");
+  const FoldOp fold = op == ReduceOp::sum                                  ? FoldOp::sum
+                      : op == ReduceOp::prod                               ? FoldOp::prod
+                      : op == ReduceOp::max || op == ReduceOp::any         ? FoldOp::max
+                                                                           : FoldOp::min;
+  return std::make_unique<Fold>(e, layout, result, out, fold);
+}
+
+}  // namespace tl

@@ -1,0 +1,77 @@
+/** Picks the variant of the block kernels that suits the processor. */
+#include <cstdlib>
+#include <cstring>
+
+#include "../map/slowOps.h"
+#include "kernels.h"
+
+namespace tl {
+
+#define TL_DECLARE(variant)                   \
+  namespace variant {                         \
+  void fillArithmetic(SimdKernels&);          \
+  void fillTranscendental(SimdKernels&);      \
+  void fillCasts(SimdKernels&);               \
+  void fillConversions(SimdKernels&);         \
+  void fillFolds(SimdKernels&);               \
+  void fillGemm(SimdKernels&);                \
+  }
+TL_DECLARE(portable)
+#if defined(__x86_64__)
+TL_DECLARE(avx2)
+TL_DECLARE(avx512)
+#endif
+
+namespace {
+
+#define TL_FILL(variant)                      \
+  [](SimdKernels& k) {                        \
+    k.name = #variant;                        \
+    variant::fillArithmetic(k);               \
+    variant::fillTranscendental(k);           \
+    variant::fillCasts(k);                    \
+    variant::fillConversions(k);              \
+    variant::fillFolds(k);                    \
+    variant::fillGemm(k);                     \
+  }
+
+struct Variant {
+  const char* name;
+  bool supported;
+  void (*fill)(SimdKernels&);
+};
+
+SimdKernels choose() {
+  const Variant variants[] = {
+#if defined(__x86_64__)
+      {"avx512",
+       __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma"),
+       TL_FILL(avx512)},
+      {"avx2", __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"), TL_FILL(avx2)},
+#endif
+      {"portable", true, TL_FILL(portable)},
+  };
+  // Tests ask for a lesser variant by name, to try all of them on one machine.
+  const char* wanted = std::getenv("TENSORLOOM_SIMD");
+  SimdKernels kernels = {};
+  fillSlowOps(kernels);
+  fillIntegerOps(kernels);
+  fillComplexOps(kernels);
+  for (const Variant& v : variants)
+    if (v.supported && (!wanted || std::strcmp(wanted, v.name) == 0)) {
+      v.fill(kernels);
+      return kernels;
+    }
+  TL_FILL(portable)(kernels);
+  return kernels;
+}
+
+}  // namespace
+
+const SimdKernels& simd() {
+  static const SimdKernels kernels = choose();
+  return kernels;
+}
+
+}  // namespace tl

@@ -1,0 +1,82 @@
+/**
+ * What is compiled several times, once per instruction set: loops over blocks of elements, and the matrix product.
+ *
+ * Files named *.simd.cpp are compiled for every variant with TL_SIMD set to the variant's name, which is also the
+ * namespace that keeps the copies apart. They must not instantiate templates of the standard library: the linker would
+ * keep one copy for all variants, perhaps one with instructions that this processor lacks.
+ */
+#pragma once
+#include <cstdint>
+
+#include "../core/names.h"
+
+namespace tl {
+
+/** Scalars in registers are repeated this often, so that a loop over vectors can read them like any other operand. */
+constexpr int64_t kLanes = 16;
+
+/**
+ * The operands of one operation on a block. A `step` of 0 marks a scalar: `kLanes` copies of one value. When every
+ * operand is a scalar the block is `kLanes` long and the result is a scalar again. `out` may be one of the inputs.
+ */
+struct BlockArgs {
+  void* out;
+  const void* in[3];
+  int64_t step[3];
+  /** Width in bits of the type computed, for shifts of small integers. */
+  int32_t bits;
+  /** Receives a FailureCode; several threads may write it. */
+  int32_t* failure;
+};
+using BlockFn = void (*)(int64_t n, const BlockArgs&);
+
+/** Converts between memory and registers. Steps count elements, may be 0 on the source side, and may be negative. */
+using ConvertFn = void (*)(int64_t n, void* out, int64_t outStep, const void* in, int64_t inStep);
+
+/** Folds a dense block [rows, columns] along rows or along columns. */
+using FoldFn = void (*)(int64_t rows, int64_t columns, const void* in, void* out);
+
+enum class FoldOp : int32_t { sum, prod, max, min, count };
+constexpr int kFolds = static_cast<int>(FoldOp::count);
+
+/** One matrix product c[m, n] = a[m, k] * b[k, n]; strides in elements, any sign. */
+template <class T>
+struct Gemm {
+  int64_t m, n, k;
+  const T* a;
+  int64_t aRow, aColumn;
+  const T* b;
+  int64_t bRow, bColumn;
+  T* c;
+  int64_t cRow, cColumn;
+};
+
+struct SimdKernels {
+  const char* name;
+  /** Operations by the kind of their first operand (the second, for `select`); null where there is none. */
+  BlockFn ops[kOps][kKinds];
+  BlockFn casts[kKinds][kKinds];
+  /** Rounds or wraps register values, in place, to a type narrower than its register; null for others. */
+  BlockFn narrow[kDTypes];
+  ConvertFn load[kDTypes];
+  ConvertFn store[kDTypes];
+  /** int64 positions: out[i] = start + i * inStep, where `in` points to the start. */
+  ConvertFn iota;
+  /** Copies elements of 1, 2, 4, 8 and 16 bytes. */
+  ConvertFn copy[5];
+  FoldFn foldRows[kFolds][kKinds];     // out[row] = fold over columns
+  FoldFn foldColumns[kFolds][kKinds];  // out[column] = fold over rows
+  void (*gemmF32)(const Gemm<float>&, char* scratch);
+  void (*gemmF64)(const Gemm<double>&, char* scratch);
+  int64_t (*gemmScratch)(int64_t m, int64_t n, int64_t k, int64_t size);
+};
+
+/** The fastest variant this processor can run. */
+const SimdKernels& simd();
+
+/** `copy` entry for elements of `size` bytes. */
+inline ConvertFn copyOf(int64_t size) {
+  return simd().copy[size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : size == 8 ? 3 : 4];
+}
+
+}  // namespace tl

@@ -1,0 +1,44 @@
+/** The C ABI of the cpu device: programs in, numbers out. Everything else in native/ is private. */
+#pragma once
+#include <cstdint>
+
+#if defined(_WIN32)
+#define TL_API extern "C" __declspec(dllexport)
+#else
+#define TL_API extern "C" __attribute__((visibility("default")))
+#endif
+
+/** Rises whenever the encoding below changes; the TypeScript side refuses a library of another version. */
+TL_API int64_t tl_version();
+
+/** The name of the instruction-set variant chosen for this processor: `avx512`, `avx2` or `portable`. */
+TL_API const char* tl_variant();
+
+/**
+ * The number that stands for `name` in encoded programs, or -1. Families: `dtype`, `op`, `instruction`, `reduce`,
+ * `combine`, `bounds`, `scan`, `random`, `failure`.
+ */
+TL_API int64_t tl_code(const char* family, const char* name);
+
+/**
+ * Decodes and prepares a program. The words are not kept. Returns null and writes a message of at most `room` bytes to
+ * `error` when the program makes no sense.
+ *
+ * Words: instruction count, then per instruction its kind and operands as each family's `decode` reads them. A view is
+ * dtype, table slot, byte offset, rank, sizes, strides in elements.
+ */
+TL_API void* tl_program_create(const int64_t* words, int64_t count, char* error, int64_t room);
+
+/**
+ * Runs a program. `table` holds the addresses of the arena, of the constants, then of the bound buffers.
+ * Returns 0, or a `failure` code with `result` = {code, instruction, position, value}.
+ * `times`, if not null, receives the start and end of every instruction: all starts, then all ends, in nanoseconds of
+ * the monotonic clock.
+ */
+TL_API int32_t tl_program_run(void* program, void* const* table, double* result, double* times);
+
+TL_API void tl_program_free(void* program);
+
+/** How many threads large instructions are spread over; takes effect with the next run. 0 asks for all processors. */
+TL_API void tl_set_threads(int32_t count);
+TL_API int32_t tl_threads();

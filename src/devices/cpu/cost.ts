@@ -1,0 +1,86 @@
+/** @file How long a segment will take, roughly: enough to tell what may run on the event loop from what may not. */
+import { sizeOf } from '../../core/shape.ts';
+import type { Expr } from '../../program/expr.ts';
+import type { DeviceInstruction, View } from '../../program/instructions.ts';
+
+/** Nanoseconds on one thread, on the slow side of what a present-day core does. */
+const perByte = 0.1;
+const perSimpleOperation = 0.15;
+const perFunction = 1;
+const perRareFunction = 20;
+const perMultiplyAdd = 0.02;
+const perPlainMultiplyAdd = 1;
+const perRandomNumber = 8;
+const perTruncatedNumber = 60;
+const perInstruction = 150;
+
+const simple = new Set<string>([
+  ...[
+    'input',
+    'const',
+    'index',
+    'neg',
+    'abs',
+    'sign',
+    'floor',
+    'ceil',
+    'rint',
+    'sqrt',
+    'rsqrt',
+    'reciprocal',
+    'square',
+  ],
+  ...['conj', 'not', 'invert', 'add', 'sub', 'mul', 'div', 'max', 'min', 'and', 'or', 'xor', 'shl', 'shr', 'eq', 'ne'],
+  ...['lt', 'le', 'gt', 'ge', 'isnan', 'isinf', 'isfinite', 'real', 'imag', 'select', 'cast', 'complex'],
+]);
+const vectorized = new Set<string>(['exp', 'expm1', 'log', 'log1p', 'tanh', 'sigmoid', 'erf', 'sin', 'cos']);
+
+const bytesOf = (view: View): number => sizeOf(view.shape) * view.dtype.size;
+
+function perPoint(results: readonly Expr[]): number {
+  const seen = new Set<Expr>();
+  const stack = [...results];
+  let cost = 0;
+  for (let node = stack.pop(); node; node = stack.pop()) {
+    if (seen.has(node)) continue;
+    seen.add(node);
+    const fast = node.dtype.storage === 'f32';
+    cost += simple.has(node.op) ? perSimpleOperation : fast && vectorized.has(node.op) ? perFunction : perRareFunction;
+    if ('args' in node) stack.push(...node.args);
+  }
+  return cost;
+}
+
+/** Estimated nanoseconds of one instruction on one thread. */
+export function costOf(instruction: DeviceInstruction): number {
+  switch (instruction.kind) {
+    case 'map': {
+      const bytes = [...instruction.inputs, ...instruction.outputs].reduce((sum, view) => sum + bytesOf(view), 0);
+      return perInstruction + bytes * perByte + sizeOf(instruction.shape) * perPoint(instruction.results);
+    }
+    case 'reduce': {
+      const bytes = instruction.inputs.reduce((sum, view) => sum + bytesOf(view), 0);
+      const points = sizeOf(instruction.shape);
+      return perInstruction + bytes * perByte + points * (perSimpleOperation + perPoint([instruction.result]));
+    }
+    case 'dot': {
+      const { a, output } = instruction;
+      const fast = output.dtype.isFloating ? perMultiplyAdd : perPlainMultiplyAdd;
+      return perInstruction + sizeOf(output.shape) * (a.shape.at(-1)! * fast + 1);
+    }
+    case 'gather':
+      return perInstruction + 2 * bytesOf(instruction.output) * perByte + sizeOf(instruction.indices.shape) * 4;
+    case 'scatter':
+      return perInstruction + 3 * bytesOf(instruction.updates) * perByte + sizeOf(instruction.indices.shape) * 20;
+    case 'scan':
+      return perInstruction + sizeOf(instruction.input.shape) * (instruction.op === 'logsumexp' ? 30 : 3);
+    case 'topk':
+      return perInstruction + sizeOf(instruction.input.shape) * 10;
+    case 'random': {
+      const each = instruction.distribution === 'truncatedNormal' ? perTruncatedNumber : perRandomNumber;
+      return perInstruction + sizeOf(instruction.output.shape) * each;
+    }
+    case 'check':
+      return perInstruction + sizeOf(instruction.input.shape);
+  }
+}

@@ -1,0 +1,286 @@
+/** @file Segments as words for the native library. Every view is checked here, so that native code need not. */
+import { bool, type DType } from '../../core/dtypes.ts';
+import { InternalError } from '../../core/errors.ts';
+import { type Shape, showShape, sizeOf } from '../../core/shape.ts';
+import type { Expr } from '../../program/expr.ts';
+import type { Buffer, DeviceInstruction, Segment, View } from '../../program/instructions.ts';
+import type { Family } from './library.ts';
+
+/** Table slots before the bound buffers. */
+export const arenaSlot = 0;
+export const constantsSlot = 1;
+export const firstBoundSlot = 2;
+
+/** Constants begin on cache lines, like all other buffers. */
+const alignment = 64;
+const align = (n: number) => Math.ceil(n / alignment) * alignment;
+
+/** 64-bit words, written as pairs of 32-bit halves: bigints would cost more than all the rest of encoding. */
+class Words {
+  #halves = new Int32Array(1024);
+  #length = 0;
+
+  push(...values: readonly number[]): void {
+    for (const value of values) this.#pair(value | 0, Math.floor(value / 2 ** 32));
+  }
+  pushBig(value: bigint): void {
+    this.#pair(Number(BigInt.asIntN(32, value)), Number(BigInt.asIntN(32, value >> 32n)));
+  }
+  pushDouble(value: number): void {
+    double[0] = value;
+    this.#pair(doubleHalves[0]!, doubleHalves[1]!);
+  }
+  #pair(low: number, high: number): void {
+    if (this.#length === this.#halves.length) {
+      const longer = new Int32Array(2 * this.#halves.length);
+      longer.set(this.#halves);
+      this.#halves = longer;
+    }
+    this.#halves[this.#length++] = low;
+    this.#halves[this.#length++] = high;
+  }
+  get all(): Int32Array {
+    return this.#halves.subarray(0, this.#length);
+  }
+}
+const double = new Float64Array(1);
+const doubleHalves = new Int32Array(double.buffer);
+
+export interface EncodedSegment {
+  readonly words: Int32Array;
+  /** The bytes of all constants, each on a cache line of its own. */
+  readonly constants: Uint8Array;
+}
+
+export function encodeSegment(segment: Segment, code: (family: Family, name: string) => number): EncodedSegment {
+  const encoder = new Encoder(segment, code);
+  encoder.words.push(segment.instructions.length);
+  for (const instruction of segment.instructions) encoder.instruction(instruction);
+  return { words: encoder.words.all, constants: encoder.constants() };
+}
+
+class Encoder {
+  readonly words = new Words();
+  readonly #bound: ReadonlyMap<Buffer, number>;
+  readonly #constants = new Map<Buffer, number>();
+  #constantBytes = 0;
+
+  constructor(
+    private readonly segment: Segment,
+    private readonly code: (family: Family, name: string) => number,
+  ) {
+    this.#bound = new Map(segment.bound.map((buffer, i) => [buffer, firstBoundSlot + i]));
+  }
+
+  constants(): Uint8Array {
+    const bytes = new Uint8Array(this.#constantBytes);
+    for (const [buffer, offset] of this.#constants) bytes.set(buffer.data!, offset);
+    return bytes;
+  }
+
+  instruction(instruction: DeviceInstruction): void {
+    const { words } = this;
+    words.push(this.code('instruction', instruction.kind));
+    switch (instruction.kind) {
+      case 'map': {
+        const nodes = this.#expression(instruction.shape, instruction.inputs, instruction.results);
+        words.push(instruction.outputs.length);
+        for (const [i, output] of instruction.outputs.entries()) {
+          this.#view(output);
+          words.push(nodes.get(instruction.results[i]!)!);
+        }
+        return;
+      }
+      case 'reduce': {
+        words.push(this.code('reduce', instruction.op));
+        const nodes = this.#expression(instruction.shape, instruction.inputs, [instruction.result]);
+        words.push(instruction.axes.length, ...instruction.axes, nodes.get(instruction.result)!);
+        this.#view(instruction.output);
+        return;
+      }
+      case 'dot':
+        this.#views(instruction.a, instruction.b, instruction.output);
+        return;
+      case 'gather':
+        this.#dense(instruction.params, instruction.indices, instruction.output);
+        words.push(this.code('bounds', instruction.bounds));
+        return;
+      case 'scatter':
+        words.push(this.code('combine', instruction.combine));
+        this.#dense(instruction.target, instruction.indices);
+        this.#view(instruction.updates);
+        words.push(this.code('bounds', instruction.bounds));
+        return;
+      case 'scan':
+        words.push(this.code('scan', instruction.op));
+        this.#dense(instruction.input, instruction.output);
+        words.push(Number(instruction.exclusive), Number(instruction.reverse));
+        return;
+      case 'topk':
+        this.#dense(instruction.input, instruction.values, instruction.indices);
+        return;
+      case 'random': {
+        const { distribution, state, reserve, low, high, output } = instruction;
+        words.push(this.code('random', distribution));
+        if (sizeOf(state.shape) * state.dtype.size < 24) throw new InternalError('a generator state has 24 bytes');
+        this.#dense(state);
+        words.push(reserve);
+        if (distribution === 'uniformInt') {
+          if (!low || !high) throw new InternalError('uniformInt needs low and high');
+          this.#dense(low, high);
+        }
+        this.#dense(output);
+        return;
+      }
+      case 'check':
+        this.#view(instruction.input);
+        return;
+    }
+  }
+
+  #dtype(dtype: DType): number {
+    // Strings and handles travel as int32 ids.
+    return this.code('dtype', dtype === bool ? 'bool' : dtype.storage === 'object' ? 'i32' : dtype.storage);
+  }
+
+  #views(...views: readonly View[]): void {
+    for (const view of views) this.#view(view);
+  }
+
+  /** Views that an instruction reads and writes as plain arrays. */
+  #dense(...views: readonly View[]): void {
+    for (const view of views) {
+      let step = 1;
+      for (let d = view.shape.length - 1; d >= 0; d--) {
+        if (view.shape[d] !== 1 && view.strides[d] !== step && sizeOf(view.shape) > 0)
+          throw new InternalError(`${describe(view)} must be contiguous`);
+        step *= view.shape[d]!;
+      }
+      this.#view(view);
+    }
+  }
+
+  #view(view: View): void {
+    const { shape, strides, dtype, buffer } = view;
+    const [slot, start] = this.#place(buffer);
+    checkInside(view);
+    this.words.push(this.#dtype(dtype), slot, start + view.offset * dtype.size, shape.length, ...shape, ...strides);
+  }
+
+  /** A buffer's table slot, and its byte offset in it. */
+  #place(buffer: Buffer): [slot: number, start: number] {
+    const bound = this.#bound.get(buffer);
+    if (bound !== undefined) return [bound, 0];
+    if (buffer.data) {
+      let start = this.#constants.get(buffer);
+      if (start === undefined) {
+        if (buffer.data.byteLength < buffer.bytes) throw new InternalError('a constant is shorter than its buffer');
+        start = this.#constantBytes;
+        this.#constants.set(buffer, start);
+        this.#constantBytes += align(buffer.data.byteLength);
+      }
+      return [constantsSlot, start];
+    }
+    const start = this.segment.arena.get(buffer);
+    if (start === undefined)
+      throw new InternalError(`a ${buffer.kind} buffer of ${buffer.bytes} bytes has no place in its segment`);
+    if (start < 0 || start + buffer.bytes > this.segment.arenaBytes)
+      throw new InternalError(`a buffer of ${buffer.bytes} bytes at ${start} lies outside its arena`);
+    return [arenaSlot, start];
+  }
+
+  /** Writes shape, inputs and nodes in an order in which arguments come first; gives the nodes' positions. */
+  #expression(shape: Shape, inputs: readonly View[], results: readonly Expr[]): Map<Expr, number> {
+    this.words.push(shape.length, ...shape, inputs.length);
+    this.#views(...inputs);
+    const positions = new Map<Expr, number>();
+    const leaves = new Map<string, number>();
+    const order: Expr[] = [];
+    for (const result of results)
+      visitArgumentsFirst(result, positions, (node) => {
+        const key = leafKey(node);
+        const known = key === undefined ? undefined : leaves.get(key);
+        positions.set(node, known ?? order.length);
+        if (known !== undefined) return;
+        if (key !== undefined) leaves.set(key, order.length);
+        order.push(node);
+      });
+    this.words.push(order.length);
+    for (const node of order) this.#node(node, positions);
+    return positions;
+  }
+
+  #node(node: Expr, positions: ReadonlyMap<Expr, number>): void {
+    this.words.push(this.code('op', node.op), this.#dtype(node.dtype));
+    if (node.op === 'input') this.words.push(node.index);
+    else if (node.op === 'index') this.words.push(node.axis);
+    else if (node.op === 'const') this.#constant(node.dtype, node.value);
+    else for (const arg of node.args) this.words.push(positions.get(arg)!);
+  }
+
+  #constant(dtype: DType, value: number | bigint | readonly [number, number]): void {
+    const [re, im] = typeof value === 'object' ? value : [value, 0];
+    if (dtype.isFloating || dtype.isComplex) {
+      this.words.pushDouble(Number(re));
+      this.words.pushDouble(im);
+    } else {
+      if (typeof re === 'bigint') this.words.pushBig(BigInt.asIntN(64, re));
+      else if (Number.isSafeInteger(re)) this.words.push(re);
+      else this.words.pushBig(dtype === bool ? BigInt(re !== 0) : wholeNumber(re));
+      this.words.push(0);
+    }
+  }
+}
+
+/** A number beyond 2^53, or not whole, as an integer; what is no number at all as the smallest, as casts do. */
+const wholeNumber = (x: number): bigint =>
+  Number.isFinite(x) ? BigInt.asIntN(64, BigInt(Math.trunc(x))) : -(2n ** 63n);
+
+/** Leaves that say the same are one node, however many objects say it. */
+function leafKey(node: Expr): string | undefined {
+  if (node.op === 'input') return `input ${node.index}`;
+  if (node.op === 'index') return `index ${node.axis}`;
+  if (node.op === 'const') {
+    const show = (x: number | bigint) => (Object.is(x, -0) ? '-0' : String(x));
+    const { value } = node;
+    return `const ${node.dtype} ${typeof value === 'object' ? value.map(show).join() : show(value)}`;
+  }
+  return undefined;
+}
+
+/** Calls `visit` once for every node that is not in `done`, arguments before users; without recursion, as chains are long. */
+function visitArgumentsFirst(root: Expr, done: ReadonlyMap<Expr, number>, visit: (node: Expr) => void): void {
+  const stack: Expr[] = [root];
+  while (stack.length > 0) {
+    const node = stack.at(-1)!;
+    const waiting = done.has(node) || !('args' in node) ? undefined : node.args.filter((arg) => !done.has(arg));
+    if (waiting?.length) {
+      for (let i = waiting.length - 1; i >= 0; i--) stack.push(waiting[i]!);
+      continue;
+    }
+    stack.pop();
+    if (!done.has(node)) visit(node);
+  }
+}
+
+const describe = (view: View): string =>
+  `a ${view.dtype} view of shape ${showShape(view.shape)}, strides ${showShape(view.strides)} and offset ${view.offset}`;
+
+/** Throws unless every element of the view lies inside its buffer. */
+function checkInside(view: View): void {
+  const { shape, strides, offset, buffer, dtype } = view;
+  if (shape.length !== strides.length) throw new InternalError(`${describe(view)} has not one stride per dim`);
+  let low = offset;
+  let high = offset;
+  for (let d = 0; d < shape.length; d++) {
+    const size = shape[d]!;
+    if (!Number.isSafeInteger(size) || size < 0 || !Number.isSafeInteger(strides[d]))
+      throw new InternalError(`${describe(view)} is malformed`);
+    if (size === 0) return; // no elements, nothing to reach
+    const reach = (size - 1) * strides[d]!;
+    if (reach < 0) low += reach;
+    else high += reach;
+  }
+  if (!(low >= 0 && (high + 1) * dtype.size <= buffer.bytes))
+    throw new InternalError(`${describe(view)} reaches outside its buffer of ${buffer.bytes} bytes`);
+}

@@ -1,0 +1,162 @@
+/**
+ * @file Builds native/ into build/native/libtensorloom.{so,dylib,dll} with whatever C++ compiler the machine has.
+ *
+ *   node tools/buildNative.mjs              builds what has changed
+ *   node tools/buildNative.mjs --sanitize   builds the address- and undefined-behaviour-sanitized library instead,
+ *                                           into build/native-sanitized
+ *
+ * Without a compiler it says so and succeeds: the reference device then does the work, slowly.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const sources = join(root, 'native');
+const sanitize = process.argv.includes('--sanitize');
+const output = join(root, 'build', sanitize ? 'native-sanitized' : 'native');
+const extension = { darwin: 'dylib', win32: 'dll' }[process.platform] ?? 'so';
+const library = join(output, `libtensorloom.${extension}`);
+
+/** Rounding must not depend on the optimizer: no contraction of a * b + c, no fast-math. The two -fno flags only promise
+ * that nobody reads errno or floating-point exceptions, which lets loops with sqrt and comparisons become vector code. */
+const commonFlags = [
+  ...['-std=c++20', '-fPIC', '-pthread', '-Wall', '-Wextra', '-fvisibility=hidden', '-fvisibility-inlines-hidden'],
+  ...['-ffp-contract=off', '-fno-math-errno', '-fno-trapping-math', '-fno-strict-aliasing'],
+  ...(sanitize ? ['-O1', '-g', '-fsanitize=address,undefined', '-fno-sanitize-recover=undefined'] : ['-O3']),
+];
+
+/** Instruction sets for which *.simd.cpp files are compiled; native/simd/choose.cpp picks one at run time. */
+const variants =
+  process.arch === 'x64'
+    ? {
+        portable: [],
+        avx2: ['-mavx2', '-mfma'],
+        avx512: [
+          ...['-mavx512f', '-mavx512bw', '-mavx512dq', '-mavx512vl', '-mavx2', '-mfma', '-mprefer-vector-width=512'],
+        ],
+      }
+    : { portable: [] };
+
+/** The matrix product wants its multiplications and additions contracted; its result is a sum in no set order anyway. */
+const fileFlags = { 'dot/gemm.simd.cpp': ['-ffp-contract=fast'] };
+
+function findCompiler() {
+  const candidates = process.env.CXX ? [process.env.CXX] : ['g++', 'clang++', 'c++'];
+  for (const name of candidates) {
+    const [command, ...args] = name.split(' ').filter(Boolean);
+    const answer = spawnSync(command, [...args, '--version'], { encoding: 'utf8' });
+    if (answer.status === 0) return { command, args, version: answer.stdout };
+  }
+  return undefined;
+}
+
+const files = readdirSync(sources, { recursive: true, withFileTypes: true })
+  .filter((entry) => entry.isFile() && /\.(cpp|h)$/.test(entry.name))
+  .map((entry) => relative(sources, join(entry.parentPath ?? entry.path, entry.name)).replaceAll('\\', '/'))
+  .sort();
+const text = new Map(files.map((file) => [file, readFileSync(join(sources, file))]));
+
+function hashOf(...parts) {
+  const hash = createHash('sha256');
+  for (const part of parts) hash.update(part).update('\0');
+  return hash.digest('hex').slice(0, 20);
+}
+
+/** One compilation per plain file, one per variant for *.simd.cpp. */
+function compilations(compiler) {
+  const headers = hashOf(...files.filter((file) => file.endsWith('.h')).flatMap((file) => [file, text.get(file)]));
+  return files
+    .filter((file) => file.endsWith('.cpp'))
+    .flatMap((file) => {
+      const own = fileFlags[file] ?? [];
+      if (!file.endsWith('.simd.cpp')) return [{ file, flags: [...commonFlags, ...own] }];
+      return Object.entries(variants).map(([name, flags]) => ({
+        file,
+        flags: [...commonFlags, ...flags, ...own, `-DTL_SIMD=${name}`],
+      }));
+    })
+    .map(({ file, flags }) => {
+      const key = hashOf(file, text.get(file), headers, compiler.command, compiler.version, ...compiler.args, ...flags);
+      return { file, flags, object: join(output, 'objects', `${file.replaceAll('/', '-')}-${key}.o`) };
+    });
+}
+
+function runCompiler(compiler, args) {
+  return new Promise((resolve) => {
+    const child = spawn(compiler.command, [...compiler.args, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+    let said = '';
+    child.stdout.on('data', (data) => (said += data));
+    child.stderr.on('data', (data) => (said += data));
+    child.on('error', (error) => resolve({ ok: false, said: String(error) }));
+    child.on('close', (code) => resolve({ ok: code === 0, said }));
+  });
+}
+
+/** Compiles to a temporary name first, so that two builds at once, or a build cut short, leave no half-written file. */
+async function compile(compiler, { file, flags, object }) {
+  const partial = `${object}.${process.pid}`;
+  const result = await runCompiler(compiler, [...flags, '-c', join(sources, file), '-o', partial]);
+  if (result.ok) renameSync(partial, object);
+  return { ...result, file };
+}
+
+async function inParallel(jobs, run) {
+  const results = [];
+  const queue = [...jobs];
+  const worker = async () => {
+    for (let job = queue.shift(); job; job = queue.shift()) results.push(await run(job));
+  };
+  await Promise.all(Array.from({ length: availableParallelism() }, worker));
+  return results;
+}
+
+async function main() {
+  const compiler = findCompiler();
+  if (!compiler) {
+    console.log(
+      `tensorloom: no C++ compiler found (tried ${process.env.CXX ?? 'g++, clang++, c++'}); ` +
+        'the slow reference device will be used. Install one and run: node tools/buildNative.mjs',
+    );
+    return;
+  }
+  const jobs = compilations(compiler);
+  const stamp = hashOf(...jobs.map((job) => job.object));
+  const stampFile = join(output, 'stamp');
+  const where = relative(process.cwd(), library) || library;
+  if (existsSync(library) && existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) {
+    console.log(`tensorloom: ${where} is up to date`);
+    return;
+  }
+  const begun = Date.now();
+  mkdirSync(join(output, 'objects'), { recursive: true });
+  const missing = jobs.filter((job) => !existsSync(job.object));
+  const results = await inParallel(missing, (job) => compile(compiler, job));
+  const partial = `${library}.${process.pid}`;
+  const link = ['-shared', ...commonFlags, ...jobs.map((job) => job.object), '-o', partial];
+  const failures = results.filter((result) => !result.ok);
+  const linked = failures.length > 0 ? undefined : await runCompiler(compiler, link);
+  for (const result of results) if (result.said) console.error(result.said.trimEnd());
+  if (!linked?.ok) {
+    if (linked) console.error(linked.said);
+    console.error(
+      `tensorloom: ${compiler.command} could not build the native library (${failures.map((f) => f.file).join(', ') || 'link'}); ` +
+        'the slow reference device will be used.',
+    );
+    process.exitCode = process.env.npm_lifecycle_event ? 0 : 1; // installing must go on without it
+    return;
+  }
+  renameSync(partial, library);
+  writeFileSync(stampFile, stamp);
+  const wanted = new Set(jobs.map((job) => job.object));
+  for (const name of readdirSync(join(output, 'objects'))) {
+    const object = join(output, 'objects', name);
+    if (name.endsWith('.o') && !wanted.has(object)) rmSync(object, { force: true });
+  }
+  console.log(`tensorloom: built ${where} with ${compiler.command} in ${((Date.now() - begun) / 1000).toFixed(1)} s`);
+}
+
+await main();
