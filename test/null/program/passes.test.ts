@@ -1,0 +1,182 @@
+import { describe, expect, it } from 'vitest';
+import { float32 } from '../../../src/core/dtypes.ts';
+import { ReferenceDevice } from '../../../src/devices/reference/device.ts';
+import * as e from '../../../src/program/expr.ts';
+import { fuse } from '../../../src/program/fuse.ts';
+import { Buffer, type DeviceInstruction, type Segment } from '../../../src/program/instructions.ts';
+import { protectReads, removeDead } from '../../../src/program/passes.ts';
+import { planSegment } from '../../../src/program/plan.ts';
+import { dense, transposeView } from '../../../src/program/value.ts';
+
+const x = e.input(0, float32);
+const temp = (n: number) => new Buffer('temp', n * 4);
+const bound = (n: number, owner?: object) => new Buffer('bound', n * 4, undefined, owner);
+const view = (b: Buffer, shape = [b.bytes / 4]) => dense(b, float32, shape);
+/** to = f(from), elementwise. */
+const unary = (from: Buffer, to: Buffer, body: e.Expr): DeviceInstruction => ({
+  kind: 'map',
+  shape: [from.bytes / 4],
+  inputs: [view(from)],
+  outputs: [view(to)],
+  results: [body],
+});
+
+/** Runs a segment on the reference device with these contents of its bound buffers; gives their contents afterwards. */
+function run(
+  segment: Segment,
+  contents: Map<Buffer, number[]>,
+  storage = (b: Buffer): object => b,
+): Map<object, number[]> {
+  const device = new ReferenceDevice();
+  const memory = new Map<object, Float32Array>();
+  for (const [buffer, values] of contents) memory.set(storage(buffer), Float32Array.from(values));
+  const buffers = segment.bound.map((b) => {
+    const data = memory.get(storage(b)) ?? new Float32Array(b.bytes / 4);
+    memory.set(storage(b), data);
+    return { bytes: b.bytes, host: new Uint8Array(data.buffer) };
+  });
+  device.compile(segment).run(buffers);
+  return new Map([...memory].map(([key, data]) => [key, [...data]]));
+}
+
+describe('removeDead', () => {
+  it('drops what nobody reads and keeps effects', () => {
+    const [a, unused, used, out] = [bound(2), temp(2), temp(2), bound(2)];
+    const dead = unary(a, unused, e.neg(x));
+    const live = [unary(a, used, e.neg(x)), unary(used, out, e.exp(x))];
+    const check: DeviceInstruction = { kind: 'check', input: { ...view(a), dtype: float32 } };
+    expect(removeDead([dead, ...live, check], new Set())).toEqual([...live, check]);
+    expect(removeDead([dead], new Set([unused]))).toEqual([dead]);
+  });
+});
+
+describe('fuse', () => {
+  it('moves a map into its only reader', () => {
+    const [a, t, out] = [bound(4), temp(4), bound(4)];
+    const fused = fuse([unary(a, t, e.add(x, 1)), unary(t, out, e.mul(x, x))], new Set());
+    expect(fused).toHaveLength(1);
+    const segment = planSegment(fused, new Set());
+    expect(run(segment, new Map([[a, [1, 2, 3, 4]]])).get(out)).toEqual([4, 9, 16, 25]);
+  });
+
+  it('keeps a map that two instructions read, or that is wanted later', () => {
+    const [a, t, o1, o2] = [bound(4), temp(4), bound(4), bound(4)];
+    const program = [unary(a, t, e.add(x, 1)), unary(t, o1, e.neg(x)), unary(t, o2, e.exp(x))];
+    expect(fuse(program, new Set())).toHaveLength(3);
+    expect(fuse(program.slice(0, 2), new Set([t]))).toHaveLength(2);
+  });
+
+  it('does not read a buffer later than it is overwritten', () => {
+    const [a, t, out] = [bound(2), temp(2), bound(2)];
+    const overwrite = unary(out, a, e.neg(x));
+    expect(fuse([unary(a, t, e.add(x, 1)), overwrite, unary(t, out, e.neg(x))], new Set())).toHaveLength(3);
+  });
+
+  it('does not fuse through a transposed view', () => {
+    const [a, t, out] = [bound(4), temp(4), bound(4)];
+    const first: DeviceInstruction = {
+      kind: 'map',
+      shape: [2, 2],
+      inputs: [view(a, [2, 2])],
+      outputs: [view(t, [2, 2])],
+      results: [e.neg(x)],
+    };
+    const second: DeviceInstruction = {
+      kind: 'map',
+      shape: [2, 2],
+      inputs: [transposeView(view(t, [2, 2]), [1, 0])],
+      outputs: [view(out, [2, 2])],
+      results: [x],
+    };
+    const program = fuse([first, second], new Set());
+    expect(program).toHaveLength(2);
+    expect(run(planSegment(program, new Set()), new Map([[a, [1, 2, 3, 4]]])).get(out)).toEqual([-1, -3, -2, -4]);
+  });
+
+  it('fuses into a reduction and shares repeated inputs', () => {
+    const [a, t, out] = [bound(4), temp(4), bound(1)];
+    const product: DeviceInstruction = {
+      kind: 'map',
+      shape: [4],
+      inputs: [view(a), view(a)],
+      outputs: [view(t)],
+      results: [e.mul(e.input(0, float32), e.input(1, float32))],
+    };
+    const sum: DeviceInstruction = {
+      kind: 'reduce',
+      op: 'sum',
+      shape: [4],
+      axes: [0],
+      inputs: [view(t)],
+      result: x,
+      output: view(out, []),
+    };
+    const [only] = fuse([product, sum], new Set());
+    expect(only).toMatchObject({ kind: 'reduce', inputs: [{ buffer: a }] });
+  });
+
+  it('stays linear on a long chain', () => {
+    const buffers = Array.from({ length: 2001 }, () => temp(2));
+    const a = bound(2);
+    const chain = buffers.map((b, i) => unary(i === 0 ? a : buffers[i - 1]!, b, e.add(x, 1)));
+    const last = buffers.at(-1)!;
+    const segment = planSegment(chain, new Set([last]));
+    expect(segment.instructions.length).toBeLessThan(100);
+    expect(run(segment, new Map([[a, [0, 5]]])).get(last)).toEqual([2001, 2006]);
+  });
+});
+
+describe('protectReads', () => {
+  it('copies an old version that is read after the write', () => {
+    const variable = {};
+    const [v0, v1, out] = [bound(2, variable), bound(2, variable), bound(2)];
+    const program = protectReads([unary(v0, v1, e.add(x, 1)), unary(v0, out, x)], new Set());
+    expect(program).toHaveLength(3);
+    const segment = planSegment(program, new Set());
+    const after = run(segment, new Map([[v0, [1, 2]]]), (b) => b.owner ?? b);
+    expect(after.get(variable)).toEqual([2, 3]);
+    expect(after.get(out)).toEqual([1, 2]);
+  });
+
+  it('leaves reads before the write alone', () => {
+    const variable = {};
+    const [v0, v1, out] = [bound(2, variable), bound(2, variable), bound(2)];
+    expect(protectReads([unary(v0, out, x), unary(v0, v1, e.add(x, 1))], new Set())).toHaveLength(2);
+  });
+
+  it('copies when the write reads its own target in another order', () => {
+    const variable = {};
+    const [v0, v1] = [bound(4, variable), bound(4, variable)];
+    const turn: DeviceInstruction = {
+      kind: 'map',
+      shape: [2, 2],
+      inputs: [transposeView(view(v0, [2, 2]), [1, 0])],
+      outputs: [view(v1, [2, 2])],
+      results: [x],
+    };
+    const segment = planSegment([turn], new Set());
+    expect(run(segment, new Map([[v0, [1, 2, 3, 4]]]), (b) => b.owner ?? b).get(variable)).toEqual([1, 3, 2, 4]);
+  });
+});
+
+describe('the memory plan', () => {
+  it('uses the space of dead temporaries again', () => {
+    const temps = Array.from({ length: 10 }, () => temp(1000));
+    const a = bound(1000);
+    const flipped = (b: Buffer) => ({ ...view(b), strides: [-1], offset: 999 });
+    const chain = temps.map(
+      (to, i): DeviceInstruction => ({
+        kind: 'map',
+        shape: [1000],
+        inputs: [flipped(i === 0 ? a : temps[i - 1]!)],
+        outputs: [view(to)],
+        results: [e.add(x, 1)],
+      }),
+    );
+    const last = temps.at(-1)!;
+    const segment = planSegment(chain, new Set([last]));
+    expect(segment.arenaBytes).toBeLessThanOrEqual(2 * 4032);
+    expect(segment.bound).toContain(last);
+    expect(run(segment, new Map([[a, new Array(1000).fill(0)]])).get(last)![0]).toBe(10);
+  });
+});
