@@ -1,0 +1,109 @@
+/** @file ZerosLike and OnesLike: a constant of another tensor's shape and type. */
+import { bool, type DType, variant } from '../../core/dtypes.ts';
+import { zeros as zeroArray } from '../../core/ndarray.ts';
+import { isFullyDefined } from '../../core/shape.ts';
+import { nameScope } from '../../graph/graph.ts';
+import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { anyType, attr } from '../../op/attrs.ts';
+import { convertToTensor } from '../../op/convert.ts';
+import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
+import { ones, zeros } from '../array/fill.ts';
+import { shape } from '../array/shape.ts';
+import type { NameOption } from './elementwise.ts';
+import { arithmeticTypes } from './types.ts';
+
+export const ZerosLike = defineOp({
+  name: 'ZerosLike',
+  inputs: { x: 'T' },
+  outputs: { y: 'T' },
+  attrs: { T: anyType },
+  shape: ({ x }) => ({ y: x }),
+  grad: notDifferentiable,
+  lower(p, { x }, { T }) {
+    return { y: T.isObject ? p.constant(zeroArray(T, x.shape)) : p.fill(T, x.shape, 0) };
+  },
+  cases: () => [
+    { shape: '[2, ?] -> [2, ?]' },
+    {
+      given: {
+        x: [
+          [1, 2],
+          [3, 4],
+        ],
+      },
+      expect: {
+        y: [
+          [0, 0],
+          [0, 0],
+        ],
+      },
+    },
+    { given: { x: { dtype: 'int64', value: 5 } }, expect: { y: { dtype: 'int64', value: 0 } } },
+    { given: { x: ['a', 'b'] }, expect: { y: ['', ''] } },
+  ],
+});
+
+export const OnesLike = defineOp({
+  name: 'OnesLike',
+  inputs: { x: 'T' },
+  outputs: { y: 'T' },
+  attrs: { T: attr('type', { allowed: [...arithmeticTypes, bool] }) },
+  shape: ({ x }) => ({ y: x }),
+  grad: notDifferentiable,
+  lower: (p, { x }, { T }) => ({ y: p.fill(T, x.shape, 1) }),
+  cases: () => [
+    { shape: '[2, ?] -> [2, ?]' },
+    {
+      given: {
+        x: [
+          [1, 2],
+          [3, 4],
+        ],
+      },
+      expect: {
+        y: [
+          [1, 1],
+          [1, 1],
+        ],
+      },
+    },
+    { given: { x: [false] }, expect: { y: [true] } },
+  ],
+});
+
+interface LikeOptions extends NameOption {
+  /** Another type than the tensor's. */
+  readonly dtype?: DType | undefined;
+  /** False builds from the value's shape at run time, even where the shape is known while building. */
+  readonly optimize?: boolean;
+}
+
+/**
+ * Zeros of the shape and type of `tensor`. Adds a `Const` (or `Fill`) node when the shape is known, else `ZerosLike`.
+ *
+ * @example tf.zerosLike([[1, 2], [3, 4]]) // runs to [[0 0] [0 0]]
+ */
+export function zerosLike(tensor: TensorLike, { dtype, name, optimize = true }: LikeOptions = {}): Tensor {
+  return nameScope(name ?? 'zeros_like', (scope) => {
+    const x = convertToTensor(tensor, { name: 'tensor' });
+    if (optimize && isFullyDefined(x.shape) && x.dtype !== variant)
+      return zeros(x.shape, { dtype: dtype ?? x.dtype, name: scope });
+    if (dtype !== undefined && dtype !== x.dtype && dtype !== variant)
+      return zeros(shape(x, { optimize }), { dtype, name: scope });
+    return ZerosLike.build({ x }, { name: scope }).y;
+  });
+}
+
+/**
+ * Ones of the shape and type of `tensor`. Adds the shape and a `Fill` node named `ones_like`.
+ *
+ * @example tf.onesLike([[1, 2], [3, 4]]) // runs to [[1 1] [1 1]]
+ */
+export function onesLike(tensor: TensorLike, { dtype, name, optimize = true }: LikeOptions = {}): Tensor {
+  return nameScope(name ?? 'ones_like', (scope) => {
+    const x = convertToTensor(tensor, { name: 'tensor' });
+    const result = ones(shape(x, { optimize }), { dtype: dtype ?? x.dtype, name: scope });
+    result.setShape(x.shape);
+    return result;
+  });
+}
