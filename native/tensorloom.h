@@ -25,7 +25,7 @@ TL_API int64_t tl_code(const char* family, const char* name);
  * `error` when the program makes no sense.
  *
  * Words: instruction count, then per instruction its kind and operands as each family's `decode` reads them. A view is
- * dtype, table slot, byte offset, rank, sizes, strides in elements.
+ * dtype, table slot, storage (equal where memory may be shared), byte offset, rank, sizes, strides in elements.
  */
 TL_API void* tl_program_create(const int64_t* words, int64_t count, char* error, int64_t room);
 

@@ -13,6 +13,8 @@ namespace tl {
 struct View {
   DType dtype = DType::f32;
   int32_t slot = 0;
+  /** Views of the same storage may be the same memory, even through different slots. */
+  int32_t storage = 0;
   int64_t offset = 0;  // bytes
   std::vector<int64_t> dims;
   std::vector<int64_t> strides;  // elements
@@ -57,6 +59,7 @@ class Reader {
     View v;
     v.dtype = code<DType>("dtype");
     v.slot = static_cast<int32_t>(word(0, INT32_MAX, "table slot"));
+    v.storage = static_cast<int32_t>(word(0, INT32_MAX, "storage"));
     v.offset = word();
     const int64_t rank = word(0, 1024, "rank");
     v.dims = list(rank);

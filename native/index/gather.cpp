@@ -52,7 +52,7 @@ class Gather final : public Instruction {
 
  private:
   static std::vector<int64_t> dimsOf(const View& params, const View& indices) {
-    if (indices.dims.size() != 3 || static_cast<int64_t>(params.dims.size()) != indices.dims[2] + 3)
+    if (indices.dims.size() != 3 || params.dims.size() < 3 || static_cast<int64_t>(params.dims.size()) != indices.dims[2] + 3)
       throw std::runtime_error("the ranks of a gather do not agree");
     return {params.dims.begin() + 2, params.dims.end() - 1};
   }
@@ -63,13 +63,21 @@ class Gather final : public Instruction {
   int64_t batch_, outer_, count_, slice_, bytes_;
 };
 
+/** No index to check and no row to copy; the depth of the indices does not matter then. */
+class GatherNothing final : public Instruction {
+ public:
+  Failure run(void* const*) override { return {}; }
+};
+
 }  // namespace
 
 InstructionPtr decodeGather(Reader& in) {
   const View params = in.view();
   const View indices = in.view();
   const View output = in.view();
-  return std::make_unique<Gather>(params, indices, output, in.code<Bounds>("bounds") == Bounds::zero);
+  const bool zero = in.code<Bounds>("bounds") == Bounds::zero;
+  if (output.size() == 0 && indices.size() == 0) return std::make_unique<GatherNothing>();
+  return std::make_unique<Gather>(params, indices, output, zero);
 }
 
 }  // namespace tl

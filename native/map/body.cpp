@@ -136,7 +136,7 @@ Layout::Layout(const Expression& e, const std::vector<std::vector<int64_t>>& oth
 Body::Body(const Expression& e, const Layout& layout, std::vector<Output> outputs)
     : space_(layout.space), outputs_(std::move(outputs)), direct_(outputs_.size(), false) {
   plan(e, layout);
-  chooseOutputs(e);
+  chooseOutputs();
   allocate();
 }
 
@@ -144,7 +144,7 @@ Body::Body(const Expression& e, const Layout& layout, std::vector<Output> output
 void Body::plan(const Expression& e, const Layout& layout) {
   const SimdKernels& kernels = simd();
   for (size_t i = 0; i < e.inputs.size(); i++)
-    operands_.push_back({e.inputs[i].dtype, e.inputs[i].slot, e.inputs[i].offset, layout.strides[i]});
+    operands_.emplace_back(e.inputs[i], layout.strides[i]);
   for (const Node& node : e.nodes) {
     Step s = {};
     s.op = node.op;
@@ -166,7 +166,7 @@ void Body::plan(const Expression& e, const Layout& layout) {
       s.place = s.scalar ? Place::loadedScalar : isNative(node.dtype) && isDense(space_, strides) ? Place::inPlace : Place::loaded;
     } else if (node.op == Op::index) {
       s.operand = static_cast<int>(operands_.size());
-      operands_.push_back({DType::i64, 0, 0, layout.strides[operands_.size()]});
+      operands_.emplace_back(layout.strides[operands_.size()]);
       s.scalar = isScalar(space_, operands_.back().strides);
       s.place = s.scalar ? Place::positionScalar : Place::positions;
     } else {
@@ -192,13 +192,22 @@ void Body::plan(const Expression& e, const Layout& layout) {
 }
 
 /** Lets nodes write outputs in place, unless that would destroy an input (the same view) that is still wanted. */
-void Body::chooseOutputs(const Expression& e) {
+void Body::chooseOutputs() {
+  const auto isInput = [](const Step& s) { return s.op == Op::input; };
+  // An input that is itself a result is stored last, when another output may have overwritten it: take it out in time.
+  for (const Output& o : outputs_) {
+    Step& s = steps_[static_cast<size_t>(o.node)];
+    if (s.place != Place::inPlace) continue;
+    for (const Output& other : outputs_)
+      if (&other != &o && operands_[static_cast<size_t>(s.operand)].mayBe(other.operand)) s.place = Place::loaded;
+  }
   const auto lastUse = [&](const Operand& out) {
     int64_t last = -1;
-    for (size_t i = 0; i < e.nodes.size(); i++) {
-      if (e.nodes[i].op != Op::input) continue;
-      const View& in = e.inputs[static_cast<size_t>(e.nodes[i].args[0])];
-      if (in.slot != out.slot || in.offset != out.offset) continue;
+    for (size_t i = 0; i < steps_.size(); i++) {
+      if (!isInput(steps_[i]) || !operands_[static_cast<size_t>(steps_[i].operand)].mayBe(out)) continue;
+      // A value loaded into a register is safe from here on; one read in place, until its last reader has run.
+      last = std::max(last, static_cast<int64_t>(i));
+      if (steps_[i].place != Place::inPlace) continue;
       for (size_t j = i; j < steps_.size(); j++)
         for (int a = 0; a < steps_[j].argCount; a++)
           if (steps_[j].args[a] == static_cast<int64_t>(i)) last = std::max(last, static_cast<int64_t>(j));
@@ -226,8 +235,10 @@ void Body::allocate() {
     for (int a = 0; a < steps_[i].argCount; a++) lastUse[static_cast<size_t>(steps_[i].args[a])] = static_cast<int64_t>(i);
   for (const Output& o : outputs_) lastUse[static_cast<size_t>(o.node)] = INT64_MAX;
 
-  std::map<int64_t, std::vector<int64_t>> free;  // by size
-  const auto bytesOf = [&](const Step& s) { return roundUp((s.scalar ? kLanes : block) * sizeOf(s.kind)); };
+  // Spare registers, by element size and by whether they hold scalars: an operation may write over an argument only
+  // element by element.
+  std::map<std::pair<int64_t, bool>, std::vector<int64_t>> free;
+  const auto spareFor = [&](const Step& s) -> std::vector<int64_t>& { return free[{sizeOf(s.kind), s.scalar}]; };
   const auto hasRegister = [](const Step& s) { return s.place != Place::constant && s.place != Place::inPlace && s.output < 0; };
   for (size_t i = 0; i < steps_.size(); i++) {
     Step& s = steps_[i];
@@ -237,11 +248,11 @@ void Body::allocate() {
       bool repeated = false;
       for (int b = 0; b < a; b++) repeated = repeated || s.args[b] == s.args[a];
       if (repeated || !hasRegister(arg) || arg.shared || lastUse[static_cast<size_t>(s.args[a])] != static_cast<int64_t>(i)) continue;
-      free[bytesOf(arg)].push_back(arg.reg);
+      spareFor(arg).push_back(arg.reg);
     }
     if (!hasRegister(s)) continue;
-    const int64_t bytes = bytesOf(s);
-    std::vector<int64_t>& spare = free[bytes];
+    const int64_t bytes = roundUp((s.scalar ? kLanes : block) * sizeOf(s.kind));
+    std::vector<int64_t>& spare = spareFor(s);
     if (spare.empty()) {
       s.reg = registerBytes_;
       registerBytes_ += bytes;

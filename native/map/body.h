@@ -22,9 +22,18 @@ struct Node {
 struct Operand {
   DType dtype;
   int32_t slot;
+  int32_t storage;
   int64_t offset;
   Strides strides;
 
+  Operand(const View& v, const Strides& s) : dtype(v.dtype), slot(v.slot), storage(v.storage), offset(v.offset), strides(s) {}
+  /** Positions have strides and no memory. */
+  explicit Operand(const Strides& s) : dtype(DType::i64), slot(0), storage(-1), offset(0), strides(s) {}
+
+  /** Whether the other operand may be the same memory. */
+  bool mayBe(const Operand& other) const {
+    return storage == other.storage || (slot == other.slot && offset == other.offset);
+  }
   char* at(void* const* table, int64_t element) const {
     return static_cast<char*>(table[slot]) + offset + element * sizeOf(dtype);
   }
@@ -112,7 +121,7 @@ class Body {
   };
 
   void plan(const Expression&, const Layout&);
-  void chooseOutputs(const Expression&);
+  void chooseOutputs();
   void allocate();
 
   Space space_;

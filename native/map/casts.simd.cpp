@@ -26,7 +26,8 @@ template <class To, class From> inline To castOf(From x) {
     else if constexpr (isSigned<To>) return toInt<int64_t>(x);
     else {
       constexpr From half = From(9223372036854775808.0);
-      return x >= half ? static_cast<uint64_t>(toInt<int64_t>(x - half)) ^ (uint64_t(1) << 63) : static_cast<uint64_t>(toInt<int64_t>(x));
+      const bool high = x >= half && x < 2 * half;
+      return static_cast<uint64_t>(toInt<int64_t>(high ? x - half : x)) ^ (high ? uint64_t(1) << 63 : 0);
     }
   } else {
     return static_cast<To>(x);

@@ -109,12 +109,10 @@ InstructionPtr mapOf(const Expression& e, const std::vector<View>& views, const 
 
   std::vector<Body::Output> outputs;
   for (size_t i = 0; i < views.size(); i++)
-    outputs.push_back({{views[i].dtype, views[i].slot, views[i].offset, layout.strides[firstOutput + i]}, results[i]});
+    outputs.push_back({Operand(views[i], layout.strides[firstOutput + i]), results[i]});
   const Node& result = e.nodes[static_cast<size_t>(results[0])];
-  if (views.size() == 1 && e.inputs.size() == 1 && result.op == Op::input && result.dtype == views[0].dtype) {
-    const View& from = e.inputs[0];
-    return std::make_unique<Copy>(layout, Operand{from.dtype, from.slot, from.offset, layout.strides[0]}, outputs[0].operand);
-  }
+  if (views.size() == 1 && e.inputs.size() == 1 && result.op == Op::input && result.dtype == views[0].dtype)
+    return std::make_unique<Copy>(layout, Operand(e.inputs[0], layout.strides[0]), outputs[0].operand);
   return std::make_unique<Map>(e, layout, outputs);
 }
 

@@ -101,7 +101,6 @@ double logGamma(double x) { return logGammaOf(x); }
 double digamma(double x) {
   if (std::isnan(x) || x == -kInfinity) return kNan;
   if (x <= 0) {
-    if (x == 0) return -std::copysign(kInfinity, x);
     if (x == std::floor(x)) return kNan;
     // Reflection; the tangent's argument is reduced first, where pi * x would lose digits.
     return digamma(1 - x) - kPi / std::tan(kPi * (x - std::floor(x)));
@@ -115,7 +114,7 @@ double digamma(double x) {
 }
 
 double igamma(double a, double x) {
-  if (std::isnan(a) || std::isnan(x) || x < 0 || a <= 0) return a == 0 && x > 0 ? 1 : kNan;
+  if (std::isnan(a) || std::isnan(x) || x < 0 || a <= 0) return kNan;
   if (x == 0) return 0;
   if (std::isinf(a)) return std::isinf(x) ? kNan : 0;
   if (std::isinf(x)) return 1;
@@ -123,7 +122,7 @@ double igamma(double a, double x) {
 }
 
 double igammac(double a, double x) {
-  if (std::isnan(a) || std::isnan(x) || x < 0 || a <= 0) return a == 0 && x > 0 ? 0 : kNan;
+  if (std::isnan(a) || std::isnan(x) || x < 0 || a <= 0) return kNan;
   if (x == 0) return 1;
   if (std::isinf(a)) return std::isinf(x) ? kNan : 1;
   if (std::isinf(x)) return 0;

@@ -97,7 +97,10 @@ struct BestArgs {
 template <class T> void foldBest(const BestArgs& a) {
   const T* x = static_cast<const T*>(a.values);
   T* best = static_cast<T*>(a.best);
-  const auto beats = [&](T value, T champion) { return a.largest ? value > champion : value < champion; };
+  // NaN beats nothing, and loses even where it came first.
+  const auto beats = [&](T value, T champion) {
+    return (a.largest ? value > champion : value < champion) || (champion != champion && value == value);
+  };
   if (a.innerFolded) {
     for (int64_t r = 0; r < a.outer; r++, x += a.inner) {
       T champion = a.first ? x[0] : best[r];
@@ -421,7 +424,7 @@ InstructionPtr decodeReduce(Reader& in) {
   const int leader = leaderOf(layout, e.inputs.size());
   simplify(layout.space, layout.strides, leader < 0 ? 0 : leader, leader >= 0);
 
-  const Operand out = {output.dtype, output.slot, output.offset, layout.strides.back()};
+  const Operand out(output, layout.strides.back());
   if (op == ReduceOp::argmax || op == ReduceOp::argmin) {
     if (out.dtype != DType::i32 && out.dtype != DType::i64) throw std::runtime_error("positions are int32 or int64");
     return std::make_unique<FindBest>(e, layout, result, out, op == ReduceOp::argmax);

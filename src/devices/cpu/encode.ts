@@ -3,7 +3,7 @@ import { bool, type DType } from '../../core/dtypes.ts';
 import { InternalError } from '../../core/errors.ts';
 import { type Shape, showShape, sizeOf } from '../../core/shape.ts';
 import type { Expr } from '../../program/expr.ts';
-import type { Buffer, DeviceInstruction, Segment, View } from '../../program/instructions.ts';
+import { type Buffer, type DeviceInstruction, type Segment, storageOf, type View } from '../../program/instructions.ts';
 import type { Family } from './library.ts';
 
 /** Table slots before the bound buffers. */
@@ -64,6 +64,7 @@ class Encoder {
   readonly #bound: ReadonlyMap<Buffer, number>;
   readonly #constants = new Map<Buffer, number>();
   #constantBytes = 0;
+  readonly #storages = new Map<object, number>();
 
   constructor(
     private readonly segment: Segment,
@@ -164,7 +165,16 @@ class Encoder {
     const { shape, strides, dtype, buffer } = view;
     const [slot, start] = this.#place(buffer);
     checkInside(view);
-    this.words.push(this.#dtype(dtype), slot, start + view.offset * dtype.size, shape.length, ...shape, ...strides);
+    const byte = start + view.offset * dtype.size;
+    this.words.push(this.#dtype(dtype), slot, this.#storage(buffer), byte, shape.length, ...shape, ...strides);
+  }
+
+  /** A number that buffers share exactly when they may be the same memory. */
+  #storage(buffer: Buffer): number {
+    const owner = storageOf(buffer);
+    let number = this.#storages.get(owner);
+    if (number === undefined) this.#storages.set(owner, (number = this.#storages.size));
+    return number;
   }
 
   /** A buffer's table slot, and its byte offset in it. */
