@@ -13,10 +13,12 @@ export {
   nameScope,
   resetDefaultGraph,
 } from '../graph/graph.ts';
+export { GraphDef } from '../graph/graphDef.ts';
 export { IndexedSlices } from '../graph/indexedSlices.ts';
 export { Operation } from '../graph/operation.ts';
 export { Tensor, type TensorLike } from '../graph/tensor.ts';
 export { convertToTensor } from '../op/convert.ts';
+export { importGraphDef } from '../op/importGraphDef.ts';
 export * from '../ops/array/index.ts';
 export * from '../ops/flow/index.ts';
 export * from '../ops/math/index.ts';
@@ -28,3 +30,4 @@ export { getDefaultSession } from '../runtime/defaultSession.ts';
 export type { Fetch, Fetched } from '../runtime/fetches.ts';
 export { InteractiveSession, Session, type SessionOptions } from '../runtime/session.ts';
 export * as examples from './examples.ts';
+export * as graph from './graph.ts';

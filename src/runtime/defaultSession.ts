@@ -6,6 +6,7 @@ import type { NDArray } from '../core/ndarray.ts';
 import type { Dims } from '../core/shape.ts';
 import { ContextKey } from '../graph/context.ts';
 import { Operation } from '../graph/operation.ts';
+import { setDefaultRunner } from '../graph/runner.ts';
 import { Tensor } from '../graph/tensor.ts';
 import type { Feeds } from './feeds.ts';
 import type { Session } from './session.ts';
@@ -17,6 +18,7 @@ let interactive: Session | undefined;
 export function getDefaultSession(): Session | undefined {
   return key.get() ?? interactive;
 }
+setDefaultRunner(getDefaultSession);
 export const defaultSessionChange = (session: Session) => key.change(session);
 export function setInteractiveSession(session: Session | undefined): void {
   interactive = session;

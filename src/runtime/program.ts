@@ -122,8 +122,28 @@ export class Frame {
   }
 
   throwIfCancelled(): void {
-    if (this.signal?.aborted)
-      throw this.signal.reason instanceof OpError ? this.signal.reason : new CancelledError('The run was cancelled.');
+    if (this.signal?.aborted) throw this.stopReason();
+  }
+
+  private stopReason(): OpError {
+    const reason: unknown = this.signal?.reason;
+    return reason instanceof OpError ? reason : new CancelledError('The run was cancelled.');
+  }
+
+  /** The promise, or a rejection as soon as the run is to stop: a host call may never end by itself. */
+  async unlessStopped<T>(pending: Promise<T>): Promise<T> {
+    const { signal } = this;
+    if (!signal) return pending;
+    let stop = () => {};
+    const stopped = new Promise<never>((_, reject) => {
+      stop = () => reject(this.stopReason());
+      signal.addEventListener('abort', stop);
+    });
+    try {
+      return await Promise.race([pending, stopped]);
+    } finally {
+      signal.removeEventListener('abort', stop);
+    }
   }
 }
 
@@ -204,7 +224,8 @@ function runSegment(step: SegmentStep, frame: Frame): void | Promise<void> {
 async function runHost(step: HostStep, frame: Frame): Promise<void> {
   const inputs: NDArray[] = [];
   for (const i of step.inputs) inputs.push(await frame.read(i, false));
-  const results = await step.instruction.call(inputs);
+  const called = step.instruction.call(inputs);
+  const results = called instanceof Promise ? await frame.unlessStopped(called) : called;
   for (const [i, { slot, shape }] of step.outputs.entries()) {
     const array = results[i]!;
     if (shape && !sameShape(shape, array.shape))

@@ -1,0 +1,2 @@
+/** @file `tf.graph`: looking at graphs. */
+export { explain } from '../runtime/explain.ts';

@@ -1,0 +1,287 @@
+import * as tf from 'tensorloom';
+import { beforeEach, describe, expect, it } from 'vitest';
+
+beforeEach(() => tf.resetDefaultGraph());
+
+const feed = (x: tf.Tensor, value: Parameters<typeof tf.constant>[0]) => [[x, value]] as const;
+
+describe('fetches', () => {
+  it('come back in their own structure', async () => {
+    const [a, b] = [tf.constant(1.5, { name: 'a' }), tf.constant([1, 2], { name: 'b' })];
+    const sess = new tf.Session();
+    const result = await sess.run({ one: a, list: [b, a], nested: { op: a.op, name: 'b:0' }, nothing: null });
+    expect(result.one.item()).toBe(1.5);
+    expect(result.list[0].toArray()).toEqual([1, 2]);
+    expect(result.nested).toMatchObject({ op: null });
+    expect(result.nested.name!.toArray()).toEqual([1, 2]);
+    expect(result.nothing).toBeNull();
+    expect(await sess.run([])).toEqual([]);
+  });
+
+  it('own their memory', async () => {
+    const v = new tf.Variable([1.5, 2]);
+    const c = tf.constant([1, 2]);
+    const sess = new tf.Session();
+    await sess.run(tf.globalVariablesInitializer());
+    const [first, constant] = await sess.run([v, c]);
+    first.data[0] = 99;
+    constant.data[0] = 99;
+    expect((await sess.run(v)).toArray()).toEqual([1.5, 2]);
+    expect((await sess.run(c)).toArray()).toEqual([1, 2]);
+    const [x, y] = await sess.run([v, v]);
+    expect(x).toBe(y);
+  });
+
+  it('of unknown names and of other graphs are refused', async () => {
+    const sess = new tf.Session();
+    const other = new tf.Graph().asDefault(() => tf.constant(1));
+    await expect(sess.run('nowhere:0')).rejects.toThrow(/nowhere.*does not exist/s);
+    await expect(sess.run(other)).rejects.toThrow(/not an element of this graph/);
+    await expect(sess.run(3 as never)).rejects.toThrow(/Fetch argument 3/);
+  });
+});
+
+describe('feeds', () => {
+  it('take three forms', async () => {
+    const x = tf.placeholder(tf.float32, [2], { name: 'x' });
+    const y = x.mul(2);
+    const sess = new tf.Session();
+    for (const feeds of [new Map([[x, [1, 2]]]), [[x, [1, 2]]] as const, { 'x:0': [1, 2] }])
+      expect((await sess.run(y, feeds)).toArray()).toEqual([2, 4]);
+  });
+
+  it('replace any tensor', async () => {
+    const a = tf.constant(3);
+    const b = a.mul(2);
+    const sess = new tf.Session();
+    expect(Number(await sess.run(b.add(1), feed(b, 10)))).toBe(11);
+    expect(Number(await sess.run(b, feed(b, 10)))).toBe(10);
+  });
+
+  it('of a wrong type or shape, or missing, are refused', async () => {
+    const x = tf.placeholder(tf.int32, [2], { name: 'x' });
+    const sess = new tf.Session();
+    await expect(sess.run(x.add(1), feed(x, [1.5, 2]))).rejects.toThrow(/Cannot feed 'x:0' \(int32\).*1\.5/s);
+    await expect(sess.run(x.add(1), feed(x, [1, 2, 3]))).rejects.toThrow(
+      "Cannot feed value of shape (3,) for Tensor 'x:0', which has shape (2,)",
+    );
+    await expect(sess.run(x.add(1), feed(x, 'text' as never))).rejects.toThrow(/text/);
+    const error = await sess.run(x.add(1)).catch((e: unknown) => e);
+    expect(error).toBeInstanceOf(tf.errors.InvalidArgumentError);
+    expect(String(error)).toMatch(
+      /You must feed a value for placeholder tensor 'x' with dtype int32 and shape \[2\].*created at .*session\.test\.ts/s,
+    );
+    expect((await sess.run(x.add(1), feed(x, [1, 2]))).toArray()).toEqual([2, 3]);
+  });
+
+  it('whose values decide shapes are followed', async () => {
+    const shape = tf.placeholder(tf.int32, [null]);
+    const y = tf.fill(shape, 7);
+    const sess = new tf.Session();
+    for (const dims of [[2, 3], [4], [2, 3], []]) expect((await sess.run(y, feed(shape, dims))).shape).toEqual(dims);
+  });
+});
+
+describe('runs', () => {
+  it('look at computed values where shapes depend on them', async () => {
+    const n = new tf.Variable(2);
+    const y = tf.reshape(tf.range(6), tf.stack([n, -1]));
+    const sess = new tf.Session();
+    await sess.run(tf.globalVariablesInitializer());
+    expect((await sess.run(y)).shape).toEqual([2, 3]);
+    await sess.run(tf.assign(n, 3));
+    expect((await sess.run(y)).shape).toEqual([3, 2]);
+    expect((await sess.run(y)).shape).toEqual([3, 2]);
+  });
+
+  it('handle results whose shape depends on data', async () => {
+    const x = tf.placeholder(tf.float32, [null]);
+    const y = tf.reduceSum(tf.gather(x, tf.reshape(tf.where(tf.greater(x, 0)), [-1])));
+    const sess = new tf.Session();
+    for (const values of [
+      [1, -1, 2],
+      [-1, -2, -3],
+      [5, 6, 7],
+    ])
+      expect(Number(await sess.run(y, feed(x, values)))).toBe(values.filter((v) => v > 0).reduce((a, b) => a + b, 0));
+  });
+
+  it('can go on at once without disturbing each other', async () => {
+    const x = tf.placeholder(tf.float32, [null, 64]);
+    const w = new tf.Variable(tf.ones([64, 64]));
+    const y = tf.reduceSum(tf.matmul(x, w));
+    const sess = new tf.Session();
+    await sess.run(tf.globalVariablesInitializer());
+    const results = await Promise.all(
+      Array.from({ length: 50 }, (_, i) =>
+        sess.run(y, feed(x, new tf.NDArray(tf.float32, [i + 1, 64], new Float32Array((i + 1) * 64).fill(1)))),
+      ),
+    );
+    for (const [i, result] of results.entries()) expect(Number(result)).toBe((i + 1) * 64 * 64);
+  });
+
+  it('see the variable as it was when it was read', async () => {
+    const v = new tf.Variable([1.5, 2]);
+    const before = tf.identity(v);
+    const sess = new tf.Session();
+    await sess.run(tf.globalVariablesInitializer());
+    const assign = tf.controlDependencies([before], () => tf.assign(v, [10, 20]));
+    const after = tf.controlDependencies([assign], () => before.mul(1));
+    expect((await sess.run(after)).toArray()).toEqual([1.5, 2]);
+    expect((await sess.run(v)).toArray()).toEqual([10, 20]);
+  });
+
+  it('of uninitialized variables say so', async () => {
+    const v = new tf.Variable(1, { name: 'v' });
+    const sess = new tf.Session();
+    const error = await sess.run(v.mul(2)).catch((e: unknown) => e);
+    expect(error).toBeInstanceOf(tf.errors.FailedPreconditionError);
+    expect(String(error)).toMatch(/v/);
+    await sess.run(tf.globalVariablesInitializer());
+    expect(Number(await sess.run(v.mul(2)))).toBe(2);
+  });
+
+  it('stop when they are cancelled or take too long', async () => {
+    const never = tf.jsFunc(() => new Promise<tf.NDArray>(() => {}), [], tf.float32);
+    const after = tf.identity(never);
+    const sess = new tf.Session();
+    const controller = new AbortController();
+    const cancelled = sess.run(after, undefined, { signal: controller.signal });
+    controller.abort();
+    await expect(cancelled).rejects.toBeInstanceOf(tf.errors.CancelledError);
+    await expect(sess.run(after, undefined, { options: { timeoutInMs: 20 } })).rejects.toBeInstanceOf(
+      tf.errors.DeadlineExceededError,
+    );
+  });
+
+  it('reject after close', async () => {
+    const y = tf.constant(1);
+    const sess = new tf.Session();
+    await sess.run(y);
+    sess.close();
+    await expect(sess.run(y)).rejects.toBeInstanceOf(tf.errors.FailedPreconditionError);
+  });
+
+  it('leave timers time to fire', async () => {
+    const x = tf.placeholder(tf.float32, [2]);
+    const y = x.mul(2);
+    const sess = new tf.Session();
+    let fired = 0;
+    const timer = setInterval(() => fired++, 1);
+    for (let i = 0; i < 5000; i++) await sess.run(y, feed(x, [1, 2]));
+    clearInterval(timer);
+    expect(fired).toBeGreaterThan(2);
+  });
+});
+
+describe('default sessions', () => {
+  it('follow the async flow', async () => {
+    const y = tf.constant(4);
+    const [one, two] = [new tf.Session(), new tf.Session()];
+    await one.asDefault(async () => {
+      await Promise.resolve();
+      expect(tf.getDefaultSession()).toBe(one);
+      await two.asDefault(async () => {
+        expect(tf.getDefaultSession()).toBe(two);
+      });
+      expect(Number(await y.eval())).toBe(4);
+    });
+    await expect(y.eval()).rejects.toThrow(/No default session/);
+  });
+
+  it('are interactive', async () => {
+    const v = new tf.Variable(2);
+    const sess = new tf.InteractiveSession();
+    await tf.globalVariablesInitializer().run();
+    expect(Number(await v.mul(3).eval())).toBe(6);
+    sess.close();
+  });
+});
+
+describe('partial runs', () => {
+  it('feed and fetch in pieces, each node once', async () => {
+    const [a, b, c] = ['a', 'b', 'c'].map((name) => tf.placeholder(tf.float32, [], { name }));
+    const counter = new tf.Variable(0);
+    const sess = new tf.Session();
+    await sess.run(tf.globalVariablesInitializer());
+    const counted = tf.controlDependencies([tf.assignAdd(counter, 1)], () => a!.add(b!));
+    const r2 = counted.mul(c!);
+    const handle = sess.partialRunSetup([counted, r2], [a!, b!, c!]);
+    expect(
+      Number(
+        await sess.partialRun(handle, counted, [
+          [a!, 1],
+          [b!, 2],
+        ]),
+      ),
+    ).toBe(3);
+    expect(Number(await sess.partialRun(handle, r2, [[c!, 17]]))).toBe(51);
+    expect(Number(await sess.run(counter))).toBe(1);
+    await expect(sess.partialRun(handle, r2)).rejects.toThrow(/already been fetched/);
+  });
+
+  it('say which feed is missing', async () => {
+    const [a, b] = [tf.placeholder(tf.float32), tf.placeholder(tf.float32)];
+    const sess = new tf.Session();
+    const handle = sess.partialRunSetup([a.add(b)], [a, b]);
+    await expect(sess.partialRun(handle, 'add:0', [[a, 1]])).rejects.toThrow(/can't be computed from the feeds/);
+  });
+});
+
+describe('callables and metadata', () => {
+  it('run again and again', async () => {
+    const x = tf.placeholder(tf.float32, [2]);
+    const call = new tf.Session().makeCallable([x.mul(2), x.add(1)], [x]);
+    const [double, plus] = await call([1, 2]);
+    expect([double.toArray(), plus.toArray()]).toEqual([
+      [2, 4],
+      [2, 3],
+    ]);
+    await expect(call()).rejects.toThrow(/takes 1 feeds/);
+  });
+
+  it('tell what ran and for how long', async () => {
+    const x = tf.placeholder(tf.float32, [3], { name: 'x' });
+    const y = tf.matmul(tf.reshape(x, [1, 3]), tf.reshape(x, [3, 1]), { name: 'product' });
+    const runMetadata = new tf.RunMetadata();
+    await new tf.Session().run(y, feed(x, [1, 2, 3]), {
+      options: { traceLevel: tf.RunOptions.FULL_TRACE },
+      runMetadata,
+    });
+    expect(runMetadata.partitionGraphs[0]!.node.map((n) => n.name)).toContain('product');
+    expect(runMetadata.stepStats.devStats[0]!.nodeStats.map((s) => s.nodeName)).toContain('product');
+  });
+});
+
+describe('the simplifier', () => {
+  it('takes a common factor out', async () => {
+    const [a, b, c] = ['a', 'b', 'c'].map((name) => tf.placeholder(tf.float32, [2], { name }));
+    const y = c!.mul(a!).add(c!.mul(b!));
+    const runMetadata = new tf.RunMetadata();
+    const result = await new tf.Session().run(
+      y,
+      [
+        [a!, [1, 2]],
+        [b!, [3, 4]],
+        [c!, [5, 6]],
+      ],
+      { runMetadata },
+    );
+    expect(result.toArray()).toEqual([20, 36]);
+    expect(runMetadata.partitionGraphs[0]!.node.filter((n) => n.op === 'Mul')).toHaveLength(1);
+    expect(tf.graph.explain(y)).toMatch(/What runs/);
+  });
+
+  it('merges equal nodes and folds constants, and never crosses a feed', async () => {
+    const x = tf.placeholder(tf.float32, [2]);
+    const y = tf.exp(x).add(tf.exp(x));
+    const k = tf.constant(2).mul(3);
+    const z = k.add(1);
+    const runMetadata = new tf.RunMetadata();
+    const sess = new tf.Session();
+    await sess.run([y, z], feed(x, [0, 1]), { runMetadata });
+    expect(runMetadata.partitionGraphs[0]!.node.filter((n) => n.op === 'Exp')).toHaveLength(1);
+    expect(runMetadata.rewrites.join('\n')).toMatch(/constant folded/);
+    expect(Number(await sess.run(z, feed(k, 100)))).toBe(101);
+  });
+});
