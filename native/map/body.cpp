@@ -253,7 +253,8 @@ void Body::allocate() {
     if (!hasRegister(s)) continue;
     const int64_t bytes = roundUp((s.scalar ? kLanes : block) * sizeOf(s.kind));
     std::vector<int64_t>& spare = spareFor(s);
-    if (spare.empty()) {
+    // What is kept from box to box needs a register that nothing else ever uses.
+    if (spare.empty() || s.shared) {
       s.reg = registerBytes_;
       registerBytes_ += bytes;
     } else {
