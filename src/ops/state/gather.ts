@@ -1,13 +1,32 @@
 /** @file Reading some rows or elements of a variable without reading all of it. */
 import { int32, int64 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
-import { type Dims, showRuntime, showShape, sizeOf } from '../../core/shape.ts';
+import { intVector } from '../../core/ndarray.ts';
+import { type Dims, isFullyDefined, showRuntime, showShape, sizeOf } from '../../core/shape.ts';
+import { IndexedSlices } from '../../graph/indexedSlices.ts';
+import type { Tensor } from '../../graph/tensor.ts';
 import { anyType, attr } from '../../op/attrs.ts';
-import { defineOp, gradientPending } from '../../op/defineOp.ts';
+import { defineOp } from '../../op/defineOp.ts';
+import { outputOf } from '../../op/node.ts';
 import { explainIndex } from '../../program/builder.ts';
+import { concat } from '../array/concat.ts';
+import { constant } from '../array/constant.ts';
+import { expandDims } from '../array/expandDims.ts';
+import { getItem } from '../array/getItem.ts';
+import { denseGradient } from '../array/indexedSlices.ts';
+import { reshape } from '../array/reshape.ts';
+import { size } from '../array/shape.ts';
+import { squeeze } from '../array/squeeze.ts';
 import { handleInfo, missing, variableOf } from './forms.ts';
+import { VariableShape } from './variable.ts';
 
 const Tindices = attr('type', { allowed: [int32, int64] });
+
+/** The variable's shape as a vector: a constant when it is known. */
+function shapeOfHandle(handle: Tensor): Tensor {
+  const shape = handleInfo(handle)?.shape ?? null;
+  return isFullyDefined(shape) ? constant(intVector(shape)) : VariableShape.build({ input: handle }).output;
+}
 
 function gatheredShape(params: Dims, indices: Dims, batch: number): Dims {
   if (params === null || indices === null) return null;
@@ -35,7 +54,13 @@ export const ResourceGather = defineOp({
   shape: ({ indices }, { batch_dims }, { op }) => ({
     output: gatheredShape(handleInfo(op.inputs[0]!)?.shape ?? null, indices, batch_dims),
   }),
-  grad: gradientPending('the gradient of ResourceGather'),
+  grad: ({ inputs: { resource, indices } }, { output: dy }) => {
+    const whole = shapeOfHandle(resource);
+    const count = expandDims(size(indices), 0);
+    const rowShape = concat([count, getItem(whole, '1:')], 0);
+    const values = reshape(denseGradient(dy), rowShape);
+    return { resource: new IndexedSlices(values, reshape(indices, count), whole) };
+  },
   lower: (p, { resource, indices }, { batch_dims }) => {
     const variable = variableOf(p, resource);
     const params = p.read(variable, missing(resource, variable));
@@ -69,7 +94,13 @@ export const ResourceGatherNd = defineOp({
       );
     return { output: [...indices.slice(0, -1), ...params.slice(depth)] };
   },
-  grad: gradientPending('the gradient of ResourceGatherNd'),
+  grad: ({ inputs: { resource, indices } }, { output: dy }) => {
+    const whole = VariableShape.build({ input: resource }, { attrs: { out_type: indices.dtype } }).output;
+    const depth = indices.shape?.at(-1);
+    if (indices.rank === 2 && depth === 1)
+      return { resource: new IndexedSlices(denseGradient(dy), squeeze(indices, { axis: [-1] }), whole) };
+    return { resource: outputOf('ScatterNd', { indices, updates: denseGradient(dy), shape: whole }) };
+  },
   lower: (p, { resource, indices }, _, node) => {
     const variable = variableOf(p, resource);
     const params = p.read(variable, missing(resource, variable));

@@ -5,4 +5,5 @@ import './countUpTo.ts';
 import './gather.ts';
 import './refVariable.ts';
 import './scatter.ts';
+import './sliceAssign.ts';
 import './variable.ts';
