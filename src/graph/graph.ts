@@ -3,10 +3,11 @@ import type { DType } from '../core/dtypes.ts';
 import { InvalidArgumentError, OpError } from '../core/errors.ts';
 import type { Dims } from '../core/shape.ts';
 import { AttrList, type AttrValue } from '../proto/attr.ts';
-import type { FunctionDef } from '../proto/graph.ts';
+import type { FunctionDef, GradientDef, GraphDef, RegisteredGradient, VersionDef } from '../proto/graph.ts';
 import { CallSite } from './callSite.ts';
 import {
   type Context,
+  ContextKey,
   type ControlFrame,
   currentContext,
   type DeviceFunction,
@@ -16,6 +17,8 @@ import {
   withContext,
 } from './context.ts';
 import { DeviceSpec } from './device.ts';
+import { type ExportOptions, exportGraphDef } from './export.ts';
+import { functionSchema } from './functionSchema.ts';
 import { checkOpName, checkScopeName, NameTable } from './names.ts';
 import { Operation } from './operation.ts';
 import { Tensor } from './tensor.ts';
@@ -33,8 +36,11 @@ export interface OpSchema {
   outputs(attrs: Record<string, AttrValue>): readonly PortType[];
   /** Static shapes of the outputs of an operation whose inputs are set. */
   inferShapes(op: Operation): readonly Dims[];
+  readonly isStateful: boolean;
+  /** First GraphDef producer version that may no longer use the op. */
+  readonly deprecatedSince: number | undefined;
 }
-export type OpLookup = (type: string, graph: Graph) => OpSchema;
+export type OpLookup = (type: string) => OpSchema;
 
 let lookupOp: OpLookup = (type) => {
   throw new InvalidArgumentError(`Op type not registered '${type}'`);
@@ -53,15 +59,40 @@ export interface CreateOp {
   readonly controlInputs?: readonly Operation[];
 }
 
+/** An operation that is checked but not part of the graph yet. */
+export interface DraftOp {
+  readonly id: number;
+  readonly type: string;
+  readonly name: string;
+  readonly inputs: readonly Tensor[];
+  readonly control: readonly Operation[];
+  readonly attrs: Record<string, AttrValue>;
+  readonly site: CallSite;
+  /** Functions that node types may name. */
+  readonly functions: ReadonlyMap<string, FunctionDef>;
+}
+
+/** What ops of this type take and give; a function of the library counts as an op, and comes first. */
+export function schemaOf(type: string, functions: ReadonlyMap<string, FunctionDef>): OpSchema {
+  const called = functions.get(type);
+  return called ? functionSchema(called) : lookupOp(type);
+}
+
+/** The version of TensorFlow's graph format that this library writes and understands: TensorFlow 2.21's. */
+export const graphDefVersion = 2474;
+
 /** A dataflow graph. */
 export class Graph {
   readonly operations: Operation[] = [];
+  /** The function library: by name, with the functions that compute gradients of others. */
   readonly functions = new Map<string, FunctionDef>();
+  functionGradients: readonly GradientDef[] = [];
+  registeredGradients: readonly RegisteredGradient[] = [];
   /** The graph-level seed, as in `tf.setRandomSeed`. */
   seed: number | undefined;
   /** How many op seeds were drawn from the graph seed so far. */
   seedsDrawn = 0;
-  versions = { producer: 2474, min_consumer: 0 };
+  versions: VersionDef = { producer: graphDefVersion, min_consumer: 0, bad_consumers: [] };
   readonly names = new NameTable();
   private readonly byName = new Map<string, Operation>();
   private readonly collections = new Map<string, unknown[]>();
@@ -84,33 +115,41 @@ export class Graph {
 
   /** Adds an operation. Throws, without adding, when its inputs do not fit. */
   createOp({ type, inputs, attrs = {}, name = type, controlInputs = [] }: CreateOp): Operation {
-    if (this.finalized) throw new InvalidArgumentError('Graph is finalized and cannot be modified.');
+    this.throwIfFinalized();
     const context = currentContext();
     const inThisGraph = context.graph === this;
     const unique = name.endsWith('/') ? name.slice(0, -1) : this.uniqueName(name);
     checkOpName(unique);
+    if (this.byName.has(unique)) throw new InvalidArgumentError(`Duplicate node name in graph: '${unique}'`);
     const site = new CallSite();
+    const control = [...controlInputs];
+    if (inThisGraph)
+      for (const op of this.controlFor(context.control, inputs)) if (!control.includes(op)) control.push(op);
+    const id = this.operations.length;
+    const op = this.draft({ id, type, name: unique, inputs, control, attrs, site, functions: this.functions });
+    if (inThisGraph) this.applyContext(op, context);
+    this.adopt(op, context);
+    return op;
+  }
+
+  /** An operation with its attributes complete and its outputs typed and shaped, not yet part of the graph. */
+  draft({ id, type, name, inputs, control, attrs, site, functions }: DraftOp): Operation {
     try {
       for (const input of inputs) this.checkOwn(input);
-      const schema = lookupOp(type, this);
+      const schema = schemaOf(type, functions);
       const complete = schema.complete(attrs, inputs);
-      const control = [...controlInputs];
-      if (inThisGraph)
-        for (const op of this.controlFor(context.control, inputs)) if (!control.includes(op)) control.push(op);
-      const op = new Operation(this, this.operations.length, unique, type, inputs, control, complete, '', site);
+      const op = new Operation(this, id, name, type, inputs, control, complete, '', site);
       for (const [i, { dtype, isRef }] of schema.outputs(complete).entries())
         op.outputs.push(new Tensor(op, i, dtype, null, isRef));
       for (const [i, dims] of schema.inferShapes(op).entries()) op.outputs[i]!.setShape(dims);
-      if (inThisGraph) this.applyContext(op, context);
-      this.add(op);
-      if (inThisGraph) for (const frame of context.control) frame.seen.add(op);
       return op;
     } catch (error) {
-      throw located(error, type, unique, site);
+      throw located(error, type, name, site);
     }
   }
 
-  private add(op: Operation): void {
+  /** Makes a draft a part of this graph. */
+  adopt(op: Operation, context: Context): void {
     this.operations.push(op);
     this.byName.set(op.name, op);
     for (const input of op.inputs) {
@@ -118,23 +157,25 @@ export class Graph {
       if (list) list.push(op);
       else this.consumers.set(input, [op]);
     }
+    if (context.graph === this) for (const frame of context.control) frame.seen.add(op);
   }
 
-  private applyContext(op: Operation, context: Context): void {
+  /** What the scopes around an operation add to it. */
+  applyContext(op: Operation, context: Context): void {
+    for (const [name, value] of Object.entries(scopedAttrs.get() ?? {})) op.attrs[name] ??= value;
     const override = context.gradientOverrides[op.type];
     if (override !== undefined) op.attrs['_gradient_op_type'] = { s: new TextEncoder().encode(override) };
-    for (const frame of [...context.devices].reverse()) {
-      if (frame === null) break;
-      if (typeof frame === 'function') op.device = frame(op);
-      else op.device = DeviceSpec.fromString(frame).mergedWith(DeviceSpec.fromString(op.device)).toString();
-    }
+    op.device = deviceFor(op, context.devices);
     if (context.colocation.length > 0) {
-      const groups = new Set(context.colocation.flatMap((name) => this.getOperationByName(name).colocationGroups));
-      for (const own of op.attrs['_class']?.list?.s ?? []) groups.add(new TextDecoder().decode(own));
-      op.attrs['_class'] = { list: AttrList.create({ s: [...groups].sort().map((g) => new TextEncoder().encode(g)) }) };
-      const device = this.getOperationByName(context.colocation.at(-1)!).device;
-      if (device !== '') op.device = device;
+      // The innermost comes first: its device wins.
+      const others = [...context.colocation].reverse().map((name) => this.getOperationByName(name));
+      const groups = [...new Set(others.flatMap((other) => other.colocationGroups))].sort();
+      op.attrs['_class'] = { list: AttrList.create({ s: groups.map((g) => new TextEncoder().encode(g)) }) };
+      op.device = others.find((other) => other.device !== '')?.device ?? op.device;
     }
+    const box = op.attrs['container']?.s;
+    if (context.container !== '' && box?.length === 0 && schemaOf(op.type, this.functions).isStateful)
+      op.attrs['container'] = { s: new TextEncoder().encode(context.container) };
   }
 
   /** A control frame applies unless an input was itself made inside the frame, and so waits already. */
@@ -150,6 +191,24 @@ export class Graph {
   private checkOwn(tensor: Tensor): void {
     if (tensor.graph !== this)
       throw new InvalidArgumentError(`${tensor} must be from the same graph as the operation that uses it.`);
+  }
+
+  /**
+   * The graph as a message: nodes in the order they were made, versions, function library.
+   *
+   * @example tf.GraphDef.encode(graph.asGraphDef()) // the bytes of a .pb file
+   */
+  asGraphDef(options: ExportOptions = {}): GraphDef {
+    return exportGraphDef(this, options);
+  }
+
+  throwIfFinalized(): void {
+    if (this.finalized) throw new InvalidArgumentError('Graph is finalized and cannot be modified.');
+  }
+
+  /** Whether an operation has that name. */
+  has(name: string): boolean {
+    return this.byName.has(name);
   }
 
   consumersOf(tensor: Tensor): Operation[] {
@@ -186,17 +245,25 @@ export class Graph {
     const op = this.byName.get(name);
     if (op) return op;
     if (name.includes(':'))
-      throw new InvalidArgumentError(`The name '${name}' refers to a Tensor, not an Operation; use getTensorByName.`);
+      throw new InvalidArgumentError(
+        `Name '${name}' appears to refer to a Tensor, not a Operation; use getTensorByName.`,
+      );
     throw new InvalidArgumentError(`The name '${name}' refers to an Operation not in the graph.`);
   }
 
   /** The tensor of a name such as `MatMul:0`. */
   getTensorByName(name: string): Tensor {
     const match = /^(.*):(\d+)$/.exec(name);
-    if (!match)
+    if (!match) {
+      const problem = name.includes(':')
+        ? 'looks a like a Tensor name, but is not a valid one.'
+        : this.byName.has(name)
+          ? 'refers to an Operation, not a Tensor.'
+          : 'looks like an (invalid) Operation name, not a Tensor.';
       throw new InvalidArgumentError(
-        `The name '${name}' looks like an (invalid) Operation name, not a Tensor. Tensor names must be of the form "<op_name>:<output_index>".`,
+        `The name '${name}' ${problem} Tensor names must be of the form "<op_name>:<output_index>".`,
       );
+    }
     const op = this.byName.get(match[1]!);
     if (!op)
       throw new InvalidArgumentError(
@@ -248,6 +315,18 @@ export class Graph {
     this.collections.delete(name);
   }
 }
+
+/** The device that the frames around an operation choose for it, the innermost first; `null` ends the search. */
+export function deviceFor(op: Operation, frames: Context['devices']): string {
+  for (const frame of [...frames].reverse()) {
+    if (frame === null) break;
+    if (typeof frame === 'function') op.device = frame(op);
+    else op.device = DeviceSpec.fromString(frame).mergedWith(DeviceSpec.fromString(op.device)).toString();
+  }
+  return op.device;
+}
+
+const scopedAttrs = new ContextKey<Readonly<Record<string, AttrValue>>>('attributes');
 
 /** Adds the op's name and the user's line to an error that is about a whole operation. */
 function located(error: unknown, type: string, name: string, site: CallSite): unknown {
@@ -316,12 +395,12 @@ export function controlDependencies<T>(
   inputs: readonly (ControlInput | null)[] | null,
   body?: () => T,
 ): T | EnteredScope<void> {
+  const outer = inputs === null ? [] : currentContext().control;
   const ops: Operation[] = [];
   for (const x of inputs ?? []) {
     const op = x === null ? null : x instanceof Operation ? x : x.op;
-    if (op && !ops.includes(op)) ops.push(op);
+    if (op && !ops.includes(op) && !outer.some((frame) => frame.inputs.includes(op))) ops.push(op);
   }
-  const outer = inputs === null ? [] : currentContext().control;
   const change = { control: [...outer, { inputs: ops, seen: new Set<Operation>() }] };
   return body ? withContext(change, body) : new EnteredScope(undefined, enterContext(change));
 }
@@ -341,6 +420,11 @@ export function colocateWith<T>(target: ControlInput, body: () => T, options: { 
   const op = target instanceof Operation ? target : target.op;
   const outer = options.ignoreExisting ? [] : currentContext().colocation;
   return withContext({ colocation: [...outer, op.name], devices: [] }, body);
+}
+
+/** Sets attributes, such as `_class`, on every operation made in `body` that does not have them itself. */
+export function attrScope<T>(attrs: Readonly<Record<string, AttrValue>>, body: () => T): T {
+  return withContext(scopedAttrs.change({ ...scopedAttrs.get(), ...attrs }), body);
 }
 
 /** Variables and queues made in `body` live in the named resource container. */

@@ -20,6 +20,16 @@ export class NameTable {
     if (markAsUsed) this.taken.set(key, 1);
     return `${full}_${i - 1}`;
   }
+
+  /** Takes a name that was made unique by other rules. */
+  take(name: string): void {
+    const key = name.toLowerCase();
+    if (!this.taken.has(key)) this.taken.set(key, 1);
+  }
+}
+
+export function isNodeName(name: string): boolean {
+  return opName.test(name);
 }
 
 export function checkOpName(name: string): void {

@@ -25,11 +25,15 @@ export class Operation {
     private readonly site?: CallSite,
   ) {}
 
+  /** Parts of an imported node that mean nothing here and are handed on as they came. */
+  carried: Pick<NodeDef, 'experimental_debug_info' | 'experimental_type'> = {};
+
   /** The node as TensorFlow stores it; control inputs come last, sorted. */
   get nodeDef(): NodeDef {
     const data = this.inputs.map((t) => (t.index === 0 ? t.op.name : t.name));
     const control = this.controlInputs.map((op) => `^${op.name}`).sort();
-    return { name: this.name, op: this.type, input: [...data, ...control], device: this.device, attr: this.attrs };
+    const input = control.length === 0 ? data : [...data, ...control];
+    return { name: this.name, op: this.type, input, device: this.device, attr: this.attrs, ...this.carried };
   }
 
   /** Groups whose members run on one device: `loc:@name`. */

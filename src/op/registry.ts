@@ -62,11 +62,9 @@ export interface OpDefinition extends OpSchema {
   readonly inputPorts: readonly PortSpec[];
   readonly outputPorts: readonly PortSpec[];
   readonly attrSpecs: AttrSpecs;
-  readonly isStateful: boolean;
   readonly isCommutative: boolean;
   readonly isAggregate: boolean;
   readonly allowsUninitializedInput: boolean;
-  readonly deprecatedSince: number | undefined;
   /** Inputs, by position in the flattened list, whose values are needed while tracing. */
   hostInputs(node: { attrs: Readonly<Record<string, unknown>>; inputCount: number }): readonly number[];
   /** Whether each input, list ports expanded, takes a reference. */
@@ -103,9 +101,10 @@ export function findOp(type: string): OpDefinition {
   const found = definitions.get(type);
   if (!found)
     throw new NotFoundError(
-      `Op type not registered '${type}' in tensorloom. Make sure the op is spelled as in TensorFlow; docs/support.md lists the ops there are.`,
+      `Op type not registered '${type}' in binary running on tensorloom. Make sure the op is spelled as in TensorFlow; docs/support.md lists the ops there are.`,
+      { op: type },
     );
   return found;
 }
 
-setOpLookup((type) => findOp(type));
+setOpLookup(findOp);
