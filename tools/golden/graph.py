@@ -268,7 +268,11 @@ def repeated_imports():
             tf.import_graph_def(definition, name="near")
         with tf.device("/device:GPU:1"):
             tf.import_graph_def(definition, name="placed")
-        return {"text": text, "other": other_text, "ops": describe(g)}
+        tf.constant(1.0, name="z")
+        pair = tf.GraphDef()
+        text_format.Parse(renamed("z") + renamed("z_1"), pair)
+        tf.import_graph_def(pair, name="")
+        return {"text": text, "other": other_text, "pair": renamed("z") + renamed("z_1"), "ops": describe(g)}
 
 
 save("programs", [run(random_program(seed)) for seed in range(200)])

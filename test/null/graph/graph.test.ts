@@ -167,6 +167,19 @@ describe('adding', () => {
     expect(() => graph.createOp({ type: 'MatMul', inputs: [a, a] })).toThrow(/created at .*graph\.test\.ts/);
   });
 
+  it('waits for an operation once, in the outermost frame that names it', () => {
+    new tf.Graph().asDefault(() => {
+      const first = tf.constant(1, { name: 'first' });
+      tf.controlDependencies([first], () => {
+        const made = tf.constant(2, { name: 'made' });
+        tf.controlDependencies([first], () => {
+          expect(tf.identity(made).op.controlInputs).toEqual([]);
+          expect(tf.constant(3).op.controlInputs).toEqual([first.op]);
+        });
+      });
+    });
+  });
+
   it('puts stateful operations in the container around them', () => {
     new tf.Graph().asDefault((graph) => {
       const attrs = { dtype: { type: tf.float32.number }, shape: { shape: { dim: [], unknown_rank: false } } };

@@ -93,10 +93,15 @@ describe('single imports', () => {
     });
 });
 
+interface Repeated {
+  text: string;
+  other: string;
+  pair: string;
+  ops: Row[];
+}
+
 it('imports the same message again and again as Python does', () => {
-  const [{ text: first, other, ops }] = golden<{ text: string; other: string; ops: Row[] }>('repeated') as [
-    { text: string; other: string; ops: Row[] },
-  ];
+  const { text: first, other, pair, ops } = golden<Repeated>('repeated')[0]!;
   let def = tf.GraphDef.parseText(first);
   const graph = new tf.Graph();
   graph.asDefault(() => {
@@ -119,6 +124,8 @@ it('imports the same message again and again as Python does', () => {
       tf.colocateWith(graph.getOperationByName('ctl/a'), () => tf.importGraphDef(def, { name: 'near' })),
     );
     tf.device('/device:GPU:1', () => tf.importGraphDef(def, { name: 'placed' }));
+    tf.constant(1, { dtype: tf.float32, name: 'z' });
+    tf.importGraphDef(tf.GraphDef.parseText(pair), { name: '' });
   });
   expect(describeGraph(graph)).toEqual(ops);
 });
