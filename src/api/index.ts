@@ -1,7 +1,9 @@
 /** @file The public `tf` namespace: only re-exports. */
+export * from '../autodiff/index.ts';
 export * from '../core/dtypes.ts';
 export * as errors from '../core/errors.ts';
 export { NDArray } from '../core/ndarray.ts';
+export * as test from '../front/testing.ts';
 export { DeviceSpec } from '../graph/device.ts';
 export {
   colocateWith,

@@ -25,6 +25,8 @@ export interface ValueCase<I extends string = string, O extends string = string>
   readonly given: Readonly<Record<I, Nested | CaseArray | readonly (Nested | CaseArray)[]>>;
   readonly attrs?: Readonly<Record<string, unknown>>;
   readonly expect?: Partial<Readonly<Record<O, Nested | CaseArray | readonly (Nested | CaseArray)[]>>>;
+  /** What the variable behind a `resource` or `Ref` port, begun with the value given for it, holds afterwards. */
+  readonly after?: Partial<Readonly<Record<I, Nested | CaseArray>>>;
   /** Running must fail with a message like this. */
   readonly fails?: RegExp;
   /** False where the point is a kink or the function is not smooth there: no gradient check. */

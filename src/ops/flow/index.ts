@@ -1,5 +1,28 @@
 /** @file Public functions of the flow ops; importing it loads their definitions. */
 export { type AssertOptions, assert as Assert } from './assert.ts';
+export {
+  assertEqual,
+  assertGreater,
+  assertGreaterEqual,
+  assertInteger,
+  assertLess,
+  assertLessEqual,
+  assertNear,
+  assertNegative,
+  assertNoneEqual,
+  assertNonNegative,
+  assertNonPositive,
+  assertPositive,
+  assertRank,
+  assertRankAtLeast,
+  assertRankIn,
+  assertScalar,
+  assertType,
+  type CheckOptions,
+  isNonDecreasing,
+  isNumericTensor,
+  isStrictlyIncreasing,
+} from './checkOps.ts';
 export { group, tuple, type Waitable, type Waitables, withDependencies } from './group.ts';
 export { type JsFuncOptions, type JsFunction, type JsResult, jsFunc } from './jsFunc.ts';
 export { controlTrigger, noOp } from './noOp.ts';

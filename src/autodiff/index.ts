@@ -1,0 +1,6 @@
+/** @file Public functions of automatic differentiation. */
+export { AggregationMethod } from './aggregate.ts';
+export { customGradient, type WithGradient } from './customGradient.ts';
+export { type GradientSource, type GradientsOptions, gradients, UnconnectedGradients } from './gradients.ts';
+export { type HessiansOptions, hessians } from './hessians.ts';
+export { type GradientFunction, type GradientResult, notDifferentiable, registerGradient } from './registry.ts';
