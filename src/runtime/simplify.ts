@@ -269,12 +269,19 @@ function isPure(node: RunNode): boolean {
   );
 }
 
+/** A text of a node's attributes. Most are types and flags, which need no general printing. */
 function attrKey(node: RunNode): string {
-  return JSON.stringify(node.rawAttrs, (_key, value: unknown) =>
-    typeof value === 'bigint'
-      ? `${value}n`
-      : value instanceof Uint8Array
-        ? Buffer.from(value).toString('latin1')
-        : value,
-  );
+  let key = '';
+  for (const [name, value] of Object.entries(node.rawAttrs)) {
+    if (value.type !== undefined) key += `${name}:${value.type};`;
+    else if (value.b !== undefined) key += `${name}:${value.b};`;
+    else if (value.i !== undefined) key += `${name}:${value.i};`;
+    else key += `${name}:${JSON.stringify(value, printable)};`;
+  }
+  return key;
+}
+
+function printable(_key: string, value: unknown): unknown {
+  if (typeof value === 'bigint') return `${value}n`;
+  return value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : value;
 }

@@ -4,7 +4,7 @@ import type { DType } from '../core/dtypes.ts';
 import { FailedPreconditionError, InternalError, OpError } from '../core/errors.ts';
 import { NDArray, zeros } from '../core/ndarray.ts';
 import type { Dims, Shape } from '../core/shape.ts';
-import type { Device } from '../devices/device.ts';
+import type { Device, DeviceBuffer } from '../devices/device.ts';
 import { readsOf, writesOf } from '../program/access.ts';
 import { HostResultNeeded, ProgramBuilder, type ProgramState, type Recorded, ValueNeeded } from '../program/builder.ts';
 import { Buffer, type DeviceInstruction, type View } from '../program/instructions.ts';
@@ -49,6 +49,7 @@ export class Trace implements ProgramState {
   readonly constants: object[] = [];
   private readonly feedSource = new Map<Buffer, Source>();
   private readonly fixed = new Map<Buffer, Source>();
+  private readonly states = new Map<DeviceBuffer, Buffer>();
   private readonly slots = new Map<Buffer, number>();
   private readonly lastUse = new Map<RunNode, number>();
   private readonly fetched = new Set<RunNode>();
@@ -92,9 +93,12 @@ export class Trace implements ProgramState {
   }
   nodeState(node: string, initial: () => Uint8Array): Buffer {
     const memory = this.task.nodeStates.get(node, initial);
-    for (const [buffer, source] of this.fixed) if (source.kind === 'fixed' && source.buffer === memory) return buffer;
-    const buffer = new Buffer('bound', memory.bytes);
-    this.fixed.set(buffer, { kind: 'fixed', buffer: memory });
+    let buffer = this.states.get(memory);
+    if (!buffer) {
+      buffer = new Buffer('bound', memory.bytes);
+      this.states.set(memory, buffer);
+      this.fixed.set(buffer, { kind: 'fixed', buffer: memory });
+    }
     return buffer;
   }
   reliesOn(variable: VariableState, shape: Shape): void {
