@@ -35,6 +35,7 @@ constexpr int64_t kPanelsPerBlock = 24;
 constexpr int64_t kDepth = 256;
 constexpr int64_t kBlockRows = kRows * kPanelsPerBlock;
 constexpr int64_t kBlockColumns = 4096;
+constexpr int64_t kSmallDepth = 1024;
 /** With so few rows a packed b would hardly be read again; full panels of a row-major b are then read where they are. */
 constexpr int64_t kFewRows = 3 * kRows;
 
@@ -65,11 +66,9 @@ void micro(int64_t depth, const T* a, const T* b, int64_t bStep, T* c, int64_t c
 #pragma GCC unroll 2
     for (int j = 0; j < Width; j++) right[j] = *reinterpret_cast<const Loose*>(b + j * lanes);
 #pragma GCC unroll 16
-    for (int i = 0; i < Rows; i++) {
-      const V left = V{} + a[i];
+    for (int i = 0; i < Rows; i++)
 #pragma GCC unroll 2
-      for (int j = 0; j < Width; j++) sum[i][j] += left * right[j];
-    }
+      for (int j = 0; j < Width; j++) sum[i][j] += a[i] * right[j];
     a += Rows;
     b += bStep;
   }
@@ -95,6 +94,51 @@ template <class T> struct MicroTable {
   constexpr MicroTable() { enterMicro<T, kRows>(of); }
 };
 template <class T> constexpr MicroTable<T> micros{};
+
+/** Rows of the kernel below: their addresses must fit the general registers. */
+constexpr int kDirectRows = 8;
+
+/** Like `micro`, but reads a where it is: for products so small, or so narrow, that packing a would not pay. */
+template <class T, int Rows, int Width>
+void directMicro(int64_t depth, const T* a, int64_t aRow, int64_t aColumn, const T* b, int64_t bStep, T* c, int64_t cRow) {
+  using V = typename Simd<T>::Vector;
+  using Loose = typename Simd<T>::Loose;
+  constexpr int lanes = Simd<T>::lanes;
+  V sum[Rows][Width];
+  const T* row[Rows];
+#pragma GCC unroll 8
+  for (int i = 0; i < Rows; i++) {
+    row[i] = a + i * aRow;
+#pragma GCC unroll 2
+    for (int j = 0; j < Width; j++) sum[i][j] = V{};
+  }
+  for (int64_t p = 0; p < depth; p++, b += bStep) {
+    V right[Width];
+#pragma GCC unroll 2
+    for (int j = 0; j < Width; j++) right[j] = *reinterpret_cast<const Loose*>(b + j * lanes);
+#pragma GCC unroll 8
+    for (int i = 0; i < Rows; i++)
+#pragma GCC unroll 2
+      for (int j = 0; j < Width; j++) sum[i][j] += row[i][p * aColumn] * right[j];
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < Rows; i++)
+#pragma GCC unroll 2
+    for (int j = 0; j < Width; j++) *reinterpret_cast<Loose*>(c + i * cRow + j * lanes) = sum[i][j];
+}
+
+template <class T> using DirectFn = void (*)(int64_t, const T*, int64_t, int64_t, const T*, int64_t, T*, int64_t);
+
+template <class T, int Rows> constexpr void enterDirect(DirectFn<T> (*table)[2]) {
+  table[Rows][0] = directMicro<T, Rows, 1>;
+  table[Rows][1] = directMicro<T, Rows, 2>;
+  if constexpr (Rows > 1) enterDirect<T, Rows - 1>(table);
+}
+template <class T> struct DirectTable {
+  DirectFn<T> of[kDirectRows + 1][2] = {};
+  constexpr DirectTable() { enterDirect<T, kDirectRows>(of); }
+};
+template <class T> constexpr DirectTable<T> directs{};
 
 /** Transposes a 4 x 4 corner: four short rows in, four short columns out. */
 template <class T> inline void transpose4(const T* in, int64_t inRow, T* out, int64_t outRow) {
@@ -185,6 +229,43 @@ template <class T> void gemmBlocks(const Gemm<T>& g, char* scratch) {
                  packed ? width : g.bRow, pc > 0);
         }
       }
+    }
+  }
+}
+
+/** Products whose a fits the L1 cache, or meets only one panel of b, so that a is best read in place. */
+template <class T> bool isSmall(const Gemm<T>& g) {
+  return g.cColumn == 1 && g.k <= kSmallDepth && (g.n <= Simd<T>::columns || g.m * g.k * static_cast<int64_t>(sizeof(T)) <= 16384);
+}
+
+template <class T> void gemmSmall(const Gemm<T>& g, T* panel) {
+  constexpr int64_t width = Simd<T>::columns, lanes = Simd<T>::lanes;
+  alignas(64) T aside[kDirectRows * width];
+  for (int64_t j = 0; j < g.n; j += width) {
+    const int64_t columns = minOf(width, g.n - j);
+    const int vectors = columns > lanes ? 2 : 1;
+    const bool whole = columns == vectors * lanes;
+    const T* b = g.b + j * g.bColumn;
+    int64_t bStep = g.bRow;
+    if (g.bColumn != 1 || !whole) {
+      packPanel(columns, width, g.k, b, g.bColumn, g.bRow, panel);
+      b = panel;
+      bStep = width;
+    }
+    for (int64_t i = 0; i < g.m;) {
+      // Even shares, so that no short kernel is left for the end: nine rows are five and four.
+      const int64_t left = g.m - i, rows = ceilDiv(left, ceilDiv(left, kDirectRows));
+      const DirectFn<T> kernel = directs<T>.of[rows][vectors - 1];
+      const T* a = g.a + i * g.aRow;
+      T* c = g.c + i * g.cRow + j;
+      if (whole) {
+        kernel(g.k, a, g.aRow, g.aColumn, b, bStep, c, g.cRow);
+      } else {
+        kernel(g.k, a, g.aRow, g.aColumn, b, bStep, aside, width);
+        for (int64_t r = 0; r < rows; r++)
+          for (int64_t s = 0; s < columns; s++) c[r * g.cRow + s] = aside[r * width + s];
+      }
+      i += rows;
     }
   }
 }
@@ -282,6 +363,7 @@ template <class T> void gemm(const Gemm<T>& g, char* scratch) {
   T* vectorScratch = reinterpret_cast<T*>(scratch);
   if (g.n == 1 && matrixVector(g, vectorScratch)) return;
   if (g.m == 1 && matrixVector(transposed(g), vectorScratch)) return;
+  if (isSmall(g)) return gemmSmall(g, vectorScratch);
   // c is written along its rows; where its columns are the contiguous direction, compute its transpose.
   if (g.cColumn != 1 && g.cRow == 1)
     gemmBlocks(transposed(g), scratch);
