@@ -89,10 +89,11 @@ export interface OpSpec<I extends PortTypes, O extends PortTypes, A extends Attr
   readonly lower:
     | Pointwise<AttrValues<A>>
     | ((p: ProgramBuilder, inputs: Ports<I, A, Value>, attrs: AttrValues<A>, node: LoweredNode) => Ports<O, A, Value>);
-  /** For ops that compute shapes: what is known of output `0` while building. */
+  /** For ops that compute shapes: what is known of an output (by its position) while building. */
   partialValue?(
     context: GradContext<I, O, A>,
     known: (t: Tensor) => readonly (number | null)[] | undefined,
+    output: number,
   ): readonly (number | null)[] | undefined;
   /** A cheaper equivalent of a node of this op, and the name of the rule for the report. */
   simplify?(node: RewriteNode): { readonly rule: string; readonly to: Rewrite } | undefined;
@@ -365,7 +366,7 @@ export function defineOp<const I extends PortTypes, const O extends PortTypes, c
   };
   if (spec.partialValue) {
     const rule = spec.partialValue.bind(spec);
-    definition.partialValue = (op) => rule(gradContext(op), partialValueOf);
+    definition.partialValue = (op, output) => rule(gradContext(op), partialValueOf, output);
   }
   if (spec.simplify) definition.simplify = spec.simplify.bind(spec);
 

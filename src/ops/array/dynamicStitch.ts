@@ -1,0 +1,267 @@
+/** @file DynamicStitch, ParallelDynamicStitch and DynamicPartition: rows spread over several tensors, and back. */
+import { int32 } from '../../core/dtypes.ts';
+import { InvalidArgumentError } from '../../core/errors.ts';
+import { fromElements, type NDArray } from '../../core/ndarray.ts';
+import { compatible, type Dims, mergeShapes, type Shape, showRuntime, showShape, sizeOf } from '../../core/shape.ts';
+import { IndexedSlices } from '../../graph/indexedSlices.ts';
+import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { anyType, attr } from '../../op/attrs.ts';
+import { constantValue } from '../../op/constantValue.ts';
+import { defineOp } from '../../op/defineOp.ts';
+import type { Gradient } from '../../op/registry.ts';
+import type { ProgramBuilder } from '../../program/builder.ts';
+import type { Value } from '../../program/value.ts';
+import type { Named } from './common.ts';
+import { gather } from './gather.ts';
+import { getItem } from './getItem.ts';
+import { denseGradient } from './indexedSlices.ts';
+import { reduceProdAll, unsortedSegmentSum } from './neighbours.ts';
+import { range } from './range.ts';
+import { reshape } from './reshape.ts';
+import { shape } from './shape.ts';
+
+/** What follows the index axes in the shapes of data, which must be the same everywhere. */
+function elementDims(indices: readonly Dims[], data: readonly Dims[]): Dims {
+  let element: Dims = null;
+  for (const [k, dims] of data.entries()) {
+    const index = indices[k]!;
+    if (dims === null || index === null) continue;
+    if (!compatible(dims.slice(0, index.length), index))
+      throw new InvalidArgumentError(
+        `data[${k}] is ${showShape(dims)}, which must begin with the shape of indices[${k}], ${showShape(index)}.`,
+      );
+    element = mergeShapes(element, dims.slice(index.length));
+  }
+  return element;
+}
+
+function stitchedDims(indices: readonly Dims[], data: readonly Dims[], values: readonly (NDArray | undefined)[]): Dims {
+  const element = elementDims(indices, data);
+  if (element === null) return null;
+  if (values.some((v) => v === undefined)) return [null, ...element];
+  return [rowsOf(values.map((v) => v!.numbers())), ...element];
+}
+
+const rowsOf = (indices: readonly (readonly number[])[]) =>
+  indices.reduce((n, list) => Math.max(n, ...list.map((i) => i + 1)), 0);
+
+/** The number of rows depends on the largest index, so indices come to the host; the last of equal indices wins. */
+function lowerStitch(p: ProgramBuilder, indices: readonly Value[], data: readonly Value[]): Value {
+  const positions = indices.map((v) => p.demandInts(v));
+  const element: Shape = data[0]!.shape.slice(indices[0]!.shape.length);
+  for (const [k, { shape: dims }] of data.entries()) {
+    const lead = indices[k]!.shape;
+    if (showRuntime(dims.slice(0, lead.length)) !== showRuntime(lead))
+      throw new InvalidArgumentError(
+        `data[${k}].shape = ${showRuntime(dims)} does not start with indices[${k}].shape = ${showRuntime(lead)}`,
+      );
+    if (showRuntime(dims.slice(lead.length)) !== showRuntime(element))
+      throw new InvalidArgumentError(
+        `Need data[0].shape[${indices[0]!.shape.length}:] = data[${k}].shape[${lead.length}:], got data[0].shape = ${showRuntime(data[0]!.shape)}, data[${k}].shape = ${showRuntime(dims)}`,
+      );
+  }
+  const rows = rowsOf(positions);
+  for (const list of positions)
+    for (const i of list) if (i < 0) throw new InvalidArgumentError(`indices[${i}] is out of range`);
+  const inner = sizeOf(element);
+  const flat = data.map((v, k) => p.reshape(v, [positions[k]!.length, inner]));
+  const all = positions.flat();
+  // Every row of the result is the last row of data with its index; rows without one are left as zeros.
+  const source = new Array<number>(rows).fill(-1);
+  for (const [at, i] of all.entries()) source[i] = at;
+  const joined = flat.length === 1 ? flat[0]! : p.concat(flat, 0);
+  const picks = p.constant(fromElements(int32, [1, rows, 1], source));
+  const merged = p.gather(p.reshape(joined, [1, 1, all.length, inner]), picks, { bounds: 'zero' });
+  return p.reshape(merged, [rows, ...element]);
+}
+
+function stitchGradient(indices: readonly Tensor[], merged: Tensor, dy: Gradient): readonly Tensor[] {
+  let rows: Tensor;
+  if (dy instanceof IndexedSlices) {
+    const count = getItem(shape(merged), [0]);
+    rows = unsortedSegmentSum(dy.values, dy.indices, count);
+  } else rows = dy;
+  return indices.map((i) => gather(rows, i));
+}
+
+const stitchCases = () => [
+  { shape: '[2], [], [2, ?], [3] -> [?, 3]', attrs: { N: 2 } },
+  {
+    given: {
+      indices: [
+        { dtype: 'int32' as const, value: [2, 0] },
+        { dtype: 'int32' as const, value: 1 },
+      ],
+      data: [
+        [
+          [1, 2],
+          [3, 4],
+        ],
+        [5, 6],
+      ],
+    },
+    expect: {
+      merged: [
+        [3, 4],
+        [5, 6],
+        [1, 2],
+      ],
+    },
+  },
+];
+
+export const DynamicStitch = defineOp({
+  name: 'DynamicStitch',
+  inputs: { indices: 'N * int32', data: 'N * T' },
+  outputs: { merged: 'T' },
+  attrs: { N: attr('int', { minimum: 1 }), T: anyType },
+  hostInputs: ['indices'],
+  shape: ({ indices, data }, { N }, context) => ({
+    merged: stitchedDims(indices, data, context.op.inputs.slice(0, N).map(constantValue)),
+  }),
+  grad: ({ inputs, outputs }, { merged: dy }) => ({ data: stitchGradient(inputs.indices, outputs.merged, dy) }),
+  lower: (p, { indices, data }) => ({ merged: lowerStitch(p, indices, data) }),
+  partialValue({ inputs: { indices, data }, outputs }, known) {
+    const count = outputs.merged.shape?.length === 1 ? outputs.merged.shape[0]! : null;
+    if (count === null) return undefined;
+    const result = new Array<number | null>(count).fill(null);
+    for (const [k, index] of indices.entries()) {
+      const at = known(index);
+      const entries = known(data[k]!);
+      for (const [i, position] of (at ?? []).entries()) if (position !== null) result[position] = entries?.[i] ?? null;
+    }
+    return result;
+  },
+  cases: stitchCases,
+});
+
+export const ParallelDynamicStitch = defineOp({
+  name: 'ParallelDynamicStitch',
+  inputs: { indices: 'N * int32', data: 'N * T' },
+  outputs: { merged: 'T' },
+  attrs: { N: attr('int', { minimum: 1 }), T: anyType },
+  hostInputs: ['indices'],
+  shape: ({ indices, data }, { N }, context) => ({
+    merged: stitchedDims(indices, data, context.op.inputs.slice(0, N).map(constantValue)),
+  }),
+  grad: ({ inputs, outputs }, { merged: dy }) => ({ data: stitchGradient(inputs.indices, outputs.merged, dy) }),
+  lower: (p, { indices, data }) => ({ merged: lowerStitch(p, indices, data) }),
+  cases: stitchCases,
+});
+
+export const DynamicPartition = defineOp({
+  name: 'DynamicPartition',
+  inputs: { data: 'T', partitions: 'int32' },
+  outputs: { outputs: 'num_partitions * T' },
+  attrs: { num_partitions: attr('int', { minimum: 1 }), T: anyType },
+  hostInputs: ['partitions'],
+  shape({ data, partitions }, { num_partitions }) {
+    let piece: Dims = null;
+    if (data !== null && partitions !== null) {
+      if (!compatible(data.slice(0, partitions.length), partitions) || data.length < partitions.length)
+        throw new InvalidArgumentError(
+          `data is ${showShape(data)}, which must begin with the shape of partitions, ${showShape(partitions)}.`,
+        );
+      piece = [null, ...data.slice(partitions.length)];
+    }
+    return { outputs: new Array<Dims>(num_partitions).fill(piece) };
+  },
+  grad: ({ inputs: { data, partitions }, attrs: { num_partitions } }, { outputs: dy }) => ({
+    data: partitionGradient(data, partitions, num_partitions, dy),
+  }),
+  lower(p, { data, partitions }, { num_partitions }) {
+    const lead = partitions.shape.length;
+    if (showRuntime(data.shape.slice(0, lead)) !== showRuntime(partitions.shape))
+      throw new InvalidArgumentError(
+        `data.shape must start with partitions.shape, got data.shape = ${showRuntime(data.shape)}, partitions.shape = ${showRuntime(partitions.shape)}`,
+      );
+    const groups = Array.from({ length: num_partitions }, (): number[] => []);
+    for (const [i, k] of p.demandInts(partitions).entries()) {
+      if (k < 0 || k >= num_partitions)
+        throw new InvalidArgumentError(
+          `partitions${place(partitions.shape, i)} = ${k} is not in [0, ${num_partitions})`,
+        );
+      groups[k]!.push(i);
+    }
+    const element = data.shape.slice(lead);
+    const rows = p.reshape(data, [1, 1, sizeOf(partitions.shape), sizeOf(element)]);
+    const outputs = groups.map((list) => {
+      const picks = p.constant(fromElements(int32, [1, list.length, 1], list));
+      return p.reshape(p.gather(rows, picks), [list.length, ...element]);
+    });
+    return { outputs };
+  },
+  cases: () => [
+    { shape: '[4, ?], [4] -> [?, ?], [?, ?]', attrs: { num_partitions: 2 } },
+    {
+      given: {
+        data: [
+          [1, 2],
+          [3, 4],
+          [5, 6],
+        ],
+        partitions: { dtype: 'int32', value: [1, 0, 1] },
+      },
+      attrs: { num_partitions: 2 },
+      expect: {
+        outputs: [
+          [[3, 4]],
+          [
+            [1, 2],
+            [5, 6],
+          ],
+        ],
+      },
+    },
+    {
+      given: { data: [1, 2], partitions: { dtype: 'int32', value: [0, 2] } },
+      attrs: { num_partitions: 2 },
+      fails: /partitions\[1\] = 2 is not in \[0, 2\)/,
+    },
+  ],
+});
+
+/** Coordinates of a flat position, as errors print them. */
+function place(dims: Shape, flat: number): string {
+  const at: number[] = [];
+  for (let i = dims.length - 1; i >= 0; i--) {
+    at.unshift(flat % dims[i]!);
+    flat = Math.floor(flat / dims[i]!);
+  }
+  return dims.length === 0 ? '' : `[${at.join(',')}]`;
+}
+
+function partitionGradient(data: Tensor, partitions: Tensor, count: number, dy: readonly Gradient[]): Tensor {
+  const lead = shape(partitions);
+  const original = reshape(range(reduceProdAll(lead)), lead);
+  const indices = dynamicPartition(original, partitions, count);
+  const merged = ParallelDynamicStitch.build({ indices, data: dy.map(denseGradient) }).merged;
+  return reshape(merged, shape(data));
+}
+
+/**
+ * Puts row i of `data[k]` at row `indices[k][i]` of the result; the last of equal indices wins. Adds one `DynamicStitch` node.
+ *
+ * @example tf.dynamicStitch([[0, 2], [1]], [[10, 30], [20]]) // runs to [10 20 30]
+ */
+export function dynamicStitch(
+  indices: readonly TensorLike[],
+  data: readonly TensorLike[],
+  { name }: Named = {},
+): Tensor {
+  return DynamicStitch.build({ indices, data }, { name }).merged;
+}
+
+/**
+ * Puts each row of `data` into the tensor that `partitions` names for it. Adds one `DynamicPartition` node.
+ *
+ * @example tf.dynamicPartition([10, 20, 30], [1, 0, 1], 2) // runs to [[20], [10 30]]
+ */
+export function dynamicPartition(
+  data: TensorLike,
+  partitions: TensorLike,
+  numPartitions: number,
+  { name }: Named = {},
+): readonly Tensor[] {
+  return DynamicPartition.build({ data, partitions }, { name, attrs: { num_partitions: numPartitions } }).outputs;
+}
