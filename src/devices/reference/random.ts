@@ -7,7 +7,7 @@ import type { RandomInstruction, View } from '../../program/instructions.ts';
 import { Stop } from './failure.ts';
 import { cosf, logf, sinf } from './libm.ts';
 import { type Cursor, cursorOn, type Memory } from './memory.ts';
-import { advance, Philox } from './philox.ts';
+import { advance, Philox } from '../../program/philox.ts';
 import { arithmeticOf } from './scalars.ts';
 import type { Value } from './values.ts';
 

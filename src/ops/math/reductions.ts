@@ -1,0 +1,222 @@
+/** @file The reductions as functions: sums, means, extremes and the like along axes. */
+import { type DType, int64 } from '../../core/dtypes.ts';
+import { InvalidArgumentError } from '../../core/errors.ts';
+import { intVector } from '../../core/ndarray.ts';
+import { isFullyDefined } from '../../core/shape.ts';
+import { nameScope } from '../../graph/graph.ts';
+import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { constantNode, convertToTensor, isSymbolic } from '../../op/convert.ts';
+import { zeros } from '../array/fill.ts';
+import { stopGradient } from '../array/identity.ts';
+import { range } from '../array/range.ts';
+import { reshape } from '../array/reshape.ts';
+import { rank, Shape } from '../array/shape.ts';
+import { add } from './add.ts';
+import { cast } from './cast.ts';
+import { notEqual } from './compare.ts';
+import { conj, real } from './complex.ts';
+import { exp, log } from './exp.ts';
+import { Mul } from './multiply.ts';
+import { minus } from './operators.ts';
+import { All, Any, EuclideanNorm, Max, Mean, Min, Prod, Sum } from './reductionOps.ts';
+import { IsFinite } from './round.ts';
+import { SelectV2 } from './select.ts';
+import { sqrt, square } from './sqrt.ts';
+import { sub } from './subtract.ts';
+
+/** Axes to reduce: one, several, or all when it is left out. */
+export type Axis = TensorLike | null;
+
+export interface ReduceOptions {
+  /** Keep the reduced axes, with size 1. */
+  readonly keepdims?: boolean | undefined;
+  readonly name?: string | undefined;
+  /** The older name of `keepdims`. */
+  readonly keepDims?: boolean | undefined;
+  /** The older name of the axis argument. */
+  readonly reductionIndices?: Axis | undefined;
+}
+
+/** The axis of a call that may use the older option. */
+function axisOf(axis: Axis | undefined, options: ReduceOptions): Axis {
+  if (options.reductionIndices == null) return axis ?? null;
+  if (axis != null) throw new InvalidArgumentError("Cannot specify both 'axis' and 'reduction_indices'");
+  return options.reductionIndices;
+}
+
+function keepdimsOf({ keepdims, keepDims }: ReduceOptions): boolean {
+  if (keepdims !== undefined && keepDims !== undefined)
+    throw new InvalidArgumentError("Cannot specify both 'keepdims' and 'keep_dims'");
+  return keepdims ?? keepDims ?? false;
+}
+
+/** All axes of a tensor: a constant when the rank is known (and not 0), else nodes that count them. */
+function allAxes(input: TensorLike): Tensor {
+  // Python looks at the argument as given, so a literal's rank counts as unknown and it is converted once more here.
+  const known = isSymbolic(input) ? input.shape?.length : undefined;
+  if (known) return constantNode(intVector(Array.from({ length: known }, (_, i) => i)));
+  return range(0, rank(input));
+}
+
+type Reduction = {
+  build(
+    inputs: { input: TensorLike; reduction_indices: TensorLike },
+    options: { name?: string | undefined; attrs: { keep_dims: boolean } },
+  ): { output: Tensor };
+};
+
+function reduce(op: Reduction, input: TensorLike, given: Axis | undefined, options: ReduceOptions): Tensor {
+  const axis = axisOf(given, options);
+  const keep_dims = keepdimsOf(options);
+  const reduction_indices = axis ?? allAxes(input);
+  const { output } = op.build({ input, reduction_indices }, { name: options.name, attrs: { keep_dims } });
+  return scalarIfWhole(output, axis, keep_dims);
+}
+
+/** Reducing every axis gives a scalar, even where the rank was not known. */
+function scalarIfWhole(output: Tensor, axis: Axis, keepdims: boolean): Tensor {
+  if (axis === null && !keepdims && !isFullyDefined(output.shape)) output.setShape([]);
+  return output;
+}
+
+/**
+ * The sum of the elements along `axis`, or of all. Adds one `Sum` node.
+ *
+ * @example tf.reduceSum(tf.constant([[1, 2], [3, 4]]), 0) // runs to [4 6]
+ */
+export function reduceSum(input: TensorLike, axis?: Axis, options: ReduceOptions = {}): Tensor {
+  return reduce(Sum, input, axis, options);
+}
+
+/**
+ * The mean of the elements along `axis`, or of all; integers are rounded toward zero. Adds one `Mean` node.
+ *
+ * @example tf.reduceMean(tf.constant([[1.5, 2], [3.5, 4]]), 1) // runs to [1.75 3.75]
+ */
+export function reduceMean(input: TensorLike, axis?: Axis, options: ReduceOptions = {}): Tensor {
+  return reduce(Mean, input, axis, options);
+}
+
+/**
+ * The product of the elements along `axis`, or of all. Adds one `Prod` node.
+ *
+ * @example tf.reduceProd(tf.constant([[1, 2], [3, 4]])) // runs to 24
+ */
+export function reduceProd(input: TensorLike, axis?: Axis, options: ReduceOptions = {}): Tensor {
+  return reduce(Prod, input, axis, options);
+}
+
+/**
+ * The largest element along `axis`, or of all. Adds one `Max` node.
+ *
+ * @example tf.reduceMax(tf.constant([[1, 2], [3, 4]]), 1) // runs to [2 4]
+ */
+export function reduceMax(input: TensorLike, axis?: Axis, options: ReduceOptions = {}): Tensor {
+  return reduce(Max, input, axis, options);
+}
+
+/**
+ * The smallest element along `axis`, or of all. Adds one `Min` node.
+ *
+ * @example tf.reduceMin(tf.constant([[1, 2], [3, 4]]), 1) // runs to [1 3]
+ */
+export function reduceMin(input: TensorLike, axis?: Axis, options: ReduceOptions = {}): Tensor {
+  return reduce(Min, input, axis, options);
+}
+
+/**
+ * Whether all elements along `axis` are true. Adds one `All` node.
+ *
+ * @example tf.reduceAll(tf.constant([[true, false], [true, true]]), 1) // runs to [False True]
+ */
+export function reduceAll(input: TensorLike, axis?: Axis, options: ReduceOptions = {}): Tensor {
+  return reduce(All, input, axis, options);
+}
+
+/**
+ * Whether any element along `axis` is true. Adds one `Any` node.
+ *
+ * @example tf.reduceAny(tf.constant([[true, false], [false, false]]), 1) // runs to [True False]
+ */
+export function reduceAny(input: TensorLike, axis?: Axis, options: ReduceOptions = {}): Tensor {
+  return reduce(Any, input, axis, options);
+}
+
+/**
+ * The Euclidean norm of the elements along `axis`, or of all. Adds one `EuclideanNorm` node.
+ *
+ * @example tf.math.reduceEuclideanNorm(tf.constant([3.5, 12])) // runs to 12.5
+ */
+export function reduceEuclideanNorm(input: TensorLike, axis?: Axis, options: ReduceOptions = {}): Tensor {
+  return reduce(EuclideanNorm, input, axis, options);
+}
+
+/**
+ * `log(sum(exp(x)))` along `axis`, or of all, computed without overflow. Adds nodes under `ReduceLogSumExp/`.
+ *
+ * @example tf.reduceLogsumexp(tf.constant([0.5, 0.5])) // runs to 1.1931472
+ */
+export function reduceLogsumexp(input: TensorLike, given?: Axis, options: ReduceOptions = {}): Tensor {
+  const axis = axisOf(given, options);
+  const keepdims = keepdimsOf(options);
+  return nameScope(options.name ?? 'ReduceLogSumExp', (scope) => {
+    const largest = reduceMax(input, axis, { keepdims: true });
+    // An infinite maximum would make inf - inf; and it takes no part in the gradient.
+    const finite = SelectV2.build({ condition: IsFinite.build({ x: largest }).y, t: largest, e: 0 }).output;
+    let shift = stopGradient(finite);
+    const result = log(reduceSum(exp(sub(input, shift)), axis, { keepdims }));
+    if (!keepdims) shift = reshape(shift, Shape.build({ input: result }).output);
+    return scalarIfWhole(add(result, shift, { name: scope }), axis, keepdims);
+  });
+}
+
+/**
+ * The variance of the elements along `axis`, or of all. Adds nodes under `reduce_variance/`.
+ *
+ * @example tf.math.reduceVariance(tf.constant([1.5, 2.5])) // runs to 0.25
+ */
+export function reduceVariance(
+  input: TensorLike,
+  axis?: Axis,
+  options: { keepdims?: boolean; name?: string } = {},
+): Tensor {
+  return nameScope(options.name ?? 'reduce_variance', () => {
+    const x = convertToTensor(input);
+    const means = reduceMean(x, axis, { keepdims: true });
+    if (means.dtype.isInteger)
+      throw new InvalidArgumentError(`Input must be either real or complex. Received integer type ${means.dtype}.`);
+    const difference = minus(x, means);
+    const squares = difference.dtype.isComplex
+      ? real(Mul.build({ x: conj(difference), y: difference }).z)
+      : square(difference);
+    return reduceMean(squares, axis, { keepdims: options.keepdims });
+  });
+}
+
+/**
+ * The standard deviation of the elements along `axis`, or of all. Adds nodes under `reduce_std/`.
+ *
+ * @example tf.math.reduceStd(tf.constant([1.5, 2.5])) // runs to 0.5
+ */
+export function reduceStd(input: TensorLike, axis?: Axis, options: { keepdims?: boolean; name?: string } = {}): Tensor {
+  return nameScope(options.name ?? 'reduce_std', () => {
+    const x = convertToTensor(input);
+    const { keepdims } = options;
+    return sqrt(reduceVariance(x, axis, keepdims === undefined ? {} : { keepdims }));
+  });
+}
+
+/**
+ * How many elements along `axis` are not zero. Adds nodes under `count_nonzero/`.
+ *
+ * @example tf.countNonzero(tf.constant([0, 3, 0, 5])) // runs to 2
+ */
+export function countNonzero(input: TensorLike, axis?: Axis, options: ReduceOptions & { dtype?: DType } = {}): Tensor {
+  const chosen = axisOf(axis, options);
+  const keepdims = keepdimsOf(options);
+  return nameScope(options.name ?? 'count_nonzero', () => {
+    const x = convertToTensor(input, { name: 'input' });
+    const nonzero = x.dtype.isBool ? x : notEqual(x, zeros([], { dtype: x.dtype }));
+    return cast(reduceSum(cast(nonzero, int64), chosen, { keepdims }), options.dtype ?? int64);
+  });
+}

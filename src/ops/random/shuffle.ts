@@ -1,0 +1,110 @@
+/** @file RandomShuffle and `randomCrop`: rows in a random order, and a random part of a tensor. */
+import * as d from '../../core/dtypes.ts';
+import { NDArray } from '../../core/ndarray.ts';
+import { sizeOf } from '../../core/shape.ts';
+import { nameScope } from '../../graph/graph.ts';
+import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { anyType } from '../../op/attrs.ts';
+import { convertToTensor } from '../../op/convert.ts';
+import { defineOp } from '../../op/defineOp.ts';
+import { shape } from '../array/shape.ts';
+import { slice } from '../array/slice.ts';
+import { assert } from '../flow/assert.ts';
+import { withDependencies } from '../flow/group.ts';
+import { greaterEqual } from '../math/compare.ts';
+import { minus, modulo, plus } from '../math/operators.ts';
+import { reduceAll } from '../math/reductions.ts';
+import { randomUniform, seedAttrs } from './distributions.ts';
+import { getSeed, initialState } from './seed.ts';
+
+/** The order in which Fisher and Yates's method leaves 0 … n-1, given n-1 random words. */
+function permutation(words: NDArray): NDArray {
+  const order = Int32Array.from({ length: words.size + 1 }, (_, i) => i);
+  for (let i = 0; i < words.size; i++) {
+    const j = i + ((words.data[i] as number) % (order.length - i)); // uint32 words are numbers
+    [order[i], order[j]] = [order[j]!, order[i]!];
+  }
+  return new NDArray(d.int32, [order.length], order);
+}
+
+export const RandomShuffle = defineOp({
+  name: 'RandomShuffle',
+  inputs: { value: 'T' },
+  outputs: { output: 'T' },
+  attrs: { seed: seedAttrs.seed, seed2: seedAttrs.seed2, T: anyType },
+  stateful: true,
+  shape: ({ value }) => ({ output: value }),
+  grad: { pending: 'TensorFlow has none either; shuffle indices and use tf.gather' },
+  lower(p, { value }, seeds) {
+    const rows = value.shape[0] ?? 1;
+    if (rows <= 1) return { output: value };
+    const words = p.random('bits', d.uint32, [rows - 1], {
+      state: () => initialState(seeds),
+      reserve: Math.ceil((rows - 1) / 4),
+    });
+    const [order] = p.host([words], [{ dtype: d.int32, shape: [rows] }], ([w]) => [permutation(w!)]);
+    const inner = sizeOf(value.shape.slice(1));
+    const shuffled = p.gather(p.reshape(value, [1, 1, rows, inner]), p.reshape(order!, [1, rows, 1]));
+    return { output: p.reshape(shuffled, value.shape) };
+  },
+  cases: () => [
+    { shape: '[2, ?] -> [2, ?]' },
+    { shape: '? -> ?' },
+    {
+      given: { value: { dtype: 'int32', value: [0, 1, 2, 3, 4, 5, 6, 7] } },
+      attrs: { seed: 1, seed2: 2 },
+      expect: { output: { dtype: 'int32', value: [7, 4, 2, 0, 3, 6, 1, 5] } },
+    },
+    {
+      given: {
+        value: [
+          [1, 2],
+          [3, 4],
+          [5, 6],
+        ],
+      },
+      attrs: { seed: 1, seed2: 2 },
+      expect: {
+        output: [
+          [5, 6],
+          [1, 2],
+          [3, 4],
+        ],
+      },
+    },
+    { given: { value: ['a'] }, expect: { output: ['a'] } },
+  ],
+});
+
+/**
+ * The rows of a tensor in a random order. Adds one `RandomShuffle` node.
+ *
+ * @example tf.randomShuffle(tf.range(5), { seed: 1 })
+ */
+export function randomShuffle(value: TensorLike, options: { seed?: number | null; name?: string } = {}): Tensor {
+  return RandomShuffle.build({ value }, { name: options.name, attrs: getSeed(options.seed) }).output;
+}
+
+/**
+ * A part of the given size, from a random place. Adds nodes under `random_crop/`.
+ *
+ * @example tf.randomCrop(image, [24, 24, 3])
+ */
+export function randomCrop(
+  value: TensorLike,
+  size: TensorLike,
+  options: { seed?: number | null; name?: string } = {},
+): Tensor {
+  return nameScope(options.name ?? 'random_crop', (name) => {
+    const x = convertToTensor(value, { name: 'value' });
+    const part = convertToTensor(size, { dtype: d.int32, name: 'size' });
+    const whole = shape(x);
+    const check = assert(reduceAll(greaterEqual(whole, part)), ['Need value.shape >= size, got ', whole, part], {
+      summarize: 1000,
+    });
+    const checked = withDependencies([check], whole);
+    const limit = plus(minus(checked, part), 1);
+    const offset = randomUniform(shape(checked), { dtype: part.dtype, maxval: part.dtype.max, seed: options.seed });
+    return slice(x, modulo(offset, limit), part, { name });
+  });
+}
