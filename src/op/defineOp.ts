@@ -203,7 +203,9 @@ export function defineOp<const I extends PortTypes, const O extends PortTypes, c
       let group: readonly PortType[];
       if (port.numberAttr !== undefined) {
         const given = result[port.numberAttr];
-        const n = given ? Number(given.i) : remaining() - (inputPorts.length - i - 1);
+        const sharing = inputPorts.slice(i).filter((p) => p.numberAttr === port.numberAttr).length;
+        const others = inputPorts.length - i - sharing;
+        const n = given ? Number(given.i) : Math.floor((remaining() - others) / sharing);
         group = inputs.slice(next, next + n);
         result[port.numberAttr] ??= { i: BigInt(n) };
       } else if (port.typeListAttr !== undefined) {
@@ -392,6 +394,9 @@ export function defineOp<const I extends PortTypes, const O extends PortTypes, c
     const name = options.name ?? spec.name;
     const control = options.controlInputs === undefined ? {} : { controlInputs: options.controlInputs };
     const values = inputPorts.map((port) => record[port.name]!);
+    // Lists say their own length; the flattened inputs could not when two lists share one count.
+    for (const [i, { numberAttr }] of inputPorts.entries())
+      if (numberAttr !== undefined) attrs[numberAttr] ??= { i: BigInt((values[i] as readonly TensorLike[]).length) };
     const flat = values.flatMap((v, i) =>
       isListPort(inputPorts[i]!) ? [...(v as readonly TensorLike[])] : [v as TensorLike],
     );
