@@ -9,9 +9,8 @@ import type { Device } from '../../src/devices/device.ts';
 import { Tensor } from '../../src/graph/tensor.ts';
 import type { ShapeCase, ValueCase } from '../../src/op/cases.ts';
 import { constantNode, convertToTensor } from '../../src/op/convert.ts';
-import type { OpDefinition } from '../../src/op/registry.ts';
+import { findOp, type OpDefinition } from '../../src/op/registry.ts';
 import { GraphDef, type NodeDef } from '../../src/proto/graph.ts';
-import { type PartialGradient, partialGradients } from './caseGaps.ts';
 import { CaseRunner } from './caseRunner.ts';
 import { Chance } from './fuzz/chance.ts';
 import {
@@ -150,9 +149,9 @@ export async function checkGradient(op: OpDefinition, c: ValueCase, device: Devi
   if (c.fails) return 'fails';
   if (c.differentiable === false) return 'not smooth here';
   if (typeof op.gradient !== 'function') return 'no gradient';
-  const inputs = inDoublePrecision(op, caseInputs(op, c));
-  if (!inputs) return 'not in float64';
-  const built = buildOp(op, inputs, c.attrs ?? {});
+  const wide = inDoublePrecision(op, caseInputs(op, c), c.attrs ?? {});
+  if (!wide) return 'not in float64';
+  const built = buildOp(op, wide.inputs, wide.attrs);
   const check = new GradientCheck(built, device, c.gradientOf);
   if (!check.applies) return 'nothing continuous';
   return check.run(op);
