@@ -3,6 +3,8 @@ export * from '../autodiff/index.ts';
 export * from '../core/dtypes.ts';
 export * as errors from '../core/errors.ts';
 export { NDArray } from '../core/ndarray.ts';
+export * from '../front/index.ts';
+export * as losses from '../front/losses.ts';
 export * as test from '../front/testing.ts';
 export { DeviceSpec } from '../graph/device.ts';
 export {

@@ -1,11 +1,11 @@
 /** @file ZerosLike and OnesLike: a constant of another tensor's shape and type. */
 import { bool, type DType, variant } from '../../core/dtypes.ts';
-import { zeros as zeroArray } from '../../core/ndarray.ts';
+import { intVector, zeros as zeroArray } from '../../core/ndarray.ts';
 import { isFullyDefined } from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, attr } from '../../op/attrs.ts';
-import { convertToTensor } from '../../op/convert.ts';
+import { constantNode, convertToTensor } from '../../op/convert.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
 import { ones, zeros } from '../array/fill.ts';
 import { shape } from '../array/shape.ts';
@@ -102,7 +102,12 @@ export function zerosLike(tensor: TensorLike, { dtype, name, optimize = true }: 
 export function onesLike(tensor: TensorLike, { dtype, name, optimize = true }: LikeOptions = {}): Tensor {
   return nameScope(name ?? 'ones_like', (scope) => {
     const x = convertToTensor(tensor, { name: 'tensor' });
-    const result = ones(shape(x, { optimize }), { dtype: dtype ?? x.dtype, name: scope });
+    const known = x.shape;
+    const dims =
+      optimize && isFullyDefined(known)
+        ? nameScope('Shape', () => constantNode(intVector(known), 'shape_as_tensor'))
+        : shape(x, { optimize });
+    const result = ones(dims, { dtype: dtype ?? x.dtype, name: scope });
     result.setShape(x.shape);
     return result;
   });

@@ -1,0 +1,60 @@
+/** @file Arguments of losses and metrics: conversion to one type, and trailing axes of size 1 that come and go. */
+import { type DType, int32 } from '../core/dtypes.ts';
+import { nameScope } from '../graph/graph.ts';
+import type { Tensor, TensorLike } from '../graph/tensor.ts';
+import { convertToTensor, isSymbolic } from '../op/convert.ts';
+import { concat, fill, rank, reshape, shape, slice, squeeze, stack } from '../ops/array/index.ts';
+import { cast, equal } from '../ops/math/index.ts';
+import { minus } from '../ops/math/operators.ts';
+
+/** As `cast`, but literals take the type at once where they can: TypeScript's numbers have none of their own. */
+export function asType(value: TensorLike, dtype: DType): Tensor {
+  if (isSymbolic(value)) return cast(value, dtype);
+  return nameScope('Cast', (name) => {
+    const literal = convertToTensor(value, { name: 'x', hint: dtype });
+    return literal.dtype === dtype ? literal : cast(literal, dtype, { name });
+  });
+}
+
+const mayBeOne = (x: Tensor) => x.rank === null || (x.rank > 0 && (x.shape!.at(-1) ?? 1) === 1);
+
+/** `x` without its last axis when the condition holds. Python branches with `tf.cond`; here the new shape is computed. */
+export function squeezeLastIf(x: Tensor, condition: Tensor): Tensor {
+  const kept = minus(rank(x), cast(condition, int32));
+  return reshape(x, slice(shape(x), [0], stack([kept])));
+}
+
+/** `x` with another last axis of size 1 when the condition holds. As `squeezeLastIf`, without a branch. */
+export function expandLastIf(x: Tensor, condition: Tensor): Tensor {
+  return reshape(x, concat([shape(x), fill(stack([cast(condition, int32)]), 1)], 0));
+}
+
+export interface SqueezeOptions {
+  /** How many more axes predictions are meant to have than labels. */
+  readonly expectedRankDiff?: number | undefined;
+  /** The type literals take. */
+  readonly hint?: DType | undefined;
+}
+
+/** Drops the last axis, of size 1, of the argument that has one axis too many. */
+export function removeSqueezableDimensions(
+  labels: TensorLike,
+  predictions: TensorLike,
+  { expectedRankDiff = 0, hint }: SqueezeOptions = {},
+): { labels: Tensor; predictions: Tensor } {
+  return nameScope('remove_squeezable_dimensions', () => {
+    let p = convertToTensor(predictions, { hint });
+    let l = convertToTensor(labels);
+    if (l.rank !== null && p.rank !== null) {
+      const rankDiff = p.rank - l.rank;
+      if (rankDiff === expectedRankDiff + 1 && mayBeOne(p)) p = squeeze(p, { axis: [-1] });
+      else if (rankDiff === expectedRankDiff - 1 && mayBeOne(l)) l = squeeze(l, { axis: [-1] });
+      return { labels: l, predictions: p };
+    }
+    const rankDiff = minus(rank(p), rank(l));
+    const [pMay, lMay] = [mayBeOne(p), mayBeOne(l)];
+    if (pMay) p = squeezeLastIf(p, equal(expectedRankDiff + 1, rankDiff));
+    if (lMay) l = squeezeLastIf(l, equal(expectedRankDiff - 1, rankDiff));
+    return { labels: l, predictions: p };
+  });
+}
