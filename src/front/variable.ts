@@ -5,7 +5,7 @@ import { compatible, type Dims, isFullyDefined, showTuple } from '../core/shape.
 import { withContext } from '../graph/context.ts';
 import { attrScope, colocateWith, controlDependencies, device, nameScope } from '../graph/graph.ts';
 import type { Operation } from '../graph/operation.ts';
-import { type Runner, runnerFor } from '../graph/runner.ts';
+import { type FeedLike, type Runner, runnerFor } from '../graph/runner.ts';
 import type { Tensor, TensorLike } from '../graph/tensor.ts';
 import { convertToTensor } from '../op/convert.ts';
 import { node, outputOf } from '../op/node.ts';
@@ -94,7 +94,7 @@ export class Variable extends BaseVariable {
   }
 
   /** Gives the variable a value in a session, without adding operations. */
-  async load(value: unknown, session?: Runner): Promise<void> {
+  async load(value: FeedLike, session?: Runner): Promise<void> {
     await runnerFor(`load a value into '${this.name}'`, session).run(this.initializer, [
       [this.initializer.inputs[1]!, value],
     ]);

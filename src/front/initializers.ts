@@ -1,0 +1,257 @@
+/** @file Initializers: functions from a shape to the first value of a variable. */
+import { type DType, float32 } from '../core/dtypes.ts';
+import { InvalidArgumentError } from '../core/errors.ts';
+import { fromElements, type NDArray, type Nested } from '../core/ndarray.ts';
+import { type Shape, showTuple, sizeOf } from '../core/shape.ts';
+import { nameScope } from '../graph/graph.ts';
+import type { Tensor, TensorLike } from '../graph/tensor.ts';
+import { toArray } from '../op/convert.ts';
+import { node, outputOf } from '../op/node.ts';
+import { constant } from '../ops/array/constant.ts';
+import { ones, zeros } from '../ops/array/fill.ts';
+import { reshape } from '../ops/array/reshape.ts';
+import { slice } from '../ops/array/slice.ts';
+import { matrixTranspose } from '../ops/array/transpose.ts';
+import { sign } from '../ops/math/neg.ts';
+import { times } from '../ops/math/operators.ts';
+import { randomNormal, randomUniform, truncatedNormal } from '../ops/random/distributions.ts';
+
+/** The part of a partitioned variable that is being initialized. */
+export interface PartitionInfo {
+  readonly fullShape: Shape;
+  readonly varOffset: readonly number[];
+}
+
+export interface InitializerCall {
+  readonly dtype?: DType | undefined;
+  readonly partitionInfo?: PartitionInfo | undefined;
+}
+
+/** Gives the first value of a variable of that shape. */
+export type InitializerFunction = (shape: Shape, options?: InitializerCall) => TensorLike;
+
+/** An initializer that can say how it was made. */
+export interface Initializer {
+  (shape: Shape, options?: InitializerCall): Tensor;
+  getConfig(): Record<string, unknown>;
+}
+
+type Config = Readonly<Record<string, unknown>>;
+
+function initializer(
+  config: Config & { dtype?: DType | undefined },
+  make: (shape: Shape, dtype: DType, part: PartitionInfo | undefined) => Tensor,
+): Initializer {
+  const { dtype = float32, ...rest } = config;
+  const call = (shape: Shape, options: InitializerCall = {}) =>
+    make(shape, options.dtype ?? dtype, options.partitionInfo);
+  return Object.assign(call, { getConfig: () => ({ ...rest, dtype: dtype.name }) });
+}
+
+function checkFloat(dtype: DType | undefined): void {
+  if (dtype !== undefined && !dtype.isFloating)
+    throw new InvalidArgumentError(`Argument dtype is expected to be floating point. Received: ${dtype}.`);
+}
+
+interface Typed {
+  readonly dtype?: DType | undefined;
+}
+interface Seeded extends Typed {
+  readonly seed?: number | undefined;
+}
+
+/**
+ * Zeros.
+ *
+ * @example tf.getVariable('b', [3], { initializer: tf.zerosInitializer() })
+ */
+export function zerosInitializer({ dtype }: Typed = {}): Initializer {
+  return initializer({ dtype }, (shape, type) => zeros(shape, { dtype: type }));
+}
+
+/** Ones. */
+export function onesInitializer({ dtype }: Typed = {}): Initializer {
+  return initializer({ dtype }, (shape, type) => ones(shape, { dtype: type }));
+}
+
+/** A fixed value; when it has fewer elements than the variable, its last element fills the rest. */
+export function constantInitializer(
+  value: Nested | NDArray = 0,
+  { dtype, verifyShape = false }: Typed & { verifyShape?: boolean } = {},
+): Initializer {
+  return initializer({ value, dtype }, (shape, type) => constant(spread(toArray(value, type), shape, verifyShape)));
+}
+
+function spread(array: NDArray, shape: Shape, verify: boolean): NDArray {
+  const size = sizeOf(shape);
+  if (verify && showTuple(array.shape) !== showTuple(shape))
+    throw new InvalidArgumentError(`Expected Tensor's shape: ${showTuple(shape)}, got ${showTuple(array.shape)}.`);
+  if (array.size === size) return array.reshape(shape);
+  if (array.size > size)
+    throw new InvalidArgumentError(`Too many elements provided. Needed at most ${size}, but received ${array.size}`);
+  const elements = Array.from({ length: size }, (_, i) => array.at(Math.min(i, array.size - 1)));
+  return fromElements(array.dtype, shape, elements);
+}
+
+/** Numbers spread evenly over [minval, maxval). */
+export function randomUniformInitializer(
+  minval: TensorLike = 0,
+  maxval?: TensorLike,
+  { seed, dtype }: Seeded = {},
+): Initializer {
+  return initializer({ minval, maxval: maxval ?? null, seed: seed ?? null, dtype }, (shape, type) =>
+    randomUniform(shape, { minval, maxval, dtype: type, seed }),
+  );
+}
+
+/** Normally distributed numbers. */
+export function randomNormalInitializer(
+  mean: TensorLike = 0,
+  stddev: TensorLike = 1,
+  { seed, dtype }: Seeded = {},
+): Initializer {
+  checkFloat(dtype);
+  return initializer({ mean, stddev, seed: seed ?? null, dtype }, (shape, type) =>
+    randomNormal(shape, { mean, stddev, dtype: type, seed }),
+  );
+}
+
+/** Normally distributed numbers, none further than two standard deviations from the mean. */
+export function truncatedNormalInitializer(
+  mean: TensorLike = 0,
+  stddev: TensorLike = 1,
+  { seed, dtype }: Seeded = {},
+): Initializer {
+  checkFloat(dtype);
+  return initializer({ mean, stddev, seed: seed ?? null, dtype }, (shape, type) =>
+    truncatedNormal(shape, { mean, stddev, dtype: type, seed }),
+  );
+}
+
+/** Uniform numbers that keep the scale of the input: the bound is `sqrt(3 / inputSize) * factor`. */
+export function uniformUnitScalingInitializer(factor = 1, { seed, dtype }: Seeded = {}): Initializer {
+  checkFloat(dtype);
+  return initializer({ factor, seed: seed ?? null, dtype }, (shape, type, part) => {
+    const inputs = sizeOf((part?.fullShape ?? shape).slice(0, -1));
+    const bound = Math.sqrt(3 / Math.max(inputs, 1)) * factor;
+    return randomUniform(shape, { minval: -bound, maxval: bound, dtype: type, seed });
+  });
+}
+
+/** How many numbers go into a unit and come out of it. */
+function fans(shape: Shape): { fanIn: number; fanOut: number } {
+  if (shape.length < 1) return { fanIn: 1, fanOut: 1 };
+  if (shape.length === 1) return { fanIn: shape[0]!, fanOut: shape[0]! };
+  const field = sizeOf(shape.slice(0, -2));
+  return { fanIn: shape.at(-2)! * field, fanOut: shape.at(-1)! * field };
+}
+
+/** The standard deviation of a standard normal that is cut off at two. */
+const truncatedDeviation = 0.87962566103423978;
+
+const modes = ['fan_in', 'fan_out', 'fan_avg'] as const;
+const distributions = ['normal', 'uniform', 'truncated_normal', 'untruncated_normal'] as const;
+
+export interface VarianceScalingOptions extends Seeded {
+  readonly scale?: number | undefined;
+  readonly mode?: (typeof modes)[number] | undefined;
+  readonly distribution?: (typeof distributions)[number] | undefined;
+}
+
+/** Numbers whose variance is `scale / n`, where n counts the inputs, the outputs, or the mean of both. */
+export function varianceScalingInitializer(options: VarianceScalingOptions = {}): Initializer {
+  const { scale = 1, mode = 'fan_in', distribution = 'truncated_normal', seed, dtype } = options;
+  if (scale <= 0) throw new InvalidArgumentError(`Argument scale must be a positive float. Received: ${scale}`);
+  if (!modes.includes(mode))
+    throw new InvalidArgumentError(`Argument mode should be one of (${modes.join(', ')}). Received: ${mode}`);
+  if (!distributions.includes(distribution))
+    throw new InvalidArgumentError(
+      `Argument distribution should be one of (${distributions.join(', ')}). Received: ${distribution}`,
+    );
+  checkFloat(dtype);
+  return initializer({ scale, mode, distribution, seed: seed ?? null, dtype }, (shape, type, part) => {
+    const { fanIn, fanOut } = fans(part?.fullShape ?? shape);
+    const n = mode === 'fan_in' ? fanIn : mode === 'fan_out' ? fanOut : (fanIn + fanOut) / 2;
+    const variance = scale / Math.max(1, n);
+    if (distribution === 'uniform') {
+      const bound = Math.sqrt(3 * variance);
+      return randomUniform(shape, { minval: -bound, maxval: bound, dtype: type, seed });
+    }
+    if (distribution === 'untruncated_normal')
+      return randomNormal(shape, { mean: 0, stddev: Math.sqrt(variance), dtype: type, seed });
+    return truncatedNormal(shape, { mean: 0, stddev: Math.sqrt(variance) / truncatedDeviation, dtype: type, seed });
+  });
+}
+
+/** Glorot's (Xavier's) uniform initializer, the default of `tf.getVariable`. */
+export function glorotUniformInitializer({ seed, dtype }: Seeded = {}): Initializer {
+  return varianceScalingInitializer({ mode: 'fan_avg', distribution: 'uniform', seed, dtype });
+}
+/** Glorot's (Xavier's) normal initializer. */
+export function glorotNormalInitializer({ seed, dtype }: Seeded = {}): Initializer {
+  return varianceScalingInitializer({ mode: 'fan_avg', distribution: 'truncated_normal', seed, dtype });
+}
+/** He's uniform initializer, for layers followed by a relu. */
+export function heUniform({ seed }: Seeded = {}): Initializer {
+  return varianceScalingInitializer({ scale: 2, distribution: 'uniform', seed });
+}
+/** He's normal initializer, for layers followed by a relu. */
+export function heNormal({ seed }: Seeded = {}): Initializer {
+  return varianceScalingInitializer({ scale: 2, distribution: 'truncated_normal', seed });
+}
+/** LeCun's uniform initializer. */
+export function lecunUniform({ seed }: Seeded = {}): Initializer {
+  return varianceScalingInitializer({ distribution: 'uniform', seed });
+}
+/** LeCun's normal initializer. */
+export function lecunNormal({ seed }: Seeded = {}): Initializer {
+  return varianceScalingInitializer({ distribution: 'truncated_normal', seed });
+}
+
+/** A random matrix with orthonormal rows or columns, from the QR decomposition of a normal one. */
+export function orthogonalInitializer({ gain = 1, seed, dtype }: Seeded & { gain?: number } = {}): Initializer {
+  checkFloat(dtype);
+  return initializer({ gain, seed: seed ?? null, dtype }, (shape, type) => {
+    if (shape.length < 2)
+      throw new InvalidArgumentError(
+        `The tensor to initialize, specified by argument shape must be at least two-dimensional. Received shape=${showTuple(shape)}`,
+      );
+    const rows = sizeOf(shape.slice(0, -1));
+    const columns = shape.at(-1)!;
+    const flat = rows < columns ? [columns, rows] : [rows, columns];
+    const input = randomNormal(flat, { dtype: type, seed });
+    const [q, r] = node('Qr', { input }, { attrs: { full_matrices: false } }).outputs as [Tensor, Tensor]; // q and r
+    const signed = times(q, sign(outputOf('DiagPart', { input: r })));
+    return times(gain, reshape(rows < columns ? matrixTranspose(signed) : signed, shape));
+  });
+}
+
+/** The identity matrix times `gain`. */
+export function identityInitializer({ gain = 1, dtype }: Typed & { gain?: number } = {}): Initializer {
+  checkFloat(dtype);
+  return initializer({ gain, dtype }, (shape, type, part) => {
+    const whole = part?.fullShape ?? shape;
+    if (whole.length !== 2)
+      throw new InvalidArgumentError(
+        `The tensor to initialize, specified by argument shape must be at least two-dimensional. Received shape=${showTuple(shape)}`,
+      );
+    const matrix = eye(whole[0]!, whole[1]!, type);
+    return times(gain, part ? slice(matrix, part.varOffset, shape) : matrix);
+  });
+}
+
+/** A matrix with ones on its diagonal, in the nodes that `tf.eye` makes. */
+function eye(rows: number, columns: number, dtype: DType): Tensor {
+  return nameScope('eye', () => {
+    const diagonal = ones([Math.min(rows, columns)], { dtype });
+    if (rows === columns) {
+      const inputs = { diagonal, k: 0, num_rows: -1, num_cols: -1, padding_value: 0 };
+      return outputOf('MatrixDiagV3', inputs, { name: 'diag' });
+    }
+    return outputOf(
+      'MatrixSetDiagV3',
+      { input: zeros([rows, columns], { dtype }), diagonal, k: 0 },
+      { name: 'set_diag' },
+    );
+  });
+}
