@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 /** Frames from this folder (src or dist/src) are ours, not the user's. */
 const ownFolder = dirname(dirname(fileURLToPath(import.meta.url)));
-const depth = 24;
+const depth = 16;
 
 /** A stack captured now and read later. */
 export class CallSite {

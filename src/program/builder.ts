@@ -154,11 +154,14 @@ export class ProgramBuilder {
     targets: readonly (View | undefined)[] = [],
   ): Value[] {
     const views: View[] = [];
-    const elements = inputs.map((value) => {
+    const seen: Expr[] = [];
+    const elements = inputs.map((value, i) => {
       const fixed = scalarOf(value);
       if (fixed !== undefined) return e.constant(fixed, value.dtype);
+      const earlier = inputs.indexOf(value);
+      if (earlier < i) return seen[earlier]!;
       views.push(broadcastView(value, shape));
-      return e.input(views.length - 1, value.dtype);
+      return (seen[i] = e.input(views.length - 1, value.dtype));
     });
     const results = body(...elements);
     const outputs = results.map((x, i) => targets[i] ?? this.temp(x.dtype, shape));

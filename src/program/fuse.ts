@@ -19,6 +19,7 @@ export function fuse(instructions: readonly DeviceInstruction[], keep: ReadonlyS
     for (const buffer of new Set(readsOf(i).map((v) => v.buffer))) readers.set(buffer, (readers.get(buffer) ?? 0) + 1);
     for (const v of writesOf(i)) writers.set(v.buffer, (writers.get(v.buffer) ?? 0) + 1);
   }
+  const sizes = new WeakMap<object, number>();
   const lastWrite = new Map<object, number>();
   const result: (DeviceInstruction | undefined)[] = [];
   /** Where the single writer of a buffer stands in `result`, while it may still be fused. */
@@ -33,7 +34,7 @@ export function fuse(instructions: readonly DeviceInstruction[], keep: ReadonlyS
       if (from?.kind !== 'map' || !fits(from, view, reader)) continue;
       // Reading later is safe only if nothing the producer reads was overwritten in between.
       if (from.inputs.some((v) => (lastWrite.get(storageOf(v.buffer)) ?? -1) > at!)) continue;
-      const joined = join(from, grown, view.buffer);
+      const joined = join(from, grown, view.buffer, sizes);
       if (!joined) continue;
       grown = joined;
       result[at!] = undefined;
@@ -68,24 +69,36 @@ function fits(from: MapInstruction, view: View, reader: { shape: readonly number
 }
 
 /** The reader with the producer's expression in place of the buffer between them; undefined when it would grow too large. */
-function join(from: MapInstruction, reader: Reader, between: Buffer): Reader | undefined {
-  const inputs: View[] = reader.inputs.filter((v) => v.buffer !== between);
-  const place = (v: View): number => {
+function join(
+  from: MapInstruction,
+  reader: Reader,
+  between: Buffer,
+  sizes: WeakMap<object, number>,
+): Reader | undefined {
+  const size = sizeOf(from, sizes) + sizeOf(reader, sizes);
+  if (size > maxNodes) return undefined;
+  // The producer's inputs come first and keep their places, so its expression can be used as it is.
+  const inputs: View[] = [...from.inputs];
+  const places = reader.inputs.map((v) => {
+    if (v.buffer === between) return -1;
     const found = inputs.findIndex((o) => o === v || sameView(o, v));
     return found >= 0 ? found : inputs.push(v) - 1;
-  };
-  const oldPlaces = reader.inputs.map((v) => (v.buffer === between ? -1 : inputs.indexOf(v)));
-  const inner = rebuild(from.results[0]!, (index, e) => input(place(from.inputs[index]!), e.dtype));
-  const replace = (index: number, e: Expr): Expr =>
-    oldPlaces[index] === -1 ? inner : input(oldPlaces[index]!, e.dtype);
+  });
   if (inputs.length > maxInputs) return undefined;
-  if (reader.kind === 'map') {
-    const shared = new Map<Expr, Expr>();
-    const results = reader.results.map((r) => rebuild(r, replace, shared));
-    return countNodes(results) > maxNodes ? undefined : { ...reader, inputs, results };
-  }
-  const result = rebuild(reader.result, replace);
-  return countNodes([result]) > maxNodes ? undefined : { ...reader, inputs, result };
+  const inner = from.results[0]!;
+  const replace = (index: number, e: Expr): Expr => (places[index] === -1 ? inner : input(places[index]!, e.dtype));
+  const shared = new Map<Expr, Expr>();
+  const joined: Reader =
+    reader.kind === 'map'
+      ? { ...reader, inputs, results: reader.results.map((r) => rebuild(r, replace, shared)) }
+      : { ...reader, inputs, result: rebuild(reader.result, replace, shared) };
+  sizes.set(joined, size);
+  return joined;
+}
+
+/** How many nodes an instruction's expressions have; an upper bound once instructions were joined. */
+function sizeOf(i: Reader | MapInstruction, sizes: WeakMap<object, number>): number {
+  return sizes.get(i) ?? countNodes(i.kind === 'map' ? i.results : [i.result]);
 }
 
 function sameView(a: View, b: View): boolean {

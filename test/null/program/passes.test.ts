@@ -95,24 +95,18 @@ describe('fuse', () => {
 
   it('fuses into a reduction and shares repeated inputs', () => {
     const [a, t, out] = [bound(4), temp(4), bound(1)];
-    const product: DeviceInstruction = {
-      kind: 'map',
-      shape: [4],
-      inputs: [view(a), view(a)],
-      outputs: [view(t)],
-      results: [e.mul(e.input(0, float32), e.input(1, float32))],
-    };
     const sum: DeviceInstruction = {
       kind: 'reduce',
       op: 'sum',
       shape: [4],
       axes: [0],
-      inputs: [view(t)],
-      result: x,
+      inputs: [view(t), view(a)],
+      result: e.mul(x, e.input(1, float32)),
       output: view(out, []),
     };
-    const [only] = fuse([product, sum], new Set());
+    const [only] = fuse([unary(a, t, e.add(x, 1)), sum], new Set());
     expect(only).toMatchObject({ kind: 'reduce', inputs: [{ buffer: a }] });
+    expect(run(planSegment([only!], new Set()), new Map([[a, [1, 2, 3, 4]]])).get(out)).toEqual([40]);
   });
 
   it('stays linear on a long chain', () => {
