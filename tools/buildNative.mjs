@@ -26,8 +26,13 @@ const library = join(output, `libtensorloom.${extension}`);
 const commonFlags = [
   ...['-std=c++20', '-fPIC', '-pthread', '-Wall', '-Wextra', '-fvisibility=hidden', '-fvisibility-inlines-hidden'],
   ...['-ffp-contract=off', '-fno-math-errno', '-fno-trapping-math', '-fno-strict-aliasing'],
-  ...(sanitize ? ['-O1', '-g', '-fsanitize=address,undefined', '-fno-sanitize-recover=undefined'] : ['-O3']),
+  ...(sanitize ? ['-O1', '-g', '-fsanitize=address,undefined', '-fno-sanitize-recover=undefined'] : []),
 ];
+/** Vector code is wanted in *.simd.cpp only. With GCC, what -O3 does beyond it makes compiling slow and nothing faster. */
+const plainFlags = sanitize ? [] : ['-O2'];
+const simdFlags = (compiler) =>
+  sanitize ? [] : isGcc(compiler) ? ['-O2', '-ftree-vectorize', '-fvect-cost-model=dynamic'] : ['-O3'];
+const isGcc = (compiler) => compiler.version.includes('Free Software Foundation');
 
 /** Instruction sets for which *.simd.cpp files are compiled; native/simd/choose.cpp picks one at run time. */
 const variants =
@@ -73,10 +78,10 @@ function compilations(compiler) {
     .filter((file) => file.endsWith('.cpp'))
     .flatMap((file) => {
       const own = fileFlags[file] ?? [];
-      if (!file.endsWith('.simd.cpp')) return [{ file, flags: [...commonFlags, ...own] }];
+      if (!file.endsWith('.simd.cpp')) return [{ file, flags: [...commonFlags, ...plainFlags, ...own] }];
       return Object.entries(variants).map(([name, flags]) => ({
         file,
-        flags: [...commonFlags, ...flags, ...own, `-DTL_SIMD=${name}`],
+        flags: [...commonFlags, ...simdFlags(compiler), ...flags, ...own, `-DTL_SIMD=${name}`],
       }));
     })
     .map(({ file, flags }) => {

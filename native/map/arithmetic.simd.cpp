@@ -56,15 +56,16 @@ template <class T> void select(int64_t n, const BlockArgs& args) {
     const uint8_t* pc = c + (i & mc);
     const T* px = x + (i & mx);
     const T* py = y + (i & my);
-#pragma GCC ivdep
+TL_LANE_LOOP
     for (int64_t j = 0; j < kLanes; j++) {
       const T yes = px[j], no = py[j];
       out[i + j] = pc[j] ? yes : no;
     }
   }
+TL_SHORT_LOOP
   for (; i < n; i++) {
     out[i] = c[i & mc] ? x[i & mx] : y[i & my];
-    TL_SHORT_LOOP;
+    TL_KEEP_SCALAR;
   }
 }
 

@@ -17,29 +17,57 @@ template <class T> struct Min {
   static T of(T a, T b) { return a < b || a != a ? a : b; }
 };
 
-/** Many lanes at once, then the lanes pairwise: fast, and rounding errors grow with the logarithm of the length only. */
+/** Many lanes at once, then the lanes pairwise: fast, and rounding errors grow slowly with the length. */
 template <class T, class F> inline T foldRow(int64_t n, const T* x) {
   constexpr int64_t kWidth = 2 * kLanes;
   if (n < kWidth) {
     T total = x[0];
-    for (int64_t i = 1; i < n; i++) total = F::of(total, x[i]);
+TL_SHORT_LOOP
+    for (int64_t i = 1; i < n; i++) {
+      total = F::of(total, x[i]);
+      TL_KEEP_SCALAR;
+    }
     return total;
   }
   T lanes[kWidth];
+TL_LANE_LOOP
   for (int64_t k = 0; k < kWidth; k++) lanes[k] = x[k];
   int64_t i = kWidth;
   for (; i + kWidth <= n; i += kWidth)
+TL_LANE_LOOP
     for (int64_t k = 0; k < kWidth; k++) lanes[k] = F::of(lanes[k], x[i + k]);
-  for (int64_t k = 0; i < n; i++, k++) lanes[k] = F::of(lanes[k], x[i]);
+TL_SHORT_LOOP
+  for (int64_t k = 0; i < n; i++, k++) {
+    lanes[k] = F::of(lanes[k], x[i]);
+    TL_KEEP_SCALAR;
+  }
   for (int64_t width = kWidth / 2; width > 0; width /= 2)
-    for (int64_t k = 0; k < width; k++) lanes[k] = F::of(lanes[k], lanes[k + width]);
+TL_SHORT_LOOP
+    for (int64_t k = 0; k < width; k++) {
+      lanes[k] = F::of(lanes[k], lanes[k + width]);
+      TL_KEEP_SCALAR;
+    }
   return lanes[0];
 }
 
 template <class T, class F> void foldRows(int64_t rows, int64_t columns, const void* in, void* out) {
   const T* x = static_cast<const T*>(in);
   T* to = static_cast<T*>(out);
+TL_SHORT_LOOP
   for (int64_t r = 0; r < rows; r++) to[r] = foldRow<T, F>(columns, x + r * columns);
+}
+
+/** to[i] = F(to[i], x[i]). */
+template <class T, class F> inline void foldInto(int64_t n, T* to, const T* x) {
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+TL_LANE_LOOP
+    for (int64_t k = 0; k < kLanes; k++) to[i + k] = F::of(to[i + k], x[i + k]);
+TL_SHORT_LOOP
+  for (; i < n; i++) {
+    to[i] = F::of(to[i], x[i]);
+    TL_KEEP_SCALAR;
+  }
 }
 
 template <class T, class F> void foldColumns(int64_t rows, int64_t columns, const void* in, void* out) {
@@ -49,32 +77,26 @@ template <class T, class F> void foldColumns(int64_t rows, int64_t columns, cons
     to[0] = foldRow<T, F>(rows, x);
     return;
   }
-  if (columns < kLanes) {
-    // Short rows: as many whole rows as fit side by side make one long one.
-    constexpr int64_t kWidth = 8 * kLanes;
-    T wide[kWidth];
-    const int64_t together = kWidth / columns < rows ? kWidth / columns : rows;
-    const int64_t width = together * columns;
-    for (int64_t k = 0; k < width; k++) wide[k] = x[k];
-    int64_t r = together;
-    for (; r + together <= rows; r += together)
-#pragma GCC ivdep
-      for (int64_t k = 0; k < width; k++) wide[k] = F::of(wide[k], x[r * columns + k]);
-    for (int64_t k = 0; k < (rows - r) * columns; k++) wide[k] = F::of(wide[k], x[r * columns + k]);
-    for (int64_t left = together; left > 1;) {
-      const int64_t upper = left / 2, lower = left - upper;
-      for (int64_t k = 0; k < upper * columns; k++) wide[k] = F::of(wide[k], wide[lower * columns + k]);
-      left = lower;
-    }
-    for (int64_t k = 0; k < columns; k++) to[k] = wide[k];
+  if (columns >= kLanes) {
+    __builtin_memcpy(to, x, static_cast<size_t>(columns) * sizeof(T));
+    for (int64_t r = 1; r < rows; r++) foldInto<T, F>(columns, to, x + r * columns);
     return;
   }
-  for (int64_t c = 0; c < columns; c++) to[c] = x[c];
-  for (int64_t r = 1; r < rows; r++) {
-    const T* row = x + r * columns;
-#pragma GCC ivdep
-    for (int64_t c = 0; c < columns; c++) to[c] = F::of(to[c], row[c]);
+  // Short rows: as many whole rows as fit side by side make one long one, which is folded in halves at the end.
+  constexpr int64_t kWidth = 8 * kLanes;
+  T wide[kWidth];
+  const int64_t together = kWidth / columns < rows ? kWidth / columns : rows;
+  const int64_t width = together * columns;
+  __builtin_memcpy(wide, x, static_cast<size_t>(width) * sizeof(T));
+  int64_t r = together;
+  for (; r + together <= rows; r += together) foldInto<T, F>(width, wide, x + r * columns);
+  foldInto<T, F>((rows - r) * columns, wide, x + r * columns);
+  for (int64_t left = together; left > 1;) {
+    const int64_t upper = left / 2, lower = left - upper;
+    foldInto<T, F>(upper * columns, wide, wide + lower * columns);
+    left = lower;
   }
+  __builtin_memcpy(to, wide, static_cast<size_t>(columns) * sizeof(T));
 }
 
 template <class T, template <class> class F> void fill(SimdKernels& k, FoldOp op, Kind kind) {
@@ -90,11 +112,6 @@ template <class T, class Unsigned> void fillReal(SimdKernels& k, Kind kind) {
   fill<T, Min>(k, FoldOp::min, kind);
 }
 
-template <class T> void fillComplex(SimdKernels& k, Kind kind) {
-  fill<T, Sum>(k, FoldOp::sum, kind);
-  fill<T, Prod>(k, FoldOp::prod, kind);
-}
-
 }  // namespace
 
 void fillFolds(SimdKernels& k) {
@@ -106,8 +123,10 @@ void fillFolds(SimdKernels& k) {
   fillReal<uint64_t, uint64_t>(k, Kind::u64);
   fill<uint8_t, Max>(k, FoldOp::max, Kind::b8);
   fill<uint8_t, Min>(k, FoldOp::min, Kind::b8);
-  fillComplex<c64>(k, Kind::c64);
-  fillComplex<c128>(k, Kind::c128);
+  fill<c64, Sum>(k, FoldOp::sum, Kind::c64);
+  fill<c64, Prod>(k, FoldOp::prod, Kind::c64);
+  fill<c128, Sum>(k, FoldOp::sum, Kind::c128);
+  fill<c128, Prod>(k, FoldOp::prod, Kind::c128);
 }
 
 }  // namespace tl::TL_SIMD

@@ -100,8 +100,15 @@ static inline float madd(float a, float b, float c) {
 #endif
 }
 
-/** Keeps the compiler from making vector code of a loop of fewer than kLanes steps. */
-#define TL_SHORT_LOOP asm volatile("")
+/**
+ * Stands before a loop over kLanes elements, which then becomes a few vector instructions: elements do not depend on
+ * each other even where out is one of the inputs, and unrolling the loop first would hide it from the vectorizer.
+ */
+#define TL_LANE_LOOP _Pragma("GCC ivdep") _Pragma("GCC unroll 1")
+
+/** Before and inside a loop of fewer than kLanes steps: keep the compiler from making much code of it. */
+#define TL_SHORT_LOOP _Pragma("GCC unroll 1")
+#define TL_KEEP_SCALAR asm volatile("")
 
 /** out[i] = f(x[i]). */
 template <class R, class T, class F>
@@ -110,11 +117,12 @@ static inline void loop1(int64_t n, const BlockArgs& args, F f) {
   const T* x = static_cast<const T*>(args.in[0]);
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes)
-#pragma GCC ivdep
+TL_LANE_LOOP
     for (int64_t k = 0; k < kLanes; k++) out[i + k] = f(x[i + k]);
+TL_SHORT_LOOP
   for (; i < n; i++) {
     out[i] = f(x[i]);
-    TL_SHORT_LOOP;
+    TL_KEEP_SCALAR;
   }
 }
 
@@ -129,12 +137,13 @@ static inline void loop2(int64_t n, const BlockArgs& args, F f) {
   for (; i + kLanes <= n; i += kLanes) {
     const T* px = x + (i & mx);
     const T* py = y + (i & my);
-#pragma GCC ivdep
+TL_LANE_LOOP
     for (int64_t k = 0; k < kLanes; k++) out[i + k] = f(px[k], py[k]);
   }
+TL_SHORT_LOOP
   for (; i < n; i++) {
     out[i] = f(x[i & mx], y[i & my]);
-    TL_SHORT_LOOP;
+    TL_KEEP_SCALAR;
   }
 }
 
