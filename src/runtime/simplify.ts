@@ -155,8 +155,9 @@ class Simplifier {
   }
 
   private mergeKey(node: RunNode): string | undefined {
-    // Large constants are not compared: hashing them would cost more than it saves.
-    if (node.rawAttrs['value']?.tensor && (this.constantOf({ node, index: 0 })?.size ?? 0) > 64) return undefined;
+    // Large constants are not compared: hashing them would cost more than it saves. Other sources (placeholders) differ.
+    if (node.inputs.length === 0 && (this.constantOf({ node, index: 0 })?.size ?? Number.POSITIVE_INFINITY) > 64)
+      return undefined;
     const inputs = node.inputs.map((p) => `${this.idOf(p.node)}:${p.index}`);
     if (node.def.isCommutative) inputs.sort();
     return `${node.def.name}|${inputs.join()}|${node.device}|${attrKey(node)}`;
@@ -169,7 +170,8 @@ class Simplifier {
   }
 
   private constantOf({ node, index }: Port): NDArray | undefined {
-    if (node.def.name !== 'Const' || index !== 0 || this.fed.has(keyOf({ node, index }))) return undefined;
+    // A constant with control inputs stands for waiting as well as for its value.
+    if (node.def.name !== 'Const' || node.control.length > 0 || this.fed.has(keyOf({ node, index }))) return undefined;
     let value = this.constants.get(node);
     if (!value) this.constants.set(node, (value = node.attrs['value'] as NDArray)); // Const's value is a tensor attribute
     return value;
@@ -229,31 +231,45 @@ class Simplifier {
 
   /** The ports behind the views handed to rules. */
   private readonly ports = new WeakMap<RewriteInput, Port>();
+  /** One view per node, so that rules can compare nodes. */
+  private readonly views = new Map<RunNode, RewriteNode>();
 
   private view(node: RunNode): RewriteNode {
-    const self = this;
+    const known = this.views.get(node);
+    if (known) return known;
+    const { uses, inputView } = this;
     let inputs: readonly RewriteInput[] | undefined;
-    return {
+    const view: RewriteNode = {
       name: node.name,
       op: node.def.name,
       attrs: node.attrs,
-      uses: this.uses.get(node) ?? 0,
+      get uses() {
+        return uses.get(node) ?? 0;
+      },
       // Looked at only as deep as the rule goes.
       get inputs() {
-        inputs ??= node.inputs.map((p) => self.inputView(p));
+        inputs ??= node.inputs.map(inputView);
         return inputs;
       },
     };
+    this.views.set(node, view);
+    return view;
   }
 
-  private inputView(port: Port): RewriteInput {
-    // A fed tensor is opaque: what the graph has behind it does not count.
-    const opaque = this.fed.has(keyOf(port)) || !isPure(port.node);
-    const node = opaque ? { name: port.node.name, op: '', attrs: {}, uses: 2, inputs: [] } : this.view(port.node);
+  /** Nodes that rules must not look behind: fed tensors, state, references. */
+  private readonly opaque = new Map<RunNode, RewriteNode>();
+
+  private readonly inputView = (port: Port): RewriteInput => {
+    const closed = this.fed.has(keyOf(port)) || !isPure(port.node);
+    let node = closed ? this.opaque.get(port.node) : this.view(port.node);
+    if (!node) {
+      node = { name: port.node.name, op: '', attrs: {}, uses: Number.POSITIVE_INFINITY, inputs: [] };
+      this.opaque.set(port.node, node);
+    }
     const view = { node, index: port.index, constant: this.constantOf(port) };
     this.ports.set(view, port);
     return view;
-  }
+  };
 }
 
 const keyOf = ({ node, index }: Port) => `${node.name}:${index}`;
