@@ -14,7 +14,7 @@
  * Packing absorbs any strides, hence any transposes. Heights below kRows have micro kernels of their own, so a matrix
  * of 128 rows is cut into ten panels of 13 rows or less instead of nine of 14 and one of 2.
  */
-#include "../simd/types.h"
+#include "../simd/transpose.h"
 
 namespace tl::TL_SIMD {
 namespace {
@@ -140,19 +140,6 @@ template <class T> struct DirectTable {
 };
 template <class T> constexpr DirectTable<T> directs{};
 
-/** Transposes a 4 x 4 corner: four short rows in, four short columns out. */
-template <class T> inline void transpose4(const T* in, int64_t inRow, T* out, int64_t outRow) {
-  T t[4][4];
-#pragma GCC unroll 4
-  for (int i = 0; i < 4; i++)
-#pragma GCC unroll 4
-    for (int j = 0; j < 4; j++) t[j][i] = in[i * inRow + j];
-#pragma GCC unroll 4
-  for (int j = 0; j < 4; j++)
-#pragma GCC unroll 4
-    for (int i = 0; i < 4; i++) out[j * outRow + i] = t[j][i];
-}
-
 /** Packs `width` rows of length `depth` as [depth, height], missing rows as zeros. Strides are those of the source. */
 template <class T>
 void packPanel(int64_t width, int64_t height, int64_t depth, const T* in, int64_t acrossStep, int64_t alongStep, T* out) {
@@ -165,13 +152,14 @@ void packPanel(int64_t width, int64_t height, int64_t depth, const T* in, int64_
     return;
   }
   int64_t i = 0;
+  using Corner = Square<static_cast<int>(sizeof(T))>;
   if (alongStep == 1)
-    for (; i + 4 <= width; i += 4) {
+    for (; i + Corner::side <= width; i += Corner::side) {
       const T* from = in + i * acrossStep;
       int64_t p = 0;
-      for (; p + 4 <= depth; p += 4) transpose4(from + p, acrossStep, out + p * height + i, height);
+      for (; p + Corner::side <= depth; p += Corner::side) Corner::transpose(from + p, acrossStep, out + p * height + i, height);
       for (; p < depth; p++)
-        for (int64_t r = 0; r < 4; r++) out[p * height + i + r] = from[r * acrossStep + p];
+        for (int64_t r = 0; r < Corner::side; r++) out[p * height + i + r] = from[r * acrossStep + p];
     }
   for (; i < width; i++)
     for (int64_t p = 0; p < depth; p++) out[p * height + i] = in[i * acrossStep + p * alongStep];

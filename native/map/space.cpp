@@ -190,6 +190,11 @@ void moveBox(const Space& space, const Box& box, ConvertFn move, const Side& to,
     move(1, to.address, 1, from.address, 1);
     return;
   }
+  const bool copies = to.size == from.size && move == copyOf(to.size) && (to.size == 4 || to.size == 8);
+  if (rank == 2 && copies && toStep[1] == 1 && fromStep[0] == 1) {
+    simd().transpose[to.size / 4 - 1](extent[0], extent[1], to.address, toStep[0], from.address, fromStep[1]);
+    return;
+  }
   // The inner loop runs where the writes, or else the reads, are neighbours.
   int inner = rank - 1;
   for (int d = 0; d < rank; d++)

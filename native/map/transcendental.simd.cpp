@@ -13,9 +13,9 @@ constexpr float kNan = __builtin_nanf("");
 /** Adding 1.5 * 2^23 leaves the nearest integer in the low bits of the sum. */
 constexpr float kRounder = 12582912.0f;
 
-inline float powerOfTwo(uint32_t exponent) { return bitsAs<float>((exponent + 127) << 23); }
+TL_INLINE float powerOfTwo(uint32_t exponent) { return bitsAs<float>((exponent + 127) << 23); }
 
-inline float expOf(float x) {
+TL_INLINE float expOf(float x) {
   // Below -104 every result is 0 and above 89 infinite; the scaling at the end gets both right from the clamped value.
   x = x < -104.0f ? -104.0f : x;
   x = x > 89.0f ? 89.0f : x;
@@ -36,7 +36,7 @@ inline float expOf(float x) {
   return p * powerOfTwo(first) * powerOfTwo(exponent - first);
 }
 
-inline float logOf(float x) {
+TL_INLINE float logOf(float x) {
   // Subnormals are scaled into the normal range first.
   const bool small = x < 1.17549435e-38f;
   const uint32_t bits = bitsAs<uint32_t>(small ? x * 8388608.0f : x);
@@ -60,18 +60,19 @@ inline float logOf(float x) {
   float result = madd(e, 0.693359375f, m + y);
   result = x == 0.0f ? -kInfinity : result;
   result = x < 0.0f ? kNan : result;
-  return x == kInfinity || x != x ? x : result;
+  return (x == kInfinity) | (x != x) ? x : result;
 }
 
-inline float log1pOf(float x) {
+TL_INLINE float log1pOf(float x) {
   // log(1 + x) with the rounding error of 1 + x put back: d log(u) = du / u.
   const float u = 1.0f + x;
-  const float result = logOf(u) + (x - (u - 1.0f)) / u;
+  const float log = logOf(u);
+  const float result = log + (x - (u - 1.0f)) / u;
   // Where 1 + x is 0 or infinite the correction is not a number, and log has the answer.
-  return u == 0.0f || u == kInfinity ? logOf(u) : result;
+  return (u == 0.0f) | (u == kInfinity) ? log : result;
 }
 
-inline float expm1Of(float x) {
+TL_INLINE float expm1Of(float x) {
   // Near zero e^x - 1 cancels; the series does not.
   float p = 2.7557319e-6f;
   p = madd(p, x, 2.4801587e-5f);
@@ -83,10 +84,10 @@ inline float expm1Of(float x) {
   p = madd(p, x, 0.5f);
   const float series = madd(p, x * x, x);
   const float direct = expOf(x) - 1.0f;
-  return x > -0.5f && x < 0.5f ? series : direct;
+  return __builtin_fabsf(x) < 0.5f ? series : direct;
 }
 
-inline float tanhOf(float x) {
+TL_INLINE float tanhOf(float x) {
   const float a = __builtin_fabsf(x);
   const float x2 = x * x;
   float p = -5.70498872745e-3f;
@@ -99,13 +100,13 @@ inline float tanhOf(float x) {
   return a < 0.625f ? series : __builtin_copysignf(direct, x);
 }
 
-inline float sigmoidOf(float x) {
+TL_INLINE float sigmoidOf(float x) {
   // e^-|x| never overflows, and for negative x the quotient keeps its digits down to the subnormals.
   const float e = expOf(-__builtin_fabsf(x));
   return (x < 0.0f ? e : 1.0f) / (1.0f + e);
 }
 
-inline float erfOf(float x) {
+TL_INLINE float erfOf(float x) {
   const float a = __builtin_fabsf(x);
   const float x2 = x * x;
   // Far out: 1 - e^(a polynomial), whose exponent is clamped where erf has long been 1.
@@ -132,7 +133,7 @@ inline float erfOf(float x) {
 constexpr float kTurnLimit = 8192.0f;
 
 /** sin(x), or cos(x) when `quarter` is 1, for |x| below kTurnLimit. */
-inline float sineOf(float x, uint32_t quarter) {
+TL_INLINE float sineOf(float x, uint32_t quarter) {
   const float shifted = madd(x, 0.636619772f, kRounder);
   const float n = shifted - kRounder;
   // pi/2 in three parts, the first two short enough that n times them is exact.
@@ -153,7 +154,7 @@ inline float sineOf(float x, uint32_t quarter) {
   return turn & 2 ? -value : value;
 }
 
-inline void sines(int64_t n, const BlockArgs& args, uint32_t quarter, float (*exact)(float)) {
+TL_INLINE void sines(int64_t n, const BlockArgs& args, uint32_t quarter, float (*exact)(float)) {
   float* out = static_cast<float*>(args.out);
   const float* x = static_cast<const float*>(args.in[0]);
   for (int64_t i = 0; i < n; i += kLanes) {
@@ -172,7 +173,7 @@ inline void sines(int64_t n, const BlockArgs& args, uint32_t quarter, float (*ex
 
 #define FUNCTION(op, f)                                                                                  \
   k.ops[static_cast<int>(Op::op)][static_cast<int>(Kind::f32)] = [](int64_t n, const BlockArgs& a) {     \
-    loop1<float, float>(n, a, [](float x) { return f(x); });                                             \
+    loop1<float, float>(n, a, [](float x) __attribute__((always_inline)) { return f(x); });              \
   }
 
 }  // namespace

@@ -53,8 +53,22 @@ TL_SHORT_LOOP
 template <class T, class F> void foldRows(int64_t rows, int64_t columns, const void* in, void* out) {
   const T* x = static_cast<const T*>(in);
   T* to = static_cast<T*>(out);
+  int64_t r = 0;
+  // Short rows: one lane per row.
+  if (columns < 2 * kLanes)
+    for (; r + kLanes <= rows; r += kLanes) {
+      T lanes[kLanes];
+TL_LANE_LOOP
+      for (int64_t k = 0; k < kLanes; k++) lanes[k] = x[(r + k) * columns];
 TL_SHORT_LOOP
-  for (int64_t r = 0; r < rows; r++) to[r] = foldRow<T, F>(columns, x + r * columns);
+      for (int64_t c = 1; c < columns; c++)
+TL_LANE_LOOP
+        for (int64_t k = 0; k < kLanes; k++) lanes[k] = F::of(lanes[k], x[(r + k) * columns + c]);
+TL_LANE_LOOP
+      for (int64_t k = 0; k < kLanes; k++) to[r + k] = lanes[k];
+    }
+TL_SHORT_LOOP
+  for (; r < rows; r++) to[r] = foldRow<T, F>(columns, x + r * columns);
 }
 
 /** to[i] = F(to[i], x[i]). */

@@ -64,6 +64,8 @@ struct SimdKernels {
   ConvertFn iota;
   /** Copies elements of 1, 2, 4, 8 and 16 bytes. */
   ConvertFn copy[5];
+  /** Transposes a block of elements of 4 and 8 bytes; rows of both sides are any number of elements apart. */
+  void (*transpose[2])(int64_t rows, int64_t columns, void* out, int64_t outRow, const void* in, int64_t inRow);
   FoldFn foldRows[kFolds][kKinds];     // out[row] = fold over columns
   FoldFn foldColumns[kFolds][kKinds];  // out[column] = fold over rows
   void (*gemmF32)(const Gemm<float>&, char* scratch);

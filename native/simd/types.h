@@ -11,6 +11,9 @@
 
 namespace tl::TL_SIMD {
 
+/** For what must be part of the caller's loop, or the loop will not become vector code. */
+#define TL_INLINE inline __attribute__((always_inline))
+
 template <class To, class From>
 static inline To bitsAs(From x) {
   static_assert(sizeof(To) == sizeof(From));
