@@ -1,0 +1,234 @@
+/** @file One session of a client on this server: its graph, what it has prepared, and the steps it is running. */
+import {
+  AbortedError,
+  CancelledError,
+  errorFromCode,
+  FailedPreconditionError,
+  InvalidArgumentError,
+  OpError,
+  UnimplementedError,
+} from '../core/errors.ts';
+import type { NDArray } from '../core/ndarray.ts';
+import type { Device } from '../devices/device.ts';
+import { schemaOf } from '../graph/graph.ts';
+import { checkDeprecation, checkVersions } from '../graph/import.ts';
+import type { CallableOptions, ConfigProto, RunMetadata, RunOptions } from '../proto/config.ts';
+import type { FunctionDef, GraphDef } from '../proto/graph.ts';
+import { RunMetadata as RunReport } from '../runtime/config.ts';
+import { Engine, type Executable } from '../runtime/engine.ts';
+import { PartialRun } from '../runtime/partialRun.ts';
+import type { ResourceManager } from '../runtime/resources.ts';
+import { StatsCollector } from '../runtime/stepStats.ts';
+import { checkPlacement } from './placement.ts';
+import { stepStatsProto } from './stepStatsProto.ts';
+
+const closedByClient = 'Step was cancelled by an explicit call to `Session::Close()`.';
+const levelOff = -1;
+
+/** What a step is asked to do, names as the client gives them. */
+export interface Step {
+  readonly feeds: ReadonlyMap<string, NDArray>;
+  readonly fetches: readonly string[];
+  readonly targets: readonly string[];
+  readonly options: RunOptions | undefined;
+  /** Fires when the client goes away or loses patience. */
+  readonly signal: AbortSignal;
+}
+
+export interface StepResult {
+  readonly values: readonly NDArray[];
+  readonly metadata?: RunMetadata | undefined;
+}
+
+export interface SessionEnvironment {
+  readonly device: Device;
+  readonly resources: ResourceManager;
+  readonly config: ConfigProto;
+  /** `/job:local/replica:0/task:0` */
+  readonly task: string;
+}
+
+export class MasterSession {
+  /** Milliseconds of the monotonic clock at the last request. */
+  lastUsed = performance.now();
+  private readonly engine: Engine;
+  private readonly functions = new Map<string, FunctionDef>();
+  private graphVersion = 0;
+  private readonly callables = new Map<bigint, { executable: Executable; options: CallableOptions }>();
+  private nextCallable = 1n;
+  private readonly partialRuns = new Map<string, PartialRun>();
+  private nextPartialRun = 0;
+  private readonly running = new Set<AbortController>();
+  private isClosed = false;
+
+  constructor(private readonly environment: SessionEnvironment) {
+    const { device, resources, config } = environment;
+    if (config.session_inter_op_thread_pool.length > 0)
+      throw new InvalidArgumentError('Distributed session does not support session thread pool options.');
+    this.engine = new Engine(device, resources, { simplify: wantsSimplifying(config) });
+  }
+
+  get isBusy(): boolean {
+    return this.running.size > 0;
+  }
+
+  /** Adds nodes and functions; on any error nothing is added. */
+  add(def: GraphDef): void {
+    this.throwIfClosed();
+    checkVersions(def.versions);
+    const functions = new Map(this.functions);
+    for (const added of def.library?.function ?? []) functions.set(added.signature?.name ?? '', added);
+    const producer = def.versions?.producer ?? 0;
+    for (const { op } of def.node) checkDeprecation(op, schemaOf(op, functions).deprecatedSince, producer);
+    this.engine.extend(def.node);
+    for (const [name, added] of functions) this.functions.set(name, added);
+  }
+
+  /** Adds to the graph of a client that believes it is at `version`; gives the new version. */
+  extend(def: GraphDef, version: number): number {
+    if (version !== this.graphVersion)
+      throw new AbortedError(`Current version is ${this.graphVersion} but caller expected ${version}.`);
+    this.add(def);
+    return ++this.graphVersion;
+  }
+
+  async run(step: Step): Promise<StepResult> {
+    const executable = this.prepare([...step.feeds.keys()], step.fetches, step.targets);
+    return await this.execute(executable, [...step.feeds.values()], step.options, step.signal);
+  }
+
+  setUpPartialRun(feeds: readonly string[], fetches: readonly string[], targets: readonly string[]): string {
+    this.prepare(feeds, fetches, targets);
+    const handle = String(this.nextPartialRun++);
+    this.partialRuns.set(handle, new PartialRun(this.engine, feeds, fetches, targets));
+    return handle;
+  }
+
+  async runPartially(handle: string, step: Step): Promise<StepResult> {
+    this.throwIfClosed();
+    const partial = this.partialRuns.get(handle);
+    if (!partial) throw new InvalidArgumentError('Must run PartialRunSetup before performing partial runs');
+    let values: NDArray[];
+    try {
+      values = await this.whileOpen(partial.run(step.feeds, step.fetches, step.targets), step.signal);
+    } catch (error) {
+      throw this.located(error);
+    }
+    if (!partial.isFinished) return { values };
+    this.partialRuns.delete(handle);
+    return { values, metadata: emptyMetadata };
+  }
+
+  makeCallable(options: CallableOptions): bigint {
+    if (options.tensor_connection.length > 0)
+      throw new UnimplementedError('Callables with tensor connections are not supported; feed the tensors instead.');
+    const executable = this.prepare(options.feed, options.fetch, options.target);
+    const handle = this.nextCallable++;
+    this.callables.set(handle, { executable, options });
+    return handle;
+  }
+
+  async runCallable(handle: bigint, feeds: readonly NDArray[], signal: AbortSignal): Promise<StepResult> {
+    const { executable, options } = this.callable(handle);
+    if (feeds.length !== options.feed.length)
+      throw new InvalidArgumentError(`Expected ${options.feed.length} feed tensors, but got ${feeds.length}`);
+    return await this.execute(executable, feeds, options.run_options, signal);
+  }
+
+  releaseCallable(handle: bigint): void {
+    this.callable(handle);
+    this.callables.delete(handle);
+  }
+
+  /** Ends the session: running steps fail with CancelledError, later ones are refused. */
+  close(): void {
+    this.isClosed = true;
+    for (const controller of this.running) controller.abort(new CancelledError(closedByClient));
+    this.engine.close();
+    this.callables.clear();
+    this.partialRuns.clear();
+  }
+
+  private callable(handle: bigint): { executable: Executable; options: CallableOptions } {
+    this.throwIfClosed();
+    const found = this.callables.get(handle);
+    if (!found) throw new InvalidArgumentError(`No such callable handle: ${handle}`);
+    return found;
+  }
+
+  private prepare(feeds: readonly string[], fetches: readonly string[], targets: readonly string[]): Executable {
+    this.throwIfClosed();
+    const executable = this.engine.prepare(feeds, fetches, targets);
+    const { device, task, config } = this.environment;
+    checkPlacement(executable.source, [`${task}/device:${device.type}:0`], config.allow_soft_placement);
+    return executable;
+  }
+
+  private async execute(
+    executable: Executable,
+    feeds: readonly NDArray[],
+    options: RunOptions | undefined,
+    signal: AbortSignal,
+  ): Promise<StepResult> {
+    const stats = options && options.trace_level > 0 ? new StatsCollector() : undefined;
+    const timeout = options?.timeout_in_ms || this.environment.config.operation_timeout_in_ms || undefined;
+    const cancel = new AbortController();
+    this.running.add(cancel);
+    try {
+      const values = await executable.run(feeds, { cancel, signal, timeout, stats });
+      return { values, metadata: this.metadata(executable, stats, options?.output_partition_graphs ?? false) };
+    } catch (error) {
+      throw this.located(error);
+    } finally {
+      this.running.delete(cancel);
+    }
+  }
+
+  /** A partial run ends at the next of: its own end, the end of the session, the client's loss of interest. */
+  private async whileOpen<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+    const controller = new AbortController();
+    this.running.add(controller);
+    const stopped = new Promise<never>((_, reject) => {
+      controller.signal.addEventListener('abort', () => reject(controller.signal.reason));
+      signal.addEventListener('abort', () => reject(new CancelledError('The client cancelled the step.')));
+    });
+    stopped.catch(() => {}); // when the work ends first, nobody waits for this promise
+    try {
+      return await Promise.race([work, stopped]);
+    } finally {
+      this.running.delete(controller);
+    }
+  }
+
+  private metadata(executable: Executable, stats: StatsCollector | undefined, wantsGraphs: boolean): RunMetadata {
+    if (!stats && !wantsGraphs) return emptyMetadata;
+    const report = new RunReport();
+    executable.describe(report, stats);
+    return {
+      ...emptyMetadata,
+      ...(stats && { step_stats: stepStatsProto(report, this.environment.task) }),
+      partition_graphs: wantsGraphs ? report.partitionGraphs : [],
+    };
+  }
+
+  /** A step's failure in the form that clients take apart: the task, the words, the node. */
+  private located(error: unknown): unknown {
+    if (!(error instanceof OpError)) return error;
+    const marker = error.node === undefined ? '' : `\n\t [[{{node ${error.node}}}]]`;
+    const text = error.message.includes('[[{{node ') ? error.message : `${error.message}${marker}`;
+    return errorFromCode(error.code, `From ${this.environment.task}:\n${text}`, { node: error.node, cause: error });
+  }
+
+  private throwIfClosed(): void {
+    if (this.isClosed) throw new FailedPreconditionError('Session is closed.');
+  }
+}
+
+const emptyMetadata: RunMetadata = { partition_graphs: [], function_graphs: [] };
+
+/** Clients ask for the graph as it is through either of these. */
+function wantsSimplifying({ graph_options }: ConfigProto): boolean {
+  return (
+    graph_options?.optimizer_options?.opt_level !== levelOff && !graph_options?.rewrite_options?.disable_meta_optimizer
+  );
+}

@@ -1,0 +1,31 @@
+/** @file Step statistics as the message that clients and TensorBoard read. */
+import { DeviceStepStats, NodeExecStats, type StepStats } from '../proto/stepStats.ts';
+import type { RunMetadata } from '../runtime/config.ts';
+
+/** The times of a run, on a device of this task. */
+export function stepStatsProto({ stepStats }: RunMetadata, task: string): StepStats {
+  return {
+    dev_stats: stepStats.devStats.map(({ device, nodeStats }) =>
+      DeviceStepStats.create({
+        device: `${task}/${device.slice(device.lastIndexOf('/') + 1)}`,
+        node_stats: nodeStats.map((node) => {
+          const start = Math.round(node.allStartMicros);
+          const length = Math.max(1, Math.round(node.allEndRelMicros));
+          return NodeExecStats.create({
+            node_name: node.nodeName,
+            timeline_label: node.timelineLabel,
+            all_start_micros: start,
+            op_start_rel_micros: 0,
+            op_end_rel_micros: length,
+            all_end_rel_micros: length,
+            scheduled_micros: start,
+            all_start_nanos: BigInt(start) * 1000n,
+            op_end_rel_nanos: length * 1000,
+            all_end_rel_nanos: length * 1000,
+            scheduled_nanos: BigInt(start) * 1000n,
+          });
+        }),
+      }),
+    ),
+  };
+}
