@@ -35,3 +35,4 @@ export type { Fetch, Fetched } from '../runtime/fetches.ts';
 export { InteractiveSession, Session, type SessionOptions } from '../runtime/session.ts';
 export * as examples from './examples.ts';
 export * as graph from './graph.ts';
+export * as train from './train.ts';

@@ -1,0 +1,3 @@
+/** @file The public `tf.train` namespace: only re-exports. */
+export { type ClusterLike, ClusterSpec } from '../cluster/clusterSpec.ts';
+export { Server, type ServerOptions } from '../cluster/server.ts';
