@@ -29,8 +29,15 @@ export interface ValueCase<I extends string = string, O extends string = string>
   readonly after?: Partial<Readonly<Record<I, Nested | CaseArray>>>;
   /** Running must fail with a message like this. */
   readonly fails?: RegExp;
-  /** False where the point is a kink or the function is not smooth there: no gradient check. */
-  readonly differentiable?: false;
+  /**
+   * False where the point is a kink or the function is not smooth there: no gradient check. `'once'` where TensorFlow's
+   * gradient of the gradient is not the second derivative, and so neither is ours.
+   */
+  readonly differentiable?: false | 'once';
+  /** The outputs through which the gradient is checked, where TensorFlow's leaves some out; all of them unless given. */
+  readonly gradientOf?: readonly O[];
+  /** 1 where TensorFlow's second derivative, which ours follows, is known to leave something out. */
+  readonly gradientOrder?: 1;
   /** Largest relative difference allowed; the default is 1e-5 for float32. A comment says why it differs. */
   readonly tolerance?: number;
 }

@@ -7,7 +7,7 @@ import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { attr, realNumberTypes } from '../../op/attrs.ts';
 import type { Case } from '../../op/cases.ts';
 import { isSymbolic } from '../../op/convert.ts';
-import { defineOp } from '../../op/defineOp.ts';
+import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
 import type { ProgramBuilder } from '../../program/builder.ts';
 import * as e from '../../program/expr.ts';
 import type { Value } from '../../program/value.ts';
@@ -78,7 +78,7 @@ export const ArgMax = defineOp({
   },
   hostInputs: ['dimension'],
   shape: ({ input }, _, context) => ({ output: outputDims(input, context.partial('dimension')?.[0]) }),
-  grad: () => ({}),
+  grad: notDifferentiable,
   lower: (p, { input, dimension }, { output_type }) => ({
     output: position(p, 'argmax', input, dimension, output_type),
   }),
@@ -125,7 +125,7 @@ export const ArgMin = defineOp({
   },
   hostInputs: ['dimension'],
   shape: ({ input }, _, context) => ({ output: outputDims(input, context.partial('dimension')?.[0]) }),
-  grad: () => ({}),
+  grad: notDifferentiable,
   lower: (p, { input, dimension }, { output_type }) => ({
     output: position(p, 'argmin', input, dimension, output_type),
   }),

@@ -54,10 +54,32 @@ export {
   reduceVariance,
 } from './reductions.ts';
 export { ceil, floor, rint, round } from './round.ts';
+export {
+  type SegmentFunction,
+  type SparseSegmentFunction,
+  segmentMax,
+  segmentMean,
+  segmentMin,
+  segmentProd,
+  segmentSum,
+  sparseSegmentMean,
+  sparseSegmentSqrtN,
+  sparseSegmentSum,
+  type UnsortedFunction,
+  unsortedSegmentMax,
+  unsortedSegmentMean,
+  unsortedSegmentMin,
+  unsortedSegmentProd,
+  unsortedSegmentSqrtN,
+  unsortedSegmentSum,
+} from './segments.ts';
 export { where, whereV2 } from './select.ts';
 export { logSigmoid, sigmoid, tanh } from './sigmoid.ts';
 export { reciprocal, rsqrt, sqrt, square } from './sqrt.ts';
 export { squaredDifference, sub, subtract } from './subtract.ts';
+export { type TensordotAxes, tensordot } from './tensordot.ts';
 export { acos, asin, atan, atan2, cos, sin, tan } from './trig.ts';
 export { xdivy, xlog1py, xlogy } from './xlogy.ts';
 export { onesLike, zerosLike } from './zerosLike.ts';
+
+import './reductionMethods.ts';

@@ -1,5 +1,5 @@
 /** @file The reductions as functions: sums, means, extremes and the like along axes. */
-import { type DType, int64 } from '../../core/dtypes.ts';
+import { type bool, type DType, int64 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { intVector } from '../../core/ndarray.ts';
 import { isFullyDefined } from '../../core/shape.ts';
@@ -16,10 +16,10 @@ import { cast } from './cast.ts';
 import { notEqual } from './compare.ts';
 import { conj, real } from './complex.ts';
 import { exp, log } from './exp.ts';
+import { IsFinite } from './isNan.ts';
 import { Mul } from './multiply.ts';
 import { minus } from './operators.ts';
 import { All, Any, EuclideanNorm, Max, Mean, Min, Prod, Sum } from './reductionOps.ts';
-import { IsFinite } from './round.ts';
 import { SelectV2 } from './select.ts';
 import { sqrt, square } from './sqrt.ts';
 import { sub } from './subtract.ts';
@@ -129,8 +129,8 @@ export function reduceMin(input: TensorLike, axis?: Axis, options: ReduceOptions
  *
  * @example tf.reduceAll(tf.constant([[true, false], [true, true]]), 1) // runs to [False True]
  */
-export function reduceAll(input: TensorLike, axis?: Axis, options: ReduceOptions = {}): Tensor {
-  return reduce(All, input, axis, options);
+export function reduceAll(input: TensorLike, axis?: Axis, options: ReduceOptions = {}): Tensor<typeof bool> {
+  return reduce(All, input, axis, options) as Tensor<typeof bool>; // All gives bools
 }
 
 /**
@@ -138,8 +138,8 @@ export function reduceAll(input: TensorLike, axis?: Axis, options: ReduceOptions
  *
  * @example tf.reduceAny(tf.constant([[true, false], [false, false]]), 1) // runs to [True False]
  */
-export function reduceAny(input: TensorLike, axis?: Axis, options: ReduceOptions = {}): Tensor {
-  return reduce(Any, input, axis, options);
+export function reduceAny(input: TensorLike, axis?: Axis, options: ReduceOptions = {}): Tensor<typeof bool> {
+  return reduce(Any, input, axis, options) as Tensor<typeof bool>; // Any gives bools
 }
 
 /**

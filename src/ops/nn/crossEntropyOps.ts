@@ -116,6 +116,9 @@ export const SoftmaxCrossEntropyWithLogits = defineOp({
           [-0.16666666, 0.08333334, 0.08333334],
         ],
       },
+      // The way from the labels to `backprop` is left out, as in TensorFlow.
+      gradientOf: ['loss'],
+      gradientOrder: 1,
     },
     {
       given: {
@@ -132,6 +135,8 @@ export const SoftmaxCrossEntropyWithLogits = defineOp({
           [0.2689414, -0.26894146],
         ],
       },
+      // As in TensorFlow, the gradient does not undo the broadcasting.
+      differentiable: false,
     },
   ],
 });

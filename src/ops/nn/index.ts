@@ -11,5 +11,17 @@ export {
   sparseSoftmaxCrossEntropyWithLogits,
   weightedCrossEntropyWithLogits,
 } from './crossEntropy.ts';
+export { type DropoutOptions, dropout } from './dropout.ts';
 export { l2Loss } from './l2Loss.ts';
+export {
+  batchNormalization,
+  l2Normalize,
+  type MeanAndVariance,
+  type MomentsOptions,
+  moments,
+  normalizeMoments,
+  type SufficientStatistics,
+  sufficientStatistics,
+  weightedMoments,
+} from './moments.ts';
 export { logSoftmax, type SoftmaxOptions, softmax } from './softmax.ts';

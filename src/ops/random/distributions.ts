@@ -57,9 +57,9 @@ function defineFloats(name: string, distribution: 'uniform' | 'normal' | 'trunca
       { shape: '[2] -> [2, 3]', given: { shape: { dtype: 'int32', value: [2, 3] } }, attrs: { dtype: float32 } },
       { shape: '[2] -> [?, ?]', attrs: { dtype: float32 } },
       {
-        given: { shape: { dtype: 'int32', value: [2, -3] } },
+        given: { shape: { dtype: 'int32', value: [2, -1] } },
         attrs: { dtype: float32 },
-        fails: /Dimension -3 must be >= 0/,
+        fails: /Dimension -1 must be >= 0/,
       },
       ...seededCases[distribution].map(({ dtype, value }) => ({
         given: { shape: { dtype: 'int32' as const, value: [3] } },
@@ -160,7 +160,7 @@ export const RandomUniformInt = defineOp({
         minval: { dtype: 'int32', value: 5 },
         maxval: { dtype: 'int32', value: 5 },
       },
-      fails: /Need minval < maxval, got 5 >= 5/,
+      fails: /Need minval < maxval/,
     },
   ],
 });
