@@ -11,7 +11,7 @@ import {
   type Nested,
 } from '../core/ndarray.ts';
 import { currentContext } from '../graph/context.ts';
-import type { Graph } from '../graph/graph.ts';
+import { type Graph, nameScope } from '../graph/graph.ts';
 import { type ConvertibleToTensor, Tensor, type TensorLike } from '../graph/tensor.ts';
 import { constantToProto } from '../proto/tensorProto.ts';
 import { findOp } from './registry.ts';
@@ -59,13 +59,19 @@ function containsSymbolic(list: readonly unknown[]): boolean {
   return list.some((x) => isSymbolic(x) || (Array.isArray(x) && containsSymbolic(x)));
 }
 
-/** A list with tensors in it becomes a `Pack`, as in Python. */
+/** A list with tensors in it becomes a `Pack`, as in Python: rows that hold tensors first, then the literals. */
 function packed(list: readonly TensorLike[], { dtype, hint, name }: ConvertOptions): Tensor {
-  const first = findSymbolic(list);
-  const type = dtype ?? first?.dtype ?? hint;
-  const values = list.map((x, i) => convertToTensor(x, { dtype: type, name: String(i) }));
-  const attrs = findOp('Pack').complete({}, values);
-  return values[0]!.graph.createOp({ type: 'Pack', inputs: values, attrs, name: name ?? 'packed' }).outputs[0]!;
+  const type = dtype ?? findSymbolic(list)?.dtype ?? hint;
+  return nameScope(name ?? 'packed', (scope) => {
+    const rows = list.map((x, i) =>
+      Array.isArray(x) && containsSymbolic(x)
+        ? packed(x as readonly TensorLike[], { dtype: type, name: String(i) }) // arrays of TensorLike
+        : x,
+    );
+    const values = rows.map((x, i) => convertToTensor(x, { dtype: type, name: String(i) }));
+    const attrs = findOp('Pack').complete({}, values);
+    return values[0]!.graph.createOp({ type: 'Pack', inputs: values, attrs, name: scope }).outputs[0]!;
+  });
 }
 
 function findSymbolic(list: readonly unknown[]): Tensor | ConvertibleToTensor | undefined {

@@ -2,12 +2,14 @@
 import { type DType, int32 } from '../../core/dtypes.ts';
 import { intVector } from '../../core/ndarray.ts';
 import { currentContext } from '../../graph/context.ts';
-import { nameScope } from '../../graph/graph.ts';
+import { colocateWith, controlDependencies, nameScope } from '../../graph/graph.ts';
+import type { Operation } from '../../graph/operation.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { encodeAttr } from '../../op/attrs.ts';
 import { constantNode, convertToTensor, isSymbolic } from '../../op/convert.ts';
 import { findOp } from '../../op/registry.ts';
-import { range } from './range.ts';
+import { SelectV2 } from '../math/select.ts';
+import { Range, range } from './range.ts';
 import { rank } from './shape.ts';
 
 function node(
@@ -75,11 +77,17 @@ function reduction(type: string) {
 export const sum = reduction('Sum');
 export const prod = reduction('Prod');
 export const max = reduction('Max');
+export const min = reduction('Min');
 
 /** Every axis of a tensor: one `Const` when the rank is known. */
 export function allAxes(x: Tensor): Tensor {
   if (x.rank !== null) return constantNode(intVector(Array.from({ length: x.rank }, (_, i) => i)));
   return range(0, rank(x));
+}
+/** Every axis of a tensor, as array functions name it. */
+export function allDimensions(x: Tensor): Tensor {
+  if (x.rank !== null) return constantNode(intVector(Array.from({ length: x.rank }, (_, i) => i)));
+  return Range.build({ start: 0, limit: rank(x), delta: 1 }).output;
 }
 export function reduceProdAll(x: Tensor): Tensor {
   const axes = allAxes(x);
@@ -97,4 +105,16 @@ export function unsortedSegmentSum(data: Tensor, ids: Tensor, count: Tensor, nam
 export function broadcastGradientArgs(x: Tensor, y: Tensor): readonly [Tensor, Tensor] {
   const out = node('BroadcastGradientArgs', [x, y]).op.outputs;
   return [out[0]!, out[1]!];
+}
+
+/** The tensor, available only after the operations have run: an `Identity` named `control_dependency`. */
+export function withDependencies(inputs: readonly Operation[], x: Tensor): Tensor {
+  return nameScope('control_dependency', (scope) =>
+    colocateWith(x, () => controlDependencies(inputs, () => node('Identity', [x], { name: scope }))),
+  );
+}
+
+/** `x` where the condition holds, `y` elsewhere, broadcast: a `SelectV2`. */
+export function select(condition: TensorLike, x: TensorLike, y: TensorLike): Tensor {
+  return SelectV2.build({ condition, t: x, e: y }).output;
 }

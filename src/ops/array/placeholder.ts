@@ -1,10 +1,20 @@
-/** @file Placeholder: a tensor whose value is fed at every run. */
+/** @file Placeholder and its relatives: tensors whose value is fed at every run, or may be. */
 import type { DType } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
-import { type Dims, showRuntime } from '../../core/shape.ts';
-import type { Tensor } from '../../graph/tensor.ts';
+import { compatible, type Dims, showRuntime, showShape } from '../../core/shape.ts';
+import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, attr } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
+import type { LoweredNode } from '../../op/registry.ts';
+import type { Named } from './common.ts';
+
+/** Running a placeholder means that nobody fed it. */
+function notFed({ dtype, shape }: { dtype: DType; shape: Dims }, node: LoweredNode): never {
+  const expected = shape === null || shape.length === 0 ? '' : ` and shape ${showRuntime(shape)}`;
+  throw new InvalidArgumentError(
+    `You must feed a value for placeholder tensor '${node.name}' with dtype ${dtype.runtimeName}${expected}`,
+  );
+}
 
 export const Placeholder = defineOp({
   name: 'Placeholder',
@@ -13,13 +23,41 @@ export const Placeholder = defineOp({
   attrs: { dtype: anyType, shape: attr('shape', { default: null }) },
   shape: (_, { shape }) => ({ output: shape }),
   grad: notDifferentiable,
-  lower: (_p, _inputs, { dtype, shape }, node) => {
-    const expected = shape === null || shape.length === 0 ? '' : ` and shape ${showRuntime(shape)}`;
-    throw new InvalidArgumentError(
-      `You must feed a value for placeholder tensor '${node.name}' with dtype ${dtype.runtimeName}${expected}`,
-    );
-  },
+  lower: (_p, _inputs, attrs, node) => notFed(attrs, node),
   cases: () => [],
+});
+
+export const PlaceholderV2 = defineOp({
+  name: 'PlaceholderV2',
+  inputs: {},
+  outputs: { output: 'dtype' },
+  attrs: { dtype: anyType, shape: attr('shape') },
+  deprecatedSince: 23,
+  shape: (_, { shape }) => ({ output: shape }),
+  grad: notDifferentiable,
+  lower: (_p, _inputs, attrs, node) => notFed(attrs, node),
+  cases: () => [],
+});
+
+export const PlaceholderWithDefault = defineOp({
+  name: 'PlaceholderWithDefault',
+  inputs: { input: 'dtype' },
+  outputs: { output: 'dtype' },
+  attrs: { dtype: anyType, shape: attr('shape') },
+  shape({ input }, { shape }) {
+    if (!compatible(input, shape))
+      throw new InvalidArgumentError(
+        `the default is ${showShape(input)}, which does not fit the placeholder's shape ${showShape(shape)}.`,
+      );
+    return { output: shape };
+  },
+  grad: (_, dy) => ({ input: dy.output }),
+  lower: (_, { input }) => ({ output: input }),
+  cases: () => [
+    { shape: '[2, 3] -> [2, ?]', attrs: { shape: [2, null] } },
+    { shape: '[2]', attrs: { shape: [3] }, rejects: /does not fit the placeholder's shape \[3\]/ },
+    { given: { input: [1, 2] }, attrs: { shape: [null] }, expect: { output: [1, 2] } },
+  ],
 });
 
 /**
@@ -30,8 +68,17 @@ export const Placeholder = defineOp({
 export function placeholder<const D extends DType, const S extends Dims = null>(
   dtype: D,
   shape?: S,
-  options: { name?: string } = {},
+  { name }: Named = {},
 ): Tensor<D, S> {
   const attrs = { dtype, shape: shape ?? null };
-  return Placeholder.build({}, { name: options.name, attrs }).output as Tensor<D, S>; // the node has just this type and shape
+  return Placeholder.build({}, { name, attrs }).output as Tensor<D, S>; // the node has just this type and shape
+}
+
+/**
+ * A tensor that can be fed and otherwise has the value of `input`. Adds one `PlaceholderWithDefault` node.
+ *
+ * @example tf.placeholderWithDefault(tf.constant([1, 2]), [null]) // runs to [1 2] unless fed
+ */
+export function placeholderWithDefault(input: TensorLike, shape: Dims, { name }: Named = {}): Tensor {
+  return PlaceholderWithDefault.build({ input }, { name, attrs: { shape } }).output;
 }

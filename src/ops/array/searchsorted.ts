@@ -1,0 +1,194 @@
+/** @file LowerBound, UpperBound, Bucketize and searchsorted: where values belong in sorted rows. */
+import * as d from '../../core/dtypes.ts';
+import { InvalidArgumentError } from '../../core/errors.ts';
+import { fromElements, intVector } from '../../core/ndarray.ts';
+import { isFullyDefined, showRuntime } from '../../core/shape.ts';
+import { nameScope } from '../../graph/graph.ts';
+import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { anyType, attr, indexTypes } from '../../op/attrs.ts';
+import { constantNode, convertToTensor } from '../../op/convert.ts';
+import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
+import type { ProgramBuilder } from '../../program/builder.ts';
+import { cast, type Expr, le, lt } from '../../program/map.ts';
+import type { Value } from '../../program/value.ts';
+import { type Named, ofRank } from './common.ts';
+import { getItem } from './getItem.ts';
+import { reshape } from './reshape.ts';
+import { Shape } from './shape.ts';
+
+/** How many entries of each sorted row come before each value. */
+function countBefore(
+  p: ProgramBuilder,
+  sorted: Value,
+  values: Value,
+  out: d.DType,
+  before: (entry: Expr, value: Expr) => Expr,
+): Value {
+  if (sorted.shape.length !== 2 || values.shape.length !== 2)
+    throw new InvalidArgumentError(`sorted input argument must be a matrix, got ${showRuntime(sorted.shape)}`);
+  const [batch, n] = sorted.shape as [number, number]; // rank checked
+  const m = values.shape[1]!;
+  if (values.shape[0] !== batch)
+    throw new InvalidArgumentError(
+      `Leading dim_size of both tensors must match: ${showRuntime(sorted.shape)} vs. ${showRuntime(values.shape)}`,
+    );
+  const hits = p.map([p.reshape(sorted, [batch, 1, n]), p.reshape(values, [batch, m, 1])], (entry, value) =>
+    cast(before(entry, value), out),
+  );
+  return p.reduce('sum', hits, [2]);
+}
+
+const boundAttrs = { T: anyType, out_type: indexTypes };
+
+export const LowerBound = defineOp({
+  name: 'LowerBound',
+  inputs: { sorted_inputs: 'T', values: 'T' },
+  outputs: { output: 'out_type' },
+  attrs: boundAttrs,
+  shape({ sorted_inputs, values }) {
+    ofRank(sorted_inputs, 2, 'sorted_inputs');
+    return { output: ofRank(values, 2, 'values') };
+  },
+  grad: notDifferentiable,
+  lower: (p, { sorted_inputs, values }, { out_type }) => ({
+    output: countBefore(p, sorted_inputs, values, out_type, (entry, value) => lt(entry, value)),
+  }),
+  cases: () => [
+    { shape: '[2, 5], [2, ?] -> [2, ?]' },
+    {
+      given: {
+        sorted_inputs: [
+          [0, 3, 9, 9, 10],
+          [1, 2, 3, 4, 5],
+        ],
+        values: [
+          [2, 4, 9],
+          [0, 2, 6],
+        ],
+      },
+      expect: {
+        output: {
+          dtype: 'int32',
+          value: [
+            [1, 2, 2],
+            [0, 1, 5],
+          ],
+        },
+      },
+    },
+  ],
+});
+
+export const UpperBound = defineOp({
+  name: 'UpperBound',
+  inputs: { sorted_inputs: 'T', values: 'T' },
+  outputs: { output: 'out_type' },
+  attrs: boundAttrs,
+  shape({ sorted_inputs, values }) {
+    ofRank(sorted_inputs, 2, 'sorted_inputs');
+    return { output: ofRank(values, 2, 'values') };
+  },
+  grad: notDifferentiable,
+  lower: (p, { sorted_inputs, values }, { out_type }) => ({
+    output: countBefore(p, sorted_inputs, values, out_type, (entry, value) => le(entry, value)),
+  }),
+  cases: () => [
+    { shape: '[2, 5], [2, ?] -> [2, ?]' },
+    {
+      given: {
+        sorted_inputs: [
+          [0, 3, 9, 9, 10],
+          [1, 2, 3, 4, 5],
+        ],
+        values: [
+          [2, 4, 9],
+          [0, 2, 6],
+        ],
+      },
+      expect: {
+        output: {
+          dtype: 'int32',
+          value: [
+            [1, 2, 4],
+            [0, 2, 5],
+          ],
+        },
+      },
+    },
+  ],
+});
+
+export const Bucketize = defineOp({
+  name: 'Bucketize',
+  inputs: { input: 'T' },
+  outputs: { output: 'int32' },
+  attrs: {
+    T: attr('type', { allowed: [d.int32, d.int64, d.float32, d.float64] }),
+    boundaries: attr('list(float)'),
+  },
+  shape: ({ input }) => ({ output: input }),
+  grad: notDifferentiable,
+  lower(p, { input }, { boundaries }) {
+    if (boundaries.some((b, i) => i > 0 && b < boundaries[i - 1]!))
+      throw new InvalidArgumentError('Expected sorted boundaries');
+    const wide = input.dtype === d.float64 ? d.float64 : d.float32;
+    const edges = p.constant(fromElements(wide, [boundaries.length], boundaries));
+    const spread = p.reshape(input, [...input.shape, 1]);
+    const hits = p.map([spread, edges], (x, edge) => cast(le(edge, cast(x, wide)), d.int32));
+    return { output: p.reduce('sum', hits, [input.shape.length]) };
+  },
+  cases: () => [
+    { shape: '[2, ?] -> [2, ?]', attrs: { boundaries: [1] } },
+    {
+      given: {
+        input: [
+          [-5, 10000],
+          [150, 10],
+          [5, 100],
+        ],
+      },
+      attrs: { boundaries: [0, 10, 100] },
+      expect: {
+        output: {
+          dtype: 'int32',
+          value: [
+            [0, 3],
+            [3, 2],
+            [1, 3],
+          ],
+        },
+      },
+    },
+  ],
+});
+
+/** A shape as Python converts a `TensorShape`. */
+function shapeTensor(x: Tensor): Tensor {
+  return nameScope('Shape', (scope) =>
+    isFullyDefined(x.shape)
+      ? constantNode(intVector(x.shape), 'shape_as_tensor')
+      : Shape.build({ input: x }, { name: scope }).output,
+  );
+}
+
+/**
+ * For each value, where it belongs in the sorted last axis of `sortedSequence`: before equal entries (`'left'`) or after.
+ * Adds reshapes and one `LowerBound` or `UpperBound` node.
+ *
+ * @example tf.searchsorted([1, 3, 5], [3, 4]) // runs to [1 2]
+ */
+export function searchsorted(
+  sortedSequence: TensorLike,
+  values: TensorLike,
+  { side = 'left', outType = d.int32, name }: Named & { side?: 'left' | 'right'; outType?: d.DType } = {},
+): Tensor {
+  const sequence = convertToTensor(sortedSequence);
+  const wanted = convertToTensor(values, { hint: sequence.dtype });
+  const sequenceSize = getItem(shapeTensor(sequence), [-1]);
+  const valuesSize = getItem(shapeTensor(wanted), [-1]);
+  const rows = reshape(sequence, [-1, sequenceSize]);
+  const valueRows = reshape(wanted, [-1, valuesSize]);
+  const op = side === 'right' ? UpperBound : LowerBound;
+  const found = op.build({ sorted_inputs: rows, values: valueRows }, { name, attrs: { out_type: outType } }).output;
+  return reshape(found, shapeTensor(wanted));
+}

@@ -1,0 +1,289 @@
+/** @file Unique, UniqueWithCounts, their V2 forms along an axis, and ListDiff. */
+import { type DType, int32, int64 } from '../../core/dtypes.ts';
+import { InvalidArgumentError } from '../../core/errors.ts';
+import { intVector, type NDArray } from '../../core/ndarray.ts';
+import { type Dims, showRuntime, sizeOf } from '../../core/shape.ts';
+import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { anyType, attr, indexTypes } from '../../op/attrs.ts';
+import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
+import type { ProgramBuilder } from '../../program/builder.ts';
+import type { Value } from '../../program/value.ts';
+import { type Named, ofRank } from './common.ts';
+
+/** Text that is the same for equal elements; a NaN equals nothing, not even itself, as in TensorFlow. */
+function keyOf(array: NDArray, i: number): string {
+  if (array.dtype.isObject) return Buffer.from(array.objects[i] as Uint8Array).toString('latin1'); // strings are bytes
+  const value = array.at(i);
+  if (typeof value === 'object') return JSON.stringify(value);
+  if (typeof value === 'number' && Number.isNaN(value)) return `nan ${i}`;
+  return value === 0 ? '0' : String(value); // -0 equals 0
+}
+
+/** One key per slice along the axis. */
+function sliceKeys(x: NDArray, axis: number): string[] {
+  const n = x.shape[axis]!;
+  const inner = sizeOf(x.shape.slice(axis + 1));
+  const outer = sizeOf(x.shape.slice(0, axis));
+  return Array.from({ length: n }, (_, k) => {
+    const parts: string[] = [];
+    for (let o = 0; o < outer; o++) for (let i = 0; i < inner; i++) parts.push(keyOf(x, (o * n + k) * inner + i));
+    return parts.length === 1 ? parts[0]! : JSON.stringify(parts);
+  });
+}
+
+/** The first of each group of equal slices, the group of every slice, and the sizes of the groups. */
+function group(keys: readonly string[]): { first: number[]; group: number[]; count: number[] } {
+  const groups = new Map<string, number>();
+  const first: number[] = [];
+  const count: number[] = [];
+  const member = keys.map((key, i) => {
+    let at = groups.get(key);
+    if (at === undefined) {
+      groups.set(key, (at = first.length));
+      first.push(i);
+      count.push(0);
+    }
+    count[at]!++;
+    return at;
+  });
+  return { first, group: member, count };
+}
+
+/** Rows of a value at positions computed on the host. */
+function pick(p: ProgramBuilder, x: Value, axis: number, positions: Value): Value {
+  const outer = sizeOf(x.shape.slice(0, axis));
+  const inner = sizeOf(x.shape.slice(axis + 1));
+  const count = positions.shape[0]!;
+  const rows = p.gather(p.reshape(x, [1, outer, x.shape[axis]!, inner]), p.reshape(positions, [1, count, 1]));
+  return p.reshape(
+    rows,
+    x.shape.map((d, i) => (i === axis ? count : d)),
+  );
+}
+
+function lowerUnique(p: ProgramBuilder, x: Value, axis: number, out_idx: DType) {
+  const [first, idx, count] = p.host([x], [{ dtype: int64 }, { dtype: out_idx }, { dtype: out_idx }], ([array]) => {
+    const found = group(sliceKeys(array!, axis));
+    return [intVector(found.first, int64), intVector(found.group, out_idx), intVector(found.count, out_idx)];
+  });
+  return { y: pick(p, x, axis, first!), idx: idx!, count: count! };
+}
+
+function checkVector(x: Value): void {
+  if (x.shape.length !== 1)
+    throw new InvalidArgumentError(`unique expects a 1D vector, but x has shape ${showRuntime(x.shape)}`);
+}
+
+export const Unique = defineOp({
+  name: 'Unique',
+  inputs: { x: 'T' },
+  outputs: { y: 'T', idx: 'out_idx' },
+  attrs: { T: anyType, out_idx: indexTypes },
+  shape: ({ x }) => ({ y: [null], idx: ofRank(x, 1, 'x') }),
+  grad: notDifferentiable,
+  lower(p, { x }, { out_idx }) {
+    checkVector(x);
+    const { y, idx } = lowerUnique(p, x, 0, out_idx);
+    return { y, idx };
+  },
+  cases: () => [
+    { shape: '[5] -> [?], [5]' },
+    {
+      given: { x: [3, 1, 3, 2, 1] },
+      expect: { y: [3, 1, 2], idx: { dtype: 'int32', value: [0, 1, 0, 2, 1] } },
+    },
+    { given: { x: ['b', 'a', 'b'] }, expect: { y: ['b', 'a'], idx: { dtype: 'int32', value: [0, 1, 0] } } },
+  ],
+});
+
+export const UniqueWithCounts = defineOp({
+  name: 'UniqueWithCounts',
+  inputs: { x: 'T' },
+  outputs: { y: 'T', idx: 'out_idx', count: 'out_idx' },
+  attrs: { T: anyType, out_idx: indexTypes },
+  shape: ({ x }) => ({ y: [null], idx: ofRank(x, 1, 'x'), count: [null] }),
+  grad: notDifferentiable,
+  lower(p, { x }, { out_idx }) {
+    checkVector(x);
+    return lowerUnique(p, x, 0, out_idx);
+  },
+  cases: () => [
+    { shape: '[5] -> [?], [5], [?]' },
+    {
+      given: { x: { dtype: 'int64', value: [7, 7, 9] } },
+      attrs: { out_idx: int64 },
+      expect: {
+        y: { dtype: 'int64', value: [7, 9] },
+        idx: { dtype: 'int64', value: [0, 0, 1] },
+        count: { dtype: 'int64', value: [2, 1] },
+      },
+    },
+  ],
+});
+
+/** The shape along an axis; without one the input is a vector. */
+function alongAxis(x: Dims, axis: readonly (number | null)[] | undefined): { y: Dims; idx: Dims } {
+  if (axis?.length === 0) return { y: [null], idx: ofRank(x, 1, 'x') };
+  const at = axis?.[0];
+  if (x === null || at == null) return { y: x === null ? null : x.map(() => null), idx: [null] };
+  const position = at < 0 ? at + x.length : at;
+  if (position < 0 || position >= x.length)
+    throw new InvalidArgumentError(`axis expects to be in the range [${-x.length}, ${x.length}) but got ${at}`);
+  return { y: x.map((d, i) => (i === position ? null : d)), idx: [x[position]!] };
+}
+
+function demandAxis(p: ProgramBuilder, x: Value, axis: Value): number {
+  const given = p.demandInts(axis);
+  if (given.length === 0) {
+    checkVector(x);
+    return 0;
+  }
+  if (given.length > 1) throw new InvalidArgumentError(`axis does not support input tensors larger than 1 elements`);
+  const rank = x.shape.length;
+  const at = given[0]! < 0 ? given[0]! + rank : given[0]!;
+  if (at < 0 || at >= rank)
+    throw new InvalidArgumentError(`axis expects to be in the range [0, ${rank}) but got ${given[0]}`);
+  return at;
+}
+
+const axisTypes = attr('type', { allowed: [int32, int64], default: int64 });
+
+export const UniqueV2 = defineOp({
+  name: 'UniqueV2',
+  inputs: { x: 'T', axis: 'Taxis' },
+  outputs: { y: 'T', idx: 'out_idx' },
+  attrs: { T: anyType, Taxis: axisTypes, out_idx: indexTypes },
+  hostInputs: ['axis'],
+  shape: ({ x }, _, context) => alongAxis(x, context.partial('axis')),
+  grad: notDifferentiable,
+  lower(p, { x, axis }, { out_idx }) {
+    const { y, idx } = lowerUnique(p, x, demandAxis(p, x, axis), out_idx);
+    return { y, idx };
+  },
+  cases: () => [
+    { shape: '[3, 2], [1] -> [?, 2], [3]', given: { axis: { dtype: 'int64', value: [0] } } },
+    {
+      given: {
+        x: [
+          [1, 0, 0],
+          [1, 0, 0],
+          [2, 0, 0],
+        ],
+        axis: { dtype: 'int64', value: [1] },
+      },
+      expect: {
+        y: [
+          [1, 0],
+          [1, 0],
+          [2, 0],
+        ],
+        idx: { dtype: 'int32', value: [0, 1, 1] },
+      },
+    },
+  ],
+});
+
+export const UniqueWithCountsV2 = defineOp({
+  name: 'UniqueWithCountsV2',
+  inputs: { x: 'T', axis: 'Taxis' },
+  outputs: { y: 'T', idx: 'out_idx', count: 'out_idx' },
+  attrs: { T: anyType, Taxis: axisTypes, out_idx: indexTypes },
+  hostInputs: ['axis'],
+  shape: ({ x }, _, context) => ({ ...alongAxis(x, context.partial('axis')), count: [null] }),
+  grad: notDifferentiable,
+  lower: (p, { x, axis }, { out_idx }) => lowerUnique(p, x, demandAxis(p, x, axis), out_idx),
+  cases: () => [
+    {
+      given: {
+        x: [
+          [1, 0, 0],
+          [1, 0, 0],
+          [2, 0, 0],
+        ],
+        axis: { dtype: 'int64', value: [0] },
+      },
+      expect: {
+        y: [
+          [1, 0, 0],
+          [2, 0, 0],
+        ],
+        idx: { dtype: 'int32', value: [0, 0, 1] },
+        count: { dtype: 'int32', value: [2, 1] },
+      },
+    },
+  ],
+});
+
+export const ListDiff = defineOp({
+  name: 'ListDiff',
+  inputs: { x: 'T', y: 'T' },
+  outputs: { out: 'T', idx: 'out_idx' },
+  attrs: { T: anyType, out_idx: indexTypes },
+  shape({ x, y }) {
+    ofRank(x, 1, 'x');
+    ofRank(y, 1, 'y');
+    return { out: [null], idx: [null] };
+  },
+  grad: notDifferentiable,
+  lower(p, { x, y }, { out_idx }) {
+    for (const [port, value] of [
+      ['x', x],
+      ['y', y],
+    ] as const)
+      if (value.shape.length !== 1)
+        throw new InvalidArgumentError(`${port} should be a 1D vector, not ${showRuntime(value.shape)}`);
+    const [idx] = p.host([x, y], [{ dtype: out_idx }], ([list, without]) => {
+      const gone = new Set(Array.from({ length: without!.size }, (_, i) => keyOf(without!, i)));
+      const left = Array.from({ length: list!.size }, (_, i) => i).filter((i) => !gone.has(keyOf(list!, i)));
+      return [intVector(left, out_idx)];
+    });
+    return { out: pick(p, x, 0, idx!), idx: idx! };
+  },
+  cases: () => [
+    { shape: '[5], [?] -> [?], [?]' },
+    {
+      given: { x: [1, 2, 3, 2], y: [1, 4] },
+      expect: { out: [2, 3, 2], idx: { dtype: 'int32', value: [1, 2, 3] } },
+    },
+    { given: { x: ['a', 'b'], y: ['a'] }, expect: { out: ['b'], idx: { dtype: 'int32', value: [1] } } },
+  ],
+});
+
+export interface UniqueOptions extends Named {
+  readonly outIdx?: DType | undefined;
+}
+
+/**
+ * The distinct elements of a vector in order of first occurrence, and for every element its place among them.
+ * Adds one `Unique` node.
+ *
+ * @example tf.unique([3, 1, 3]).y // runs to [3 1]
+ */
+export function unique(x: TensorLike, { outIdx = int32, name }: UniqueOptions = {}): { y: Tensor; idx: Tensor } {
+  return Unique.build({ x }, { name, attrs: { out_idx: outIdx } });
+}
+
+/**
+ * Like `unique`, with how often each element occurs. Adds one `UniqueWithCounts` node.
+ *
+ * @example tf.uniqueWithCounts([3, 1, 3]).count // runs to [2 1]
+ */
+export function uniqueWithCounts(
+  x: TensorLike,
+  { outIdx = int32, name }: UniqueOptions = {},
+): { y: Tensor; idx: Tensor; count: Tensor } {
+  return UniqueWithCounts.build({ x }, { name, attrs: { out_idx: outIdx } });
+}
+
+/**
+ * The elements of `x` that are not in `y`, and their positions in `x`. Adds one `ListDiff` node.
+ *
+ * @example tf.setdiff1d([1, 2, 3], [2]).out // runs to [1 3]
+ */
+export function setdiff1d(
+  x: TensorLike,
+  y: TensorLike,
+  { indexDtype = int32, name }: Named & { indexDtype?: DType | undefined } = {},
+): { out: Tensor; idx: Tensor } {
+  return ListDiff.build({ x, y }, { name, attrs: { out_idx: indexDtype } });
+}
