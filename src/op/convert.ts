@@ -61,7 +61,9 @@ function containsSymbolic(list: readonly unknown[]): boolean {
 
 /** A list with tensors in it becomes a `Pack`, as in Python: rows that hold tensors first, then the literals. */
 function packed(list: readonly TensorLike[], { dtype, hint, name }: ConvertOptions): Tensor {
-  const type = dtype ?? findSymbolic(list)?.dtype ?? hint;
+  const own = findSymbolic(list)?.dtype;
+  const type = dtype ?? own ?? hint;
+  if (type !== undefined && own !== undefined && own !== type) list = castTensors(list, type);
   return nameScope(name ?? 'packed', (scope) => {
     const rows = list.map((x, i) =>
       Array.isArray(x) && containsSymbolic(x)
@@ -71,6 +73,17 @@ function packed(list: readonly TensorLike[], { dtype, hint, name }: ConvertOptio
     const values = rows.map((x, i) => convertToTensor(x, { dtype: type, name: String(i) }));
     const attrs = findOp('Pack').complete({}, values);
     return values[0]!.graph.createOp({ type: 'Pack', inputs: values, attrs, name: scope }).outputs[0]!;
+  });
+}
+
+/** Only here does Python convert types by itself: tensors in a list take the type that the list must have. */
+function castTensors(list: readonly TensorLike[], dtype: DType): readonly TensorLike[] {
+  return list.map((x) => {
+    if (Array.isArray(x)) return castTensors(x as readonly TensorLike[], dtype); // arrays of TensorLike
+    if (!isSymbolic(x) || x.dtype === dtype) return x;
+    const tensor = convertToTensor(x);
+    const attrs = findOp('Cast').complete({ DstT: { type: dtype.number } }, [tensor]);
+    return tensor.graph.createOp({ type: 'Cast', inputs: [tensor], attrs }).outputs[0]!;
   });
 }
 

@@ -388,8 +388,8 @@ export class ProgramBuilder {
     return output;
   }
 
-  /** Fails the run when any element of a bool value is true. */
-  check(condition: Value, error: () => OpError): void {
+  /** Fails the run when any element of a bool value is true; the failure says where the first one is. */
+  check(condition: Value, error: (failure: Failure) => OpError): void {
     if (condition.dtype !== bool) throw new InternalError(`check wants a bool, not ${condition.dtype}`);
     this.emit({ kind: 'check', input: asView(condition) }, error);
   }

@@ -142,11 +142,11 @@ export const ReverseSequence = defineOp({
     const lengths = p.reshape(p.cast(seq_lengths, d.int64), [batch, 1]);
     p.check(
       p.map([lengths], (n) => lt(n, 0)),
-      () => new InvalidArgumentError('seq_lengths(0) < 0'),
+      ({ position }) => new InvalidArgumentError(`seq_lengths(${position}) < 0`),
     );
     p.check(
       p.map([lengths], (n) => ge(n, time + 1)),
-      () => new InvalidArgumentError(`seq_lengths(0) > input.dims(${seq_dim})`),
+      ({ position }) => new InvalidArgumentError(`seq_lengths(${position}) > input.dims(${seq_dim})`),
     );
     // Within its length a sequence is read from its end; behind it, in place.
     const t = { op: 'index', dtype: d.int64, axis: 1 } as const;

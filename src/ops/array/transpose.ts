@@ -7,7 +7,7 @@ import { anyType, indexTypes } from '../../op/attrs.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
 import type { ProgramBuilder } from '../../program/builder.ts';
-import { cast, conj, eq } from '../../program/map.ts';
+import { cast, conj, gt } from '../../program/map.ts';
 import type { Value } from '../../program/value.ts';
 import { complete, type Known, type Named, ofRank, scoped, unknownDims } from './common.ts';
 import { concat } from './concat.ts';
@@ -128,22 +128,17 @@ export const InvertPermutation = defineOp({
   lower(p, { x }) {
     const n = x.shape[0]!;
     const outside = (value: number) => new InvalidArgumentError(`${value} is not between 0 and ${n}`);
-    if (x.known) {
-      const seen = new Set<number>();
-      for (const value of x.known.numbers()) {
-        if (value < 0 || value >= n) throw outside(value);
-        if (seen.has(value)) throw new InvalidArgumentError(`${value} is duplicated in the input.`);
-        seen.add(value);
-      }
-    }
-    const target = p.copy(p.fill(x.dtype, [n, 1], -1));
-    const positions = p.generate([n, 1], (i) => cast(i, x.dtype));
-    p.scatter('update', target, p.reshape(x, [n, 1]), positions, { explain: ({ value }) => outside(value) });
-    // n distinct indices fill n places, so a place left over means that some index came twice.
+    const indices = p.reshape(x, [n, 1]);
+    const counts = p.copy(p.fill(x.dtype, [n, 1], 0));
+    const explain = ({ value }: { value: number }) => outside(value);
+    p.scatter('add', counts, indices, p.fill(x.dtype, [n, 1], 1), { explain });
     p.check(
-      p.map([target], (y) => eq(y, -1)),
-      () => new InvalidArgumentError('an index is duplicated in the input.'),
+      p.map([counts], (count) => gt(count, 1)),
+      ({ position }) => new InvalidArgumentError(`${position} is duplicated in the input.`),
     );
+    const target = p.copy(p.fill(x.dtype, [n, 1], 0));
+    const positions = p.generate([n, 1], (i) => cast(i, x.dtype));
+    p.scatter('update', target, indices, positions, { explain });
     return { y: p.reshape(target, [n]) };
   },
   partialValue({ inputs }, known) {
