@@ -3,8 +3,11 @@ export * from '../autodiff/index.ts';
 export * from '../core/dtypes.ts';
 export * as errors from '../core/errors.ts';
 export { NDArray } from '../core/ndarray.ts';
+export { confusionMatrix } from '../front/confusionMatrix.ts';
 export * from '../front/index.ts';
+export * as layers from '../front/layers/index.ts';
 export * as losses from '../front/losses.ts';
+export * as metrics from '../front/metrics/index.ts';
 export * as test from '../front/testing.ts';
 export { DeviceSpec } from '../graph/device.ts';
 export {
@@ -33,6 +36,7 @@ export { RunMetadata, RunOptions, type SessionConfig } from '../runtime/config.t
 export { getDefaultSession } from '../runtime/defaultSession.ts';
 export type { Fetch, Fetched } from '../runtime/fetches.ts';
 export { InteractiveSession, Session, type SessionOptions } from '../runtime/session.ts';
+export * as contrib from './contrib.ts';
 export * as examples from './examples.ts';
 export * as graph from './graph.ts';
 export * as train from './train.ts';

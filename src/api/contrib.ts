@@ -1,0 +1,2 @@
+/** @file `tf.contrib`. */
+export * as layers from './contribLayers.ts';

@@ -1,0 +1,99 @@
+/** @file Dense: a fully connected layer. */
+import { InvalidArgumentError } from '../../core/errors.ts';
+import type { Dims } from '../../core/shape.ts';
+import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { tensordot } from '../../ops/math/index.ts';
+import { MatMul } from '../../ops/math/matmul.ts';
+import { biasAdd } from '../../ops/nn/index.ts';
+import { zerosInitializer } from '../initializers.ts';
+import type { Constraint, Variable } from '../variable.ts';
+import type { Regularizer, VariableInitializer } from '../variableStore.ts';
+import { Layer, type LayerOptions } from './layer.ts';
+
+/** A function applied to what a layer computes. */
+export type Activation = (x: Tensor) => Tensor;
+
+export interface DenseOptions extends LayerOptions {
+  /** Applied to the result; nothing unless given. */
+  readonly activation?: Activation | null | undefined;
+  readonly useBias?: boolean | undefined;
+  /** Glorot's uniform distribution unless given. */
+  readonly kernelInitializer?: VariableInitializer | undefined;
+  /** Zeros unless given. */
+  readonly biasInitializer?: VariableInitializer | undefined;
+  readonly kernelRegularizer?: Regularizer | undefined;
+  readonly biasRegularizer?: Regularizer | undefined;
+  readonly kernelConstraint?: Constraint | undefined;
+  readonly biasConstraint?: Constraint | undefined;
+}
+
+/**
+ * `activation(inputs * kernel + bias)`; the variables are `kernel` and `bias`.
+ *
+ * @example const layer = new tf.layers.Dense(10, { activation: tf.nn.relu }); layer.apply(x);
+ */
+export class Dense extends Layer {
+  kernel: Variable | undefined;
+  bias: Variable | undefined;
+  readonly units: number;
+  private readonly options: DenseOptions;
+
+  constructor(units: number, options: DenseOptions = {}) {
+    super(options);
+    if (!Number.isInteger(units) || units < 0)
+      throw new InvalidArgumentError(
+        `Received an invalid value for \`units\`, expected a positive integer, got ${units}.`,
+      );
+    this.units = units;
+    this.options = options;
+    this.inputSpec = { minRank: 2 };
+  }
+
+  override build(inputShape: Dims): void {
+    const { options, dtype } = this;
+    if (dtype && !dtype.isFloating && !dtype.isComplex)
+      throw new InvalidArgumentError(
+        `Unable to build \`Dense\` layer with non-floating point dtype ${dtype}. Wrap the input in tf.cast(…, tf.float32).`,
+      );
+    const width = inputShape?.at(-1) ?? null;
+    if (width === null)
+      throw new InvalidArgumentError(
+        'The last dimension of the inputs to `Dense` should be defined. Found `None`. Give the placeholder a size there, or use setShape.',
+      );
+    this.inputSpec = { minRank: 2, axes: { [-1]: width } };
+    this.kernel = this.addWeight('kernel', [width, this.units], {
+      initializer: options.kernelInitializer,
+      regularizer: options.kernelRegularizer,
+      constraint: options.kernelConstraint,
+    });
+    if (options.useBias ?? true)
+      this.bias = this.addWeight('bias', [this.units], {
+        initializer: options.biasInitializer ?? zerosInitializer(),
+        regularizer: options.biasRegularizer,
+        constraint: options.biasConstraint,
+      });
+    super.build(inputShape);
+  }
+
+  override call(inputs: Tensor): Tensor {
+    const kernel = this.kernel!;
+    let outputs: Tensor;
+    if (inputs.rank === null || inputs.rank === 2) outputs = MatMul.build({ a: inputs, b: kernel }).product;
+    else {
+      outputs = tensordot(inputs, kernel, [[inputs.rank - 1], [0]]);
+      outputs.setShape([...inputs.shape!.slice(0, -1), this.units]);
+    }
+    if (this.bias) outputs = biasAdd(outputs, this.bias);
+    return this.options.activation ? this.options.activation(outputs) : outputs;
+  }
+}
+
+/**
+ * A fully connected layer applied to `inputs`. Adds the variables `dense/kernel` and `dense/bias`, and `MatMul` and `BiasAdd`
+ * nodes. With a `name` and `reuse: true` it shares the variables of the layer of that name.
+ *
+ * @example const logits = tf.layers.dense(hidden, 10, { name: 'logits' });
+ */
+export function dense(inputs: TensorLike, units: number, options: Omit<DenseOptions, 'dtype' | 'scope'> = {}): Tensor {
+  return new Dense(units, { ...options, scope: options.name }).apply(inputs);
+}

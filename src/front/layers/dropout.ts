@@ -1,0 +1,86 @@
+/** @file Dropout as a layer: active in training, the identity otherwise. */
+import { InvalidArgumentError } from '../../core/errors.ts';
+import { nameScope } from '../../graph/graph.ts';
+import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { constantValue } from '../../op/constantValue.ts';
+import { convertToTensor } from '../../op/convert.ts';
+import { identity, shape } from '../../ops/array/index.ts';
+import { where } from '../../ops/math/index.ts';
+import { dropout as dropElements } from '../../ops/nn/index.ts';
+import { Layer, type LayerOptions } from './layer.ts';
+
+export interface DropoutOptions extends LayerOptions {
+  /** Shape of the random choices; they repeat along sizes of 1. `null` sizes are those of the input. */
+  readonly noiseShape?: readonly (number | null)[] | undefined;
+  readonly seed?: number | undefined;
+}
+
+export interface DropoutCall {
+  /** Whether elements are dropped: a boolean, or a boolean tensor that is looked at in each run. False unless given. */
+  readonly training?: boolean | Tensor | undefined;
+}
+
+/**
+ * Sets elements to zero with probability `rate` and scales the others up; does nothing outside training.
+ *
+ * @example new tf.layers.Dropout(0.4).apply(x, { training: isTraining })
+ */
+export class Dropout extends Layer<DropoutCall> {
+  constructor(
+    readonly rate: TensorLike = 0.5,
+    private readonly options: DropoutOptions = {},
+  ) {
+    super(options);
+    if (typeof rate === 'number' && !(rate >= 0 && rate <= 1))
+      throw new InvalidArgumentError(`Invalid value ${rate} received for \`rate\`, expected a value between 0 and 1.`);
+  }
+
+  override call(inputs: Tensor, { training = false }: DropoutCall): Tensor {
+    const known = typeof training === 'boolean' ? training : constantValue(training)?.at(0);
+    if (known !== undefined) return known ? this.dropped(inputs) : identity(inputs);
+    // Python branches with tf.cond. Here both are computed and one is chosen; the result has the name it has there.
+    return nameScope('cond', () => {
+      const dropped = this.dropped(inputs);
+      return where(convertToTensor(training), dropped, inputs, { name: 'Identity' });
+    });
+  }
+
+  private dropped(inputs: Tensor): Tensor {
+    const { noiseShape, seed } = this.options;
+    return dropElements(inputs, { noiseShape: noiseShape && sizes(inputs, noiseShape), seed, rate: this.rate });
+  }
+}
+
+function sizes(inputs: Tensor, noiseShape: readonly (number | null)[]): Tensor {
+  const actual = shape(inputs);
+  return convertToTensor(noiseShape.map((n, i) => n ?? actual.slice([i])));
+}
+
+/**
+ * Dropout applied to `inputs` while `training` is true. Adds nodes under `dropout/`.
+ *
+ * @example const h2 = tf.layers.dropout(h1, 0.4, { training: isTraining });
+ */
+export function dropout(
+  inputs: TensorLike,
+  rate?: TensorLike,
+  options?: Omit<DropoutOptions & DropoutCall, 'scope' | 'reuse'>,
+): Tensor;
+export function dropout(
+  inputs: TensorLike,
+  options: Omit<DropoutOptions & DropoutCall, 'scope' | 'reuse'> & { readonly rate?: TensorLike | undefined },
+): Tensor;
+export function dropout(
+  inputs: TensorLike,
+  rateOrOptions: TensorLike | (DropoutOptions & DropoutCall & { readonly rate?: TensorLike | undefined }) = {},
+  last: DropoutOptions & DropoutCall = {},
+): Tensor {
+  const { rate, training, ...options } = isOptions(rateOrOptions) ? rateOrOptions : { ...last, rate: rateOrOptions };
+  return new Dropout(rate, options).apply(inputs, { training });
+}
+
+type AllOptions = DropoutOptions & DropoutCall & { readonly rate?: TensorLike | undefined };
+/** Options are the only plain objects among what can be given: rates are numbers or tensors. */
+function isOptions(value: TensorLike | AllOptions): value is AllOptions {
+  return typeof value === 'object' && Object.getPrototypeOf(value) === Object.prototype;
+}

@@ -1,0 +1,94 @@
+/** @file What the metrics share: their local variables, their options, and the shapes of their arguments. */
+import { type DType, float32 } from '../../core/dtypes.ts';
+import { InvalidArgumentError } from '../../core/errors.ts';
+import { compatible, type Dims, isFullyDefined, showTuple } from '../../core/shape.ts';
+import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { convertToTensor } from '../../op/convert.ts';
+import { expandDims, rank, squeeze, zeros } from '../../ops/array/index.ts';
+import { equal, logicalAnd, logicalNot } from '../../ops/math/index.ts';
+import { minus } from '../../ops/math/operators.ts';
+import { BaseVariable, type Updated } from '../baseVariable.ts';
+import { addToCollections, GraphKeys } from '../collections.ts';
+import { expandLastIf, removeSqueezableDimensions, squeezeLastIf } from '../squeezing.ts';
+import { Variable } from '../variable.ts';
+import { variableScope } from '../variableScope.ts';
+
+export interface MetricOptions {
+  /** A scalar, or weights of the values' rank whose sizes are the values' or 1. */
+  readonly weights?: TensorLike | undefined;
+  /** Collections that the value is added to. */
+  readonly metricsCollections?: string | readonly string[] | undefined;
+  /** Collections that the update is added to. */
+  readonly updatesCollections?: string | readonly string[] | undefined;
+  /** The variable scope of the metric. */
+  readonly name?: string | undefined;
+}
+
+/** The value so far, and the operation that takes in a batch and gives the value after it. */
+export type Metric<V = Tensor, U = Tensor> = [value: V, update: U];
+/** Something a metric's formula is computed from: its variables, or their state after an update. */
+export type Counted = Tensor | BaseVariable;
+
+/** A local variable that starts at zero and is no part of the model. */
+export function metricVariable(shape: Dims, dtype: DType, name: string): Variable {
+  if (!isFullyDefined(shape))
+    throw new InvalidArgumentError(
+      `The metric variable '${name}' needs a shape with every size known, but it is ${showTuple(shape)}. setShape on the values gives it.`,
+    );
+  return new Variable(() => zeros(shape, { dtype }), {
+    trainable: false,
+    collections: [GraphKeys.LOCAL_VARIABLES, GraphKeys.METRIC_VARIABLES],
+    name,
+  });
+}
+
+/** Builds a metric inside its own variable scope. */
+export function metricScope<T>(name: string | undefined, defaultName: string, body: () => T): T {
+  return name === undefined ? variableScope(null, { defaultName }, body) : variableScope(name, body);
+}
+
+/** Adds the two parts of a metric to the collections that were asked for. */
+export function collected<V, U>(value: V, update: U, options: MetricOptions): Metric<V, U> {
+  if (options.metricsCollections !== undefined) addToCollections(options.metricsCollections, value);
+  if (options.updatesCollections !== undefined) addToCollections(options.updatesCollections, update);
+  return [value, update];
+}
+
+/** The value of a variable as an operator reads it: in the scope outside the operator's own. */
+export function read(x: Counted): Tensor {
+  return x instanceof BaseVariable ? x.value() : x;
+}
+
+export interface Arguments {
+  readonly predictions: Tensor;
+  readonly labels: Tensor;
+  readonly weights: Tensor | undefined;
+}
+
+/** Predictions, labels and weights of one rank: trailing axes of size 1 come or go. */
+export function squeezed(predictions: TensorLike, labels: TensorLike, weights: TensorLike | undefined): Arguments {
+  const given = convertToTensor(predictions);
+  const pair = removeSqueezableDimensions(labels, given);
+  if (!compatible(pair.predictions.shape, pair.labels.shape))
+    throw new InvalidArgumentError(
+      `Shapes ${showTuple(pair.predictions.shape)} and ${showTuple(pair.labels.shape)} are incompatible: predictions (${pair.predictions.name}) and labels (${pair.labels.name}) must have one shape.`,
+    );
+  return { ...pair, weights: weights === undefined ? undefined : squeezedWeights(weights, pair.predictions) };
+}
+
+/** Weights with as many axes as the values. Where a rank is not known, the new shape is computed when the graph runs. */
+export function squeezedWeights(given: TensorLike, values: Tensor): Tensor {
+  const weights = convertToTensor(given, { hint: float32 });
+  if (weights.rank === 0) return weights;
+  if (weights.rank !== null && values.rank !== null) {
+    if (weights.rank - values.rank === 1) return squeeze(weights, { axis: [-1] });
+    return values.rank - weights.rank === 1 ? expandDims(weights, [-1]) : weights;
+  }
+  const rankDiff = minus(rank(weights), rank(values));
+  const isScalar = equal(rank(weights), 0);
+  const narrow = expandLastIf(weights, logicalAnd(equal(rankDiff, -1), logicalNot(isScalar)));
+  const last = weights.shape?.at(-1) ?? 1;
+  return last === 1 ? squeezeLastIf(narrow, equal(rankDiff, 1)) : narrow;
+}
+
+export type { Updated };
