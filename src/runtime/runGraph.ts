@@ -170,6 +170,12 @@ function sorted(batch: ReadonlyMap<string, NodeDef>): NodeDef[] {
   return result;
 }
 
+/** Nothing is left to wait for when a node that computes nothing itself, such as a placeholder, is fed. */
+function isOnlyFed(node: RunNode, fed: (port: Port) => boolean): boolean {
+  const computes = node.inputs.length > 0 || node.control.length > 0 || node.def.isStateful;
+  return !computes && node.outputs.length > 0 && node.outputs.every((_, index) => fed({ node, index }));
+}
+
 /** The nodes needed for some ports and targets, in an order that can be run; what is fed is not looked behind. */
 export function prune(roots: readonly RunNode[], fed: (port: Port) => boolean): RunNode[] {
   const wanted = new Set<RunNode>(roots);
@@ -181,7 +187,7 @@ export function prune(roots: readonly RunNode[], fed: (port: Port) => boolean): 
         stack.push(port.node);
       }
     for (const before of node.control)
-      if (!wanted.has(before)) {
+      if (!wanted.has(before) && !isOnlyFed(before, fed)) {
         wanted.add(before);
         stack.push(before);
       }

@@ -97,13 +97,19 @@ function compareAll(comparison: Comparison, x: TensorLike, y: TensorLike, option
   });
 }
 
+// The ops are named inside functions because modules of ops may import each other in a circle.
 const comparisons = {
-  equal: { symbol: '==', scope: 'assert_equal', test: equal, holds: (x, y) => x === y },
-  noneEqual: { symbol: '!=', scope: 'assert_none_equal', test: notEqual, holds: (x, y) => x !== y },
-  less: { symbol: '<', scope: 'assert_less', test: less, holds: (x, y) => x < y },
-  lessEqual: { symbol: '<=', scope: 'assert_less_equal', test: lessEqual, holds: (x, y) => x <= y },
-  greater: { symbol: '>', scope: 'assert_greater', test: greater, holds: (x, y) => x > y },
-  greaterEqual: { symbol: '>=', scope: 'assert_greater_equal', test: greaterEqual, holds: (x, y) => x >= y },
+  equal: { symbol: '==', scope: 'assert_equal', test: (x, y) => equal(x, y), holds: (x, y) => x === y },
+  noneEqual: { symbol: '!=', scope: 'assert_none_equal', test: (x, y) => notEqual(x, y), holds: (x, y) => x !== y },
+  less: { symbol: '<', scope: 'assert_less', test: (x, y) => less(x, y), holds: (x, y) => x < y },
+  lessEqual: { symbol: '<=', scope: 'assert_less_equal', test: (x, y) => lessEqual(x, y), holds: (x, y) => x <= y },
+  greater: { symbol: '>', scope: 'assert_greater', test: (x, y) => greater(x, y), holds: (x, y) => x > y },
+  greaterEqual: {
+    symbol: '>=',
+    scope: 'assert_greater_equal',
+    test: (x, y) => greaterEqual(x, y),
+    holds: (x, y) => x >= y,
+  },
 } satisfies Record<string, Comparison>;
 
 /**
