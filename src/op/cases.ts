@@ -36,8 +36,6 @@ export interface ValueCase<I extends string = string, O extends string = string>
   readonly differentiable?: false | 'once';
   /** The outputs through which the gradient is checked, where TensorFlow's leaves some out; all of them unless given. */
   readonly gradientOf?: readonly O[];
-  /** 1 where TensorFlow's second derivative, which ours follows, is known to leave something out. */
-  readonly gradientOrder?: 1;
   /** Largest relative difference allowed; the default is 1e-5 for float32. A comment says why it differs. */
   readonly tolerance?: number;
 }

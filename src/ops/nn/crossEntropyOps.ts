@@ -118,7 +118,7 @@ export const SoftmaxCrossEntropyWithLogits = defineOp({
       },
       // The way from the labels to `backprop` is left out, as in TensorFlow.
       gradientOf: ['loss'],
-      gradientOrder: 1,
+      differentiable: 'once',
     },
     {
       given: {
