@@ -5,6 +5,7 @@ export * as errors from '../core/errors.ts';
 export { NDArray } from '../core/ndarray.ts';
 export { confusionMatrix } from '../front/confusionMatrix.ts';
 export * from '../front/index.ts';
+export * as initializers from '../front/initializersApi.ts';
 export * as layers from '../front/layers/index.ts';
 export * as losses from '../front/losses.ts';
 export * as metrics from '../front/metrics/index.ts';

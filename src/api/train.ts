@@ -1,3 +1,4 @@
 /** @file The public `tf.train` namespace: only re-exports. */
 export { type ClusterLike, ClusterSpec } from '../cluster/clusterSpec.ts';
 export { Server, type ServerOptions } from '../cluster/server.ts';
+export * from '../front/train.ts';

@@ -1,0 +1,274 @@
+/** @file Learning-rate schedules: a rate that depends on the global step, as a tensor. */
+import { float32 } from '../core/dtypes.ts';
+import { InvalidArgumentError } from '../core/errors.ts';
+import { nameScope } from '../graph/graph.ts';
+import type { Tensor, TensorLike } from '../graph/tensor.ts';
+import { convertToTensor, isSymbolic } from '../op/convert.ts';
+import { outputOf } from '../op/node.ts';
+import { constant } from '../ops/array/constant.ts';
+import { add } from '../ops/math/add.ts';
+import { cast } from '../ops/math/cast.ts';
+import { equal, greater, lessEqual } from '../ops/math/compare.ts';
+import { divide } from '../ops/math/divide.ts';
+import { exp, log } from '../ops/math/exp.ts';
+import { logicalAnd } from '../ops/math/logical.ts';
+import { minimum } from '../ops/math/maximum.ts';
+import { multiply } from '../ops/math/multiply.ts';
+import { minus, over, plus, times, toThe } from '../ops/math/operators.ts';
+import { pow } from '../ops/math/pow.ts';
+import { ceil, floor } from '../ops/math/round.ts';
+import { whereV2 } from '../ops/math/select.ts';
+import { sqrt } from '../ops/math/sqrt.ts';
+import { cos } from '../ops/math/trig.ts';
+import { randomNormal } from '../ops/random/distributions.ts';
+
+interface Named {
+  readonly name?: string | undefined;
+}
+export interface StaircaseOptions extends Named {
+  /** True lets the rate fall at whole multiples of `decaySteps` only. */
+  readonly staircase?: boolean | undefined;
+}
+
+/** The first rate as a tensor, whose type the others take. */
+function first(learningRate: TensorLike): Tensor {
+  return convertToTensor(learningRate, { name: 'initial_learning_rate', hint: float32 });
+}
+
+/**
+ * `learningRate * decayRate ^ (globalStep / decaySteps)`.
+ *
+ * @example const rate = tf.train.exponentialDecay(0.1, globalStep, 1000, 0.96, { staircase: true });
+ */
+export function exponentialDecay(
+  learningRate: TensorLike,
+  globalStep: TensorLike,
+  decaySteps: TensorLike,
+  decayRate: TensorLike,
+  options: StaircaseOptions = {},
+): Tensor {
+  return nameScope(options.name ?? 'ExponentialDecay', (name) => {
+    const initial = first(learningRate);
+    const steps = cast(decaySteps, initial.dtype);
+    const rate = cast(decayRate, initial.dtype);
+    const passed = over(cast(globalStep, initial.dtype), steps);
+    return multiply(initial, pow(rate, options.staircase ? floor(passed) : passed), { name });
+  });
+}
+
+/** `learningRate * exp(-decayRate * globalStep / decaySteps)`. */
+export function naturalExpDecay(
+  learningRate: TensorLike,
+  globalStep: TensorLike,
+  decaySteps: TensorLike,
+  decayRate: TensorLike,
+  options: StaircaseOptions = {},
+): Tensor {
+  // A plain number stands for a float, also when it is whole.
+  const attrs = typeof decayRate === 'number' ? { attrs: { T: float32 } } : {};
+  const rate = exp(outputOf('Neg', { x: decayRate }, attrs));
+  return exponentialDecay(learningRate, globalStep, decaySteps, rate, options);
+}
+
+/** `learningRate / (1 + decayRate * globalStep / decaySteps)`. */
+export function inverseTimeDecay(
+  learningRate: TensorLike,
+  globalStep: TensorLike,
+  decaySteps: TensorLike,
+  decayRate: TensorLike,
+  options: StaircaseOptions = {},
+): Tensor {
+  return nameScope(options.name ?? 'InverseTimeDecay', (name) => {
+    const initial = first(learningRate);
+    const steps = cast(decaySteps, initial.dtype);
+    const rate = cast(decayRate, initial.dtype);
+    const passed = over(cast(globalStep, initial.dtype), steps);
+    const p = options.staircase ? floor(passed) : passed;
+    const one = cast(constant(1), initial.dtype);
+    return divide(initial, add(one, multiply(rate, p)), { name });
+  });
+}
+
+/** `values[i]`, where i counts the boundaries that `x` has passed. The choice is made by `SelectV2` nodes. */
+export function piecewiseConstant(
+  x: TensorLike,
+  boundaries: readonly TensorLike[],
+  values: readonly TensorLike[],
+  options: Named = {},
+): Tensor {
+  if (boundaries.length !== values.length - 1)
+    throw new InvalidArgumentError('The length of boundaries should be 1 less than the length of values');
+  const isFloat = isSymbolic(x) && x.dtype.isFloating;
+  const limits = boundaries.map((b) => convertToTensor(b, isFloat ? { hint: x.dtype } : {}));
+  const rates = values.map((v) => convertToTensor(v, { hint: float32 }));
+  const type = convertToTensor(x).dtype;
+  const typed = limits.map((b) => (b.dtype === type ? b : cast(b, type)));
+  for (const v of rates)
+    if (v.dtype !== rates[0]!.dtype)
+      throw new InvalidArgumentError(
+        `Values must have elements all with the same dtype (${rates[0]!.dtype} vs ${v.dtype}).`,
+      );
+  return nameScope(options.name ?? 'PiecewiseConstant', () => {
+    const at = convertToTensor(x);
+    const cases: [Tensor, Tensor][] = [
+      [lessEqual(at, typed[0]!), rates[0]!],
+      [greater(at, typed.at(-1)!), rates.at(-1)!],
+    ];
+    for (const [i, low] of typed.slice(0, -1).entries())
+      cases.push([logicalAnd(greater(at, low), lessEqual(at, typed[i + 1]!), { name: 'and' }), rates[i + 1]!]);
+    return cases.reduceRight((otherwise, [condition, rate]) => whereV2(condition, rate, otherwise), rates[0]!);
+  });
+}
+export const piecewiseConstantDecay = piecewiseConstant;
+
+export interface PolynomialDecayOptions extends Named {
+  readonly endLearningRate?: TensorLike | undefined;
+  readonly power?: TensorLike | undefined;
+  /** True begins again, more slowly, after `decaySteps`. */
+  readonly cycle?: boolean | undefined;
+}
+
+/** From `learningRate` to `endLearningRate` along a power of the time left. */
+export function polynomialDecay(
+  learningRate: TensorLike,
+  globalStep: TensorLike,
+  decaySteps: TensorLike,
+  options: PolynomialDecayOptions = {},
+): Tensor {
+  const { endLearningRate = 0.0001, power = 1, cycle = false } = options;
+  return nameScope(options.name ?? 'PolynomialDecay', (name) => {
+    const initial = first(learningRate);
+    const { dtype } = initial;
+    const end = cast(endLearningRate, dtype);
+    const exponent = cast(power, dtype);
+    let step = cast(globalStep, dtype);
+    let steps = cast(decaySteps, dtype);
+    if (cycle) {
+      const rounds = whereV2(equal(step, 0), 1, ceil(over(step, decaySteps)));
+      steps = multiply(steps, rounds);
+    } else step = minimum(step, steps);
+    const p = divide(step, steps);
+    return add(multiply(minus(initial, end), pow(minus(1, p), exponent)), end, { name });
+  });
+}
+
+/** `0.5 * (1 + cos(pi * fraction))`. */
+function halfCosine(fraction: Tensor, factor: TensorLike = 0.5): Tensor {
+  return times(factor, plus(1, cos(times(constant(Math.PI), fraction))));
+}
+
+/** From `learningRate` to `alpha * learningRate` along half a cosine. */
+export function cosineDecay(
+  learningRate: TensorLike,
+  globalStep: TensorLike,
+  decaySteps: TensorLike,
+  options: Named & { alpha?: number } = {},
+): Tensor {
+  const { alpha = 0 } = options;
+  return nameScope(options.name ?? 'CosineDecay', () => {
+    const initial = first(learningRate);
+    const steps = cast(decaySteps, initial.dtype);
+    const step = minimum(cast(globalStep, initial.dtype), steps);
+    const decayed = plus(times(1 - alpha, halfCosine(over(step, steps))), alpha);
+    return multiply(initial, decayed);
+  });
+}
+
+export interface CosineDecayRestartsOptions extends Named {
+  /** How much longer each period is than the one before. */
+  readonly tMul?: number | undefined;
+  /** How much lower each period begins than the one before. */
+  readonly mMul?: number | undefined;
+  readonly alpha?: number | undefined;
+}
+
+/** Half cosines one after the other, each of them longer. */
+export function cosineDecayRestarts(
+  learningRate: TensorLike,
+  globalStep: TensorLike,
+  firstDecaySteps: TensorLike,
+  options: CosineDecayRestartsOptions = {},
+): Tensor {
+  const { tMul = 2, mMul = 1, alpha = 0 } = options;
+  return nameScope(options.name ?? 'SGDRDecay', (name) => {
+    const initial = first(learningRate);
+    const { dtype } = initial;
+    const steps = cast(firstDecaySteps, dtype);
+    const low = cast(alpha, dtype);
+    const longer = cast(tMul, dtype);
+    const lower = cast(mMul, dtype);
+    const passed = over(cast(globalStep, dtype), steps);
+    const { restarts, fraction } = tMul === 1 ? evenPeriods(passed) : growingPeriods(passed, longer);
+    const height = toThe(lower, restarts);
+    const cosine = halfCosine(fraction, times(0.5, height));
+    return multiply(initial, plus(times(minus(1, low), cosine), low), { name });
+  });
+}
+
+function evenPeriods(passed: Tensor) {
+  const restarts = floor(passed);
+  return { restarts, fraction: minus(passed, restarts) };
+}
+
+function growingPeriods(passed: Tensor, longer: Tensor) {
+  const restarts = floor(over(log(minus(1, times(passed, minus(1, longer)))), log(longer)));
+  const before = over(minus(1, toThe(longer, restarts)), minus(1, longer));
+  return { restarts, fraction: over(minus(passed, before), toThe(longer, restarts)) };
+}
+
+export interface LinearCosineDecayOptions extends Named {
+  readonly numPeriods?: number | undefined;
+  readonly alpha?: number | undefined;
+  readonly beta?: number | undefined;
+}
+
+/** A line times a cosine: `((alpha + left) * cosine + beta) * learningRate`. */
+export function linearCosineDecay(
+  learningRate: TensorLike,
+  globalStep: TensorLike,
+  decaySteps: TensorLike,
+  options: LinearCosineDecayOptions = {},
+): Tensor {
+  const { numPeriods = 0.5, alpha = 0, beta = 0.001 } = options;
+  return nameScope(options.name ?? 'LinearCosineDecay', (name) => {
+    const initial = first(learningRate);
+    const { dtype } = initial;
+    const steps = cast(decaySteps, dtype);
+    const periods = cast(numPeriods, dtype);
+    const [a, b] = [cast(alpha, dtype), cast(beta, dtype)];
+    const step = minimum(cast(globalStep, dtype), steps);
+    const left = over(minus(steps, step), steps);
+    const cosine = halfCosine(times(times(2, periods), over(step, steps)));
+    return multiply(initial, plus(times(plus(a, left), cosine), b), { name });
+  });
+}
+
+export interface NoisyLinearCosineDecayOptions extends LinearCosineDecayOptions {
+  readonly initialVariance?: number | undefined;
+  readonly varianceDecay?: number | undefined;
+}
+
+/** `linearCosineDecay` with normal noise on the line, whose variance falls with the step. */
+export function noisyLinearCosineDecay(
+  learningRate: TensorLike,
+  globalStep: TensorLike,
+  decaySteps: TensorLike,
+  options: NoisyLinearCosineDecayOptions = {},
+): Tensor {
+  const { initialVariance = 1, varianceDecay = 0.55, numPeriods = 0.5, alpha = 0, beta = 0.001 } = options;
+  return nameScope(options.name ?? 'NoisyLinearCosineDecay', (name) => {
+    const initial = first(learningRate);
+    const { dtype } = initial;
+    const steps = cast(decaySteps, dtype);
+    const [spread, decay] = [cast(initialVariance, dtype), cast(varianceDecay, dtype)];
+    const periods = cast(numPeriods, dtype);
+    const [a, b] = [cast(alpha, dtype), cast(beta, dtype)];
+    const step = minimum(cast(globalStep, dtype), steps);
+    const left = over(minus(steps, step), steps);
+    const stddev = sqrt(over(spread, pow(plus(1, step), decay)));
+    const shape = (left.shape ?? []).map((d) => d ?? 1);
+    const noisy = plus(left, randomNormal(shape, { stddev }));
+    const cosine = halfCosine(times(times(2, periods), over(step, steps)));
+    return multiply(initial, plus(times(plus(a, noisy), cosine), b), { name });
+  });
+}
