@@ -19,6 +19,7 @@ import { Engine, type Executable } from '../runtime/engine.ts';
 import { PartialRun } from '../runtime/partialRun.ts';
 import type { ResourceManager } from '../runtime/resources.ts';
 import { StatsCollector } from '../runtime/stepStats.ts';
+import { StopToken } from '../runtime/stop.ts';
 import { checkPlacement } from './placement.ts';
 import { stepStatsProto } from './stepStatsProto.ts';
 
@@ -58,7 +59,7 @@ export class MasterSession {
   private nextCallable = 1n;
   private readonly partialRuns = new Map<string, PartialRun>();
   private nextPartialRun = 0;
-  private readonly running = new Set<AbortController>();
+  private readonly running = new Set<StopToken>();
   private isClosed = false;
 
   constructor(private readonly environment: SessionEnvironment) {
@@ -143,7 +144,7 @@ export class MasterSession {
   /** Ends the session: running steps fail with CancelledError, later ones are refused. */
   close(): void {
     this.isClosed = true;
-    for (const controller of this.running) controller.abort(new CancelledError(closedByClient));
+    for (const stop of this.running) stop.stop(new CancelledError(closedByClient));
     this.engine.close();
     this.callables.clear();
     this.partialRuns.clear();
@@ -172,7 +173,7 @@ export class MasterSession {
   ): Promise<StepResult> {
     const stats = options && options.trace_level > 0 ? new StatsCollector() : undefined;
     const timeout = options?.timeout_in_ms || this.environment.config.operation_timeout_in_ms || undefined;
-    const cancel = new AbortController();
+    const cancel = new StopToken();
     this.running.add(cancel);
     try {
       const values = await executable.run(feeds, { cancel, signal, timeout, stats });
@@ -186,17 +187,14 @@ export class MasterSession {
 
   /** A partial run ends at the next of: its own end, the end of the session, the client's loss of interest. */
   private async whileOpen<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-    const controller = new AbortController();
-    this.running.add(controller);
-    const stopped = new Promise<never>((_, reject) => {
-      controller.signal.addEventListener('abort', () => reject(controller.signal.reason));
-      signal.addEventListener('abort', () => reject(new CancelledError('The client cancelled the step.')));
-    });
-    stopped.catch(() => {}); // when the work ends first, nobody waits for this promise
+    const stop = new StopToken();
+    this.running.add(stop);
+    const end = stop.listen(signal, undefined);
     try {
-      return await Promise.race([work, stopped]);
+      return await stop.unlessStopped(work);
     } finally {
-      this.running.delete(controller);
+      end();
+      this.running.delete(stop);
     }
   }
 

@@ -1,7 +1,7 @@
 /** @file The engine: holds a graph and its state, prepares (feeds, fetches, targets) once, and replays what was traced. */
 
 import { int32 } from '../core/dtypes.ts';
-import { DeadlineExceededError, FailedPreconditionError, InvalidArgumentError } from '../core/errors.ts';
+import { FailedPreconditionError, InvalidArgumentError } from '../core/errors.ts';
 import type { NDArray } from '../core/ndarray.ts';
 import { NDArray as HostArray } from '../core/ndarray.ts';
 import { type Shape, sameShape } from '../core/shape.ts';
@@ -15,6 +15,7 @@ import { NodeStates, type ResourceManager } from './resources.ts';
 import { type Port, prune, RunGraph, type RunNode } from './runGraph.ts';
 import { type Simplified, simplify } from './simplify.ts';
 import type { StatsCollector } from './stepStats.ts';
+import { StopToken } from './stop.ts';
 import { type Guards, Trace } from './tracer.ts';
 
 export interface EngineRun {
@@ -23,7 +24,7 @@ export interface EngineRun {
   /** Milliseconds the run may take. */
   readonly timeout?: number | undefined;
   /** Fires when the session closes; also used to stop the run for the other reasons. */
-  readonly cancel?: AbortController | undefined;
+  readonly cancel?: StopToken | undefined;
   readonly stats?: StatsCollector | undefined;
 }
 
@@ -54,8 +55,9 @@ export class Executable {
     const key = this.checkFeeds(feeds);
     const { device } = this.engine;
     const program = this.find(key, feeds) ?? (await this.trace(key, feeds));
-    const { signal, end } = stopSignal(options);
-    const frame = new Frame(device, [], program.constants, signal, options.stats);
+    const stop = options.cancel ?? new StopToken();
+    const end = stop.listen(options.signal, options.timeout);
+    const frame = new Frame(device, [], program.constants, stop, options.stats);
     for (const array of feeds)
       frame.feeds.push(device.fromHost(array.dtype.isObject ? this.asIds(array, frame) : array));
     try {
@@ -215,22 +217,4 @@ export class Engine {
   throwIfClosed(): void {
     if (this.closed) throw new FailedPreconditionError('Session has been closed.');
   }
-}
-
-/** One signal for all the reasons to stop a run, and how to forget them when it has ended. */
-function stopSignal({ signal, timeout, cancel }: EngineRun): { signal: AbortSignal | undefined; end: () => void } {
-  if (!signal && !timeout) return { signal: cancel?.signal, end: () => {} };
-  const controller = cancel ?? new AbortController();
-  const stop = () => controller.abort();
-  if (signal?.aborted) stop();
-  signal?.addEventListener('abort', stop);
-  const late = () => controller.abort(new DeadlineExceededError(`The run took longer than ${timeout} ms.`));
-  const timer = timeout ? setTimeout(late, timeout) : undefined;
-  return {
-    signal: controller.signal,
-    end: () => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', stop);
-    },
-  };
 }

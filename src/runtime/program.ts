@@ -1,12 +1,13 @@
 /** @file Programs: what tracing records and later runs replay. A tree of steps that branches where the host must look. */
 import { type DType, int32 } from '../core/dtypes.ts';
-import { CancelledError, OpError } from '../core/errors.ts';
+import type { OpError } from '../core/errors.ts';
 import { NDArray } from '../core/ndarray.ts';
 import { type Shape, sameShape } from '../core/shape.ts';
 import type { Device, DeviceBuffer, Kernel } from '../devices/device.ts';
 import { DeviceFailure, type DeviceInstruction, type HostInstruction, type Origin } from '../program/instructions.ts';
 import type { Variable } from './resources.ts';
 import type { StatsCollector } from './stepStats.ts';
+import type { StopToken } from './stop.ts';
 
 /** Where a bound buffer's memory comes from at each run. */
 export type Source =
@@ -71,7 +72,7 @@ export class Frame {
     readonly feeds: DeviceBuffer[],
     /** Objects fixed while tracing; their ids are -1, -2 … */
     readonly constants: readonly object[],
-    readonly signal: AbortSignal | undefined,
+    readonly stop: StopToken,
     readonly stats: StatsCollector | undefined,
   ) {}
 
@@ -120,38 +121,13 @@ export class Frame {
     this.slots[slot] = this.device.fromHost(stored);
     this.shapes[slot] = array.shape;
   }
-
-  throwIfCancelled(): void {
-    if (this.signal?.aborted) throw this.stopReason();
-  }
-
-  private stopReason(): OpError {
-    const reason: unknown = this.signal?.reason;
-    return reason instanceof OpError ? reason : new CancelledError('The run was cancelled.');
-  }
-
-  /** The promise, or a rejection as soon as the run is to stop: a host call may never end by itself. */
-  async unlessStopped<T>(pending: Promise<T>): Promise<T> {
-    const { signal } = this;
-    if (!signal) return pending;
-    let stop = () => {};
-    const stopped = new Promise<never>((_, reject) => {
-      stop = () => reject(this.stopReason());
-      signal.addEventListener('abort', stop);
-    });
-    try {
-      return await Promise.race([pending, stopped]);
-    } finally {
-      signal.removeEventListener('abort', stop);
-    }
-  }
 }
 
 /** Replays a path. Gives the fetched arrays. */
 export async function replay(first: Path, frame: Frame): Promise<NDArray[]> {
   for (let path = first; ; ) {
     for (const step of path.steps) {
-      frame.throwIfCancelled();
+      frame.stop.throwIfStopped();
       const pending = step.kind === 'segment' ? runSegment(step, frame) : runHost(step, frame);
       if (pending) await pending;
     }
@@ -225,7 +201,7 @@ async function runHost(step: HostStep, frame: Frame): Promise<void> {
   const inputs: NDArray[] = [];
   for (const i of step.inputs) inputs.push(await frame.read(i, false));
   const called = step.instruction.call(inputs);
-  const results = called instanceof Promise ? await frame.unlessStopped(called) : called;
+  const results = called instanceof Promise ? await frame.stop.unlessStopped(called) : called;
   for (const [i, { slot, shape }] of step.outputs.entries()) {
     const array = results[i]!;
     if (shape && !sameShape(shape, array.shape))

@@ -13,6 +13,7 @@ import { type Fetch, type Fetched, type FetchPlan, planFetches } from './fetches
 import { PartialRun } from './partialRun.ts';
 import { ResourceManager } from './resources.ts';
 import { StatsCollector } from './stepStats.ts';
+import { StopToken } from './stop.ts';
 
 export interface SessionOptions {
   readonly graph?: Graph;
@@ -36,7 +37,7 @@ export class Session implements Disposable, AsyncDisposable {
   /** How many of the graph's operations the engine has. */
   private sent = 0;
   private readonly plans = new Map<unknown, { plan: FetchPlan; executables: Map<string, Executable> }>();
-  private readonly running = new Set<AbortController>();
+  private readonly running = new Set<StopToken>();
 
   constructor(options: SessionOptions = {}) {
     this.graph = options.graph ?? getDefaultGraph();
@@ -127,7 +128,7 @@ export class Session implements Disposable, AsyncDisposable {
 
   /** Frees the session. Runs still going on are cancelled; later ones reject. */
   close(): void {
-    for (const controller of this.running) controller.abort();
+    for (const stop of this.running) stop.stop();
     this.engine.close();
     if (getDefaultSession() === this) setInteractiveSession(undefined);
   }
@@ -192,17 +193,16 @@ export class Session implements Disposable, AsyncDisposable {
     const stats =
       call.runMetadata && (options?.traceLevel ?? 0) > TraceLevel.NO_TRACE ? new StatsCollector() : undefined;
     const timeout = options?.timeoutInMs || this.config.operationTimeoutInMs;
-    const controller = new AbortController();
-    this.running.add(controller);
+    const cancel = new StopToken();
+    this.running.add(cancel);
     try {
-      const run = executable.run(arrays, { cancel: controller, signal: call.signal, timeout, stats });
-      const results = await run;
+      const results = await executable.run(arrays, { cancel, signal: call.signal, timeout, stats });
       if (call.runMetadata) executable.describe(call.runMetadata, stats);
       return results;
     } catch (error) {
       throw this.withSite(error);
     } finally {
-      this.running.delete(controller);
+      this.running.delete(cancel);
     }
   }
 
