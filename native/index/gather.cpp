@@ -33,6 +33,7 @@ class Gather final : public Instruction {
       if (from[static_cast<size_t>(row)] < 0 && !zero_) return positions_.failure(table, row);
     }
     const int64_t total = batch_ * outer_ * count_;
+    if (total * bytes_ == 0) return {};
     const int64_t parts = Pool::get().parts(static_cast<double>(total * (bytes_ + 16)), kGrain);
     const char* params = params_.at(table);
     char* output = output_.at(table);
