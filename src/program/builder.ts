@@ -1,7 +1,7 @@
 /** @file ProgramBuilder: what an op's `lower` writes to. Each method adds instructions and gives the resulting values. */
 import { bool, type DType, int32, int64 } from '../core/dtypes.ts';
 import { InternalError, InvalidArgumentError, type OpError } from '../core/errors.ts';
-import { type NDArray, scalar } from '../core/ndarray.ts';
+import { type NDArray, scalar, zeros } from '../core/ndarray.ts';
 import {
   broadcastConcrete,
   type Dims,
@@ -248,6 +248,8 @@ export class ProgramBuilder {
     const first = values[0]!;
     const shape = [...first.shape];
     shape[axis] = values.reduce((n, v) => n + v.shape[axis]!, 0);
+    // Nothing would be copied into an empty result, and a buffer that nobody writes has no place in memory.
+    if (sizeOf(shape) === 0) return this.constant(zeros(first.dtype, shape));
     const result = this.temp(first.dtype, shape);
     let start = 0;
     for (const value of values) {
