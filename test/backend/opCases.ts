@@ -198,13 +198,18 @@ function hostPositions(op: OpDefinition, inputs: readonly CaseInput[]): readonly
   return op.hostInputs({ attrs: lengths, inputCount: inputs.length });
 }
 
-/** Builds one op with the given inputs. Throws what building throws. */
-export function buildOp(
+/** The inputs of a case as tensors of a new graph, and the op's attributes. */
+export interface CaseGraph extends Omit<BuiltCase, 'op'> {
+  readonly tensors: readonly Tensor[];
+  readonly attrs: Record<string, AttrValue>;
+}
+
+export function buildInputs(
   op: OpDefinition,
   inputs: readonly CaseInput[],
   attrs: Given,
   options: BuildCaseOptions = {},
-): BuiltCase {
+): CaseGraph {
   const graph = new Graph();
   return graph.asDefault(() => {
     const feeds: (readonly [Tensor, NDArray])[] = [];
@@ -223,16 +228,26 @@ export function buildOp(
       return fed;
     });
     const types = inputs.map(({ port }, i) => ({ port, dtype: tensors[i]!.dtype }));
-    const held =
-      variables[0] && op.attrSpecs['dtype'] ? { dtype: inputs.find((i) => isVariablePort(i.port))!.array.dtype } : {};
-    const node = graph.createOp({
-      type: op.name,
-      inputs: tensors,
-      attrs: caseAttrs(op, { ...held, ...attrs }, types),
-      name: op.name,
-    });
-    return { graph, op: node, feeds, variables };
+    const content = inputs.find((i) => isVariablePort(i.port))?.array.dtype;
+    const held = content && op.attrSpecs['dtype'] ? { dtype: content } : {};
+    return { graph, feeds, variables, tensors, attrs: caseAttrs(op, { ...held, ...attrs }, types) };
   });
+}
+
+/** Builds one op with the given inputs. Throws what building throws. */
+export function buildOp(
+  op: OpDefinition,
+  inputs: readonly CaseInput[],
+  attrs: Given,
+  options: BuildCaseOptions = {},
+): BuiltCase {
+  const made = buildInputs(op, inputs, attrs, options);
+  return { ...made, op: addOp(op, made) };
+}
+
+/** Adds the op of a case to the graph of its inputs. */
+export function addOp(op: OpDefinition, { graph, tensors, attrs }: CaseGraph): Operation {
+  return graph.asDefault(() => graph.createOp({ type: op.name, inputs: tensors, attrs, name: op.name }));
 }
 
 /** The inputs with every tensor whose type is the attribute `name` cast to `dtype`. */
