@@ -83,3 +83,8 @@ export { xdivy, xlog1py, xlogy } from './xlogy.ts';
 export { onesLike, zerosLike } from './zerosLike.ts';
 
 import './reductionMethods.ts';
+
+export { type BincountOptions, bincount, type ConfusionMatrixOptions, confusionMatrix } from './bincount.ts';
+export { cross } from './cross.ts';
+export { einsum } from './einsum.ts';
+export { inTopK, nthElement, type TopKResult, topK } from './topk.ts';

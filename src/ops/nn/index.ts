@@ -1,4 +1,7 @@
 /** @file Public functions of the nn ops; importing it loads their definitions. */
+
+export { sigmoid, tanh } from '../math/sigmoid.ts';
+export { inTopK, type TopKResult, topK } from '../math/topk.ts';
 export { crelu, elu, gelu, leakyRelu, relu, relu6, selu, softplus, softsign } from './activations.ts';
 export { type BiasAddOptions, biasAdd, reluLayer, xwPlusB } from './biasAdd.ts';
 export {
