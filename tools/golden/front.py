@@ -255,6 +255,66 @@ def metric_cases():
     yield "precisionAtTopK", indices(m.precision_at_top_k, k=2)
 
 
+def layer_cases():
+    keys = [
+        tf.GraphKeys.GLOBAL_VARIABLES,
+        tf.GraphKeys.TRAINABLE_VARIABLES,
+        tf.GraphKeys.REGULARIZATION_LOSSES,
+    ]
+
+    def layer(apply, shape=(None, 4), dtype=tf.float32):
+        def make():
+            apply(tf.placeholder(dtype, shape, name="x"))
+            return None, {}
+
+        return built(make, keys)
+
+    def shared(x):
+        with tf.variable_scope("test"):
+            layers.dense(x, 3)
+        with tf.variable_scope("test", reuse=True):
+            layers.dense(x, 3)
+
+    def named(x):
+        layers.dense(x, 3, name="fc", activation=tf.nn.relu)
+        layers.dense(x, 3, name="fc", reuse=True, activation=tf.nn.relu)
+        layers.dense(x, 3)
+        layers.dense(x, 2)
+
+    def applied(x):
+        layer = layers.Dense(3, name="fc", activity_regularizer=tf.reduce_sum)
+        layer(x)
+        layer.apply(x)
+        layers.Dense(4, name="fc", trainable=False)(x)
+        with tf.variable_scope("outer", initializer=tf.zeros_initializer()):
+            layers.Dense(4)(x)
+
+    def half(weights):
+        return 0.5 * tf.nn.l2_loss(weights)
+
+    yield "denseShared", layer(shared)
+    yield "denseNamed", layer(named)
+    yield "denseApplied", layer(applied)
+    yield "denseOptions", layer(
+        lambda x: layers.dense(
+            x, 3, use_bias=True, kernel_initializer=tf.ones_initializer(), bias_initializer=tf.constant_initializer(0.5),
+            kernel_regularizer=half, bias_regularizer=half,
+        )
+    )
+    yield "denseOfSequences", layer(lambda x: layers.dense(x, 3, use_bias=False), shape=(None, 5, 4))
+    yield "denseOfKnownSequences", layer(lambda x: layers.dense(x, 3), shape=(2, 5, 4))
+    yield "denseOfDoubles", layer(lambda x: layers.dense(x, 3), dtype=tf.float64)
+    yield "dropoutTraining", layer(lambda x: layers.dropout(x, 0.4, training=True, seed=3))
+    yield "dropoutIdle", layer(lambda x: layers.dropout(x))
+    yield "dropoutNoise", layer(lambda x: layers.dropout(x, 0.5, noise_shape=[None, 1], training=True))
+    yield "flatten", layer(layers.flatten, shape=(None, 2, 3))
+    yield "flattenKnownBatch", layer(layers.flatten, shape=(5, None, 3))
+    yield "flattenUnknown", layer(layers.flatten, shape=(None, None, 3))
+    yield "flattenVector", layer(layers.flatten, shape=(None,))
+    yield "flattenUnknownRank", layer(layers.flatten, shape=None)
+    yield "flattenChannelsFirst", layer(lambda x: layers.flatten(x, data_format="channels_first"), shape=(None, 2, 3))
+
+
 def relative():
     labels = tf.placeholder(tf.float32, [6], name="labels")
     predictions = tf.placeholder(tf.float32, [6], name="predictions")
@@ -269,7 +329,7 @@ def camel(name):
     return first + "".join(word.capitalize() for word in rest)
 
 
-FAMILIES = {"losses": loss_cases, "metrics": metric_cases}
+FAMILIES = {"losses": loss_cases, "metrics": metric_cases, "layers": layer_cases}
 
 if __name__ == "__main__":
     os.makedirs(TARGET, exist_ok=True)
