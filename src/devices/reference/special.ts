@@ -208,7 +208,8 @@ function gammaDensity(a: number, x: number): number {
 function igammaSeries(a: number, x: number): number {
   let term = 1 / a;
   let sum = term;
-  for (let n = 1; term > 1e-17 * sum; n++) {
+  // About sqrt(a) terms count; beyond the bound a is so large that no double tells igamma from its limit.
+  for (let n = 1; term > 1e-17 * sum && n < 1e5; n++) {
     term *= x / (a + n);
     sum += term;
   }
