@@ -40,7 +40,8 @@ async function time(instruction: DeviceInstruction, views: readonly View[], runs
   return best / 1000;
 }
 
-const show = (what: string, value: number, unit: string) => console.log(`${what.padEnd(44)}${value.toFixed(1).padStart(9)} ${unit}`);
+const show = (what: string, value: number, unit: string) =>
+  console.log(`${what.padEnd(44)}${value.toFixed(1).padStart(9)} ${unit}`);
 
 for (const threads of [1, 0]) {
   device.setThreads(threads);

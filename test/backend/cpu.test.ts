@@ -1,7 +1,13 @@
-/** @file The cpu device keeps the device contract and agrees with the reference device. */
-import { describe, it } from 'vitest';
+/** @file The cpu device keeps the device contract, agrees with the reference device, and is safe to use concurrently. */
+import { describe, expect, it } from 'vitest';
+import * as d from '../../src/core/dtypes.ts';
+import { InternalError } from '../../src/core/errors.ts';
+import { fromNested, NDArray } from '../../src/core/ndarray.ts';
 import { CpuDevice } from '../../src/devices/cpu/device.ts';
 import { ReferenceDevice } from '../../src/devices/reference/device.ts';
+import * as e from '../../src/program/expr.ts';
+import { DeviceFailure, type View } from '../../src/program/instructions.ts';
+import { broadcast, restride, SegmentBuilder, transpose } from './build.ts';
 import { compareDevices } from './compare.ts';
 import { deviceContract } from './contract.ts';
 
@@ -9,6 +15,198 @@ const cpu = CpuDevice.open();
 if (cpu) {
   deviceContract('cpu', () => cpu);
   describe('cpu against reference', () => compareDevices(cpu, new ReferenceDevice()));
+  describe('cpu, large work', () => largeWork(cpu));
+  describe('cpu, taking turns', () => takingTurns(cpu));
+  describe('cpu, bad segments and buffers', () => refusals(cpu));
 } else {
   it.skip('cpu device: build/native has no library; run node tools/buildNative.mjs', () => {});
+}
+
+/** Repeatable floats in [-1, 1). */
+function noise(n: number, seed = 1): Float32Array {
+  const out = new Float32Array(n);
+  let state = seed;
+  for (let i = 0; i < n; i++) {
+    state = (Math.imul(state, 1664525) + 1013904223) | 0;
+    out[i] = state / 2 ** 31;
+  }
+  return out;
+}
+
+/** Work big enough for several threads and blocks, where the reference device would be too slow to ask. */
+function largeWork(device: CpuDevice): void {
+  const sumOf = async (array: NDArray, axes: readonly number[], result: e.Expr) => {
+    const b = new SegmentBuilder();
+    const x = b.bind(array);
+    const output = b.output(
+      result.dtype,
+      array.shape.filter((_, axis) => !axes.includes(axis)),
+    );
+    b.add({ kind: 'reduce', op: 'sum', shape: array.shape, axes, inputs: [x], result, output });
+    return (await b.run(device))(output);
+  };
+
+  it('sums a hundred million ones exactly in float32', async () => {
+    const ones = new NDArray(d.uint8, [100_000_000], new Uint8Array(100_000_000).fill(1));
+    expect((await sumOf(ones, [0], e.cast(e.input(0, d.uint8), d.float32))).item()).toBe(100_000_000);
+  });
+
+  it('sums long columns exactly in float32', async () => {
+    const ones = new NDArray(d.uint8, [20_000_000, 3], new Uint8Array(60_000_000).fill(1));
+    expect((await sumOf(ones, [0], e.cast(e.input(0, d.uint8), d.float32))).numbers()).toEqual([2e7, 2e7, 2e7]);
+  });
+
+  it('gives the same bits with any number of threads', async () => {
+    const values = new NDArray(d.float32, [1000, 700], noise(700_000));
+    const run = async (threads: number) => {
+      device.setThreads(threads);
+      const b = new SegmentBuilder();
+      const x = b.bind(values);
+      const across = { ...x, shape: [700, 1000], strides: [1, 700] };
+      const [mapped, product, rows, columns, all] = [
+        b.output(d.float32, [1000, 700]),
+        b.output(d.float32, [1000, 1000]),
+        b.output(d.float32, [1000]),
+        b.output(d.float32, [700]),
+        b.output(d.float32, []),
+      ];
+      const input = e.input(0, d.float32);
+      const sum = { kind: 'reduce', op: 'sum', shape: [1000, 700], inputs: [x], result: e.exp(input) } as const;
+      b.add({ kind: 'map', shape: [1000, 700], inputs: [x], outputs: [mapped], results: [e.tanh(input)] });
+      b.add({ kind: 'dot', a: x, b: across, output: product });
+      b.add({ ...sum, axes: [1], output: rows });
+      b.add({ ...sum, axes: [0], output: columns });
+      b.add({ ...sum, axes: [0, 1], output: all });
+      const read = await b.run(device);
+      return Promise.all([mapped, product, rows, columns, all].map(read));
+    };
+    try {
+      const alone = await run(1);
+      for (const threads of [2, 3, 7]) {
+        const together = await run(threads);
+        for (const [i, array] of alone.entries()) expect(array.equals(together[i]!)).toBe(true);
+      }
+      const total = values.numbers().reduce((sum, x) => sum + Math.exp(x), 0);
+      expect(alone[4]!.numberAt(0)).toBeCloseTo(total, -1);
+    } finally {
+      device.setThreads(0);
+    }
+  });
+
+  it('transposes and broadcasts inside an expression over many blocks', async () => {
+    const [n, m] = [517, 389];
+    const b = new SegmentBuilder();
+    const x = b.bind(new NDArray(d.float32, [m, n], noise(m * n)));
+    const row = b.bind(new NDArray(d.float32, [m], noise(m, 2)));
+    const column = b.bind(new NDArray(d.float32, [n, 1], noise(n, 3)));
+    const output = b.output(d.float32, [n, m]);
+    const inputs: View[] = [transpose(x, [1, 0]), broadcast(row, [n, m]), broadcast(column, [n, m])];
+    const [p, q, r] = [e.input(0, d.float32), e.input(1, d.float32), e.input(2, d.float32)];
+    b.add({ kind: 'map', shape: [n, m], inputs, outputs: [output], results: [e.add(e.mul(p, q), r)] });
+    const got = (await (await b.run(device))(output)).data as Float32Array;
+    const [xs, qs, rs] = [noise(m * n), noise(m, 2), noise(n, 3)];
+    for (let i = 0; i < n; i += 7)
+      for (let j = 0; j < m; j++) {
+        const want = Math.fround(Math.fround(xs[j * n + i]! * qs[j]!) + rs[i]!);
+        if (got[i * m + j] !== want) expect(got[i * m + j]).toBe(want);
+      }
+  });
+}
+
+/** A kernel long enough to leave the event loop, and one short enough not to; both add to the same counter. */
+function counters(device: CpuDevice) {
+  const build = (size: number, step: number) => {
+    const b = new SegmentBuilder();
+    const counter = b.output(d.float64, [1]);
+    const scratch = b.temp(d.float64, [size]);
+    const one: View = restride(scratch, [1], [1]);
+    const x = e.input(0, d.float64);
+    const spread = broadcast(counter, [size]);
+    const wave = e.sin(e.mul(x, e.cast(e.index(0), d.float64)));
+    b.add({ kind: 'map', shape: [size], inputs: [spread], outputs: [scratch], results: [wave] });
+    b.add({ kind: 'map', shape: [1], inputs: [counter, one], outputs: [counter], results: [e.add(e.mul(x, 3), step)] });
+    return device.compile(b.segment);
+  };
+  return { long: build(500_000, 1), short: build(4, 2) };
+}
+
+function takingTurns(device: CpuDevice): void {
+  it('does short work at once and long work aside, in the order of the calls', async () => {
+    const { long, short } = counters(device);
+    const counter = device.allocate(8);
+    const value = () => new Float64Array(counter.host!.buffer, counter.host!.byteOffset, 1)[0];
+    expect(short.run([counter])).toBeUndefined();
+    expect(value()).toBe(2);
+    const aside = long.run([device.allocate(8)]);
+    expect(aside).toBeInstanceOf(Promise);
+    await aside;
+    const order: string[] = [];
+    const runs = [
+      Promise.resolve(long.run([counter])).then(() => order.push('long')),
+      Promise.resolve(short.run([counter])).then(() => order.push('short')),
+      Promise.resolve(long.run([counter])).then(() => order.push('long again')),
+    ];
+    await Promise.all(runs);
+    expect(order).toEqual(['long', 'short', 'long again']);
+    expect(value()).toBe(((2 * 3 + 1) * 3 + 2) * 3 + 1);
+    expect(short.run([counter])).toBeUndefined();
+  });
+
+  it('reports the failure of long work and goes on with what waits', async () => {
+    const size = 3_000_000;
+    const b = new SegmentBuilder();
+    const x = b.output(d.int32, [size]);
+    const y = b.output(d.int32, [size]);
+    const one = e.constant(1, d.int32);
+    b.add({ kind: 'map', shape: [size], inputs: [x], outputs: [y], results: [e.div(one, e.input(0, d.int32))] });
+    const failing = device.compile(b.segment).run(b.values.map((array) => device.fromHost(array)));
+    const { short } = counters(device);
+    const after = short.run([device.allocate(8)]);
+    await expect(failing).rejects.toThrow(DeviceFailure);
+    await expect(failing).rejects.toMatchObject({ failure: { code: 'divisionByZero', instruction: 0 } });
+    await after;
+  });
+}
+
+function refusals(device: CpuDevice): void {
+  const copying = (change: (view: View) => View) => {
+    const b = new SegmentBuilder();
+    const x = b.input([1, 2, 3, 4], d.float32);
+    const output = b.output(d.float32, [4]);
+    b.add({ kind: 'map', shape: [4], inputs: [change(x)], outputs: [output], results: [e.input(0, d.float32)] });
+    return b;
+  };
+
+  it('refuses views that reach outside their buffer', () => {
+    for (const change of [
+      (v: View) => restride(v, [4], [2]),
+      (v: View) => restride(v, [4], [1], 1),
+      (v: View) => restride(v, [4], [-1]),
+      (v: View) => restride(v, [4], [0], -1),
+    ])
+      expect(() => device.compile(copying(change).segment)).toThrow(InternalError);
+    expect(() => device.compile(copying((v) => restride(v, [4], [-1], 3)).segment)).not.toThrow();
+  });
+
+  it('refuses buffers that are too few, too small or gone', () => {
+    const b = copying((v) => v);
+    const kernel = device.compile(b.segment);
+    const [x, y] = b.values.map((array) => device.fromHost(array.copy()));
+    expect(() => kernel.run([x!])).toThrow(/binds 2 buffers, but 1/);
+    expect(() => kernel.run([x!, device.allocate(12)])).toThrow(/needs 16 bytes, but has 12/);
+    expect(() => kernel.run([{ bytes: 16 }, y!])).toThrow(InternalError);
+    const moved = fromNested([1, 2, 3, 4], d.float32);
+    const gone = device.fromHost(moved);
+    structuredClone(moved.data.buffer, { transfer: [moved.data.buffer as ArrayBuffer] }); // made by a plain constructor
+    expect(() => kernel.run([gone, y!])).toThrow(/needs 16 bytes, but has 0/);
+    expect(kernel.run([x!, y!])).toBeUndefined();
+  });
+
+  it('refuses a program that the library finds inconsistent, in words', () => {
+    const b = new SegmentBuilder();
+    const [x, y] = [b.input([1], d.complex64), b.output(d.complex64, [1])];
+    const input = e.input(0, d.complex64);
+    b.add({ kind: 'map', shape: [1], inputs: [x], outputs: [y], results: [e.max(input, input)] });
+    expect(() => device.compile(b.segment)).toThrow(/an operation is not defined for its type/);
+  });
 }
