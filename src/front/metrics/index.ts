@@ -26,3 +26,13 @@ export {
   trueNegativesAtThresholds,
   truePositivesAtThresholds,
 } from './thresholds.ts';
+export {
+  averagePrecisionAtK,
+  precisionAtK,
+  precisionAtTopK,
+  recallAtK,
+  recallAtTopK,
+  sparseAveragePrecisionAtK,
+  sparsePrecisionAtK,
+  type TopKOptions,
+} from './topK.ts';

@@ -15,12 +15,12 @@ import {
   divNoNan,
   equal,
   greaterEqual,
-  less,
   logicalAnd,
   logicalNot,
   minimum,
   multiply,
   reduceAny,
+  reduceMax,
   reduceSum,
   whereV2,
 } from '../../ops/math/index.ts';
@@ -123,7 +123,7 @@ export const precisionAtTopK: ShareAtTopK = shareAtTopK('precision');
 function shareAtK(kind: 'recall' | 'precision', share: ShareAtTopK): ShareAtK {
   return (labels, predictions, k, options = {}) =>
     nameScope(options.name ?? atK(kind, k, options.classId), (name) => {
-      const { indices } = topK(predictions, { k });
+      const { indices } = topK(predictions, k);
       return share(labels, indices, { ...options, k, name });
     });
 }
@@ -168,10 +168,11 @@ function numRelevant(labels: Tensor, k: number): Tensor {
   });
 }
 
-/** A class that is not there is no class: it becomes -1. Python checks with `tf.cond` whether there are any. */
+/** A class that is not there is no class: it becomes -1. Python branches with `tf.cond`, on the largest label. */
 function cleaned(labels: TensorLike, numClasses: Tensor): Tensor {
   const l = cast(convertToTensor(labels, { hint: int64 }), int64);
-  return whereV2(less(l, numClasses), l, -1);
+  const isAny = greaterEqual(reduceMax(l), numClasses);
+  return nameScope('cond', () => whereV2(logicalAnd(isAny, greaterEqual(l, numClasses)), -1, l));
 }
 
 /**
@@ -188,7 +189,7 @@ export function averagePrecisionAtK(
   if (k < 1) throw new InvalidArgumentError(`Invalid k=${k}. \`k\` should be >= 1.`);
   return nameScope(options.name ?? atK('average_precision', k, undefined), (name) => {
     const scores = convertToTensor(predictions);
-    const { indices } = topK(scores, { k });
+    const { indices } = topK(scores, k);
     const wanted = cleaned(labels, cast(shape(scores).slice('-1'), int64));
     let average = averagePrecision(wanted, indices, k);
     let weights: Tensor | undefined;

@@ -150,7 +150,7 @@ describe('dropout', () => {
     const x = tf.ones([100]);
     const y = layers.dropout(x, 0.5, { training: true, seed: 1 });
     const [dx] = tf.gradients(y, [x]);
-    const [value, gradient] = await new tf.Session().run([y, dx!]);
+    const [value, gradient] = await new tf.Session().run([y, tf.convertToTensor(dx!)]);
     expect(gradient.toArray()).toEqual(value.toArray());
   });
 });

@@ -105,9 +105,9 @@ const cases: Record<string, () => Built> = {
   meanSquaredError: withPair((l, p, w) => m.meanSquaredError(l, p, w), { weighted: true }),
   rootMeanSquaredError: withPair((l, p) => m.rootMeanSquaredError(l, p, collected)),
   meanRelativeError() {
-    const [labels, predictions, normalizer] = ['labels', 'predictions', 'normalizer'].map((name) =>
-      tf.placeholder(tf.float32, [6], { name }),
-    ) as [tf.Tensor, tf.Tensor, tf.Tensor]; // one per name
+    const labels = tf.placeholder(tf.float32, [6], { name: 'labels' });
+    const predictions = tf.placeholder(tf.float32, [6], { name: 'predictions' });
+    const normalizer = tf.placeholder(tf.float32, [6], { name: 'normalizer' });
     const [value, update] = m.meanRelativeError(labels, predictions, normalizer);
     const feeds: [tf.Tensor, unknown][] = [
       [labels, [1, 2, 3, 4, 5, 6]],
