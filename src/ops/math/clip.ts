@@ -9,7 +9,7 @@ import { attr, numberTypes } from '../../op/attrs.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { defineOp } from '../../op/defineOp.ts';
 import type { Gradient } from '../../op/registry.ts';
-import { max, min } from '../../program/map.ts';
+import { complex, type Expr, imag, lt, real, select } from '../../program/map.ts';
 import { constant } from '../array/constant.ts';
 import { zeros } from '../array/fill.ts';
 import { identity } from '../array/identity.ts';
@@ -29,6 +29,14 @@ import { reduceSum } from './reductions.ts';
 import { where } from './select.ts';
 import { rsqrt, sqrt } from './sqrt.ts';
 import { onesLike } from './zerosLike.ts';
+
+/** Compares so that a NaN bound does not bound, and the lower bound wins over a smaller upper one; parts of complex numbers each. */
+function clipped(x: Expr, low: Expr, high: Expr): Expr {
+  if (x.dtype.isComplex)
+    return complex(clipped(real(x), real(low), real(high)), clipped(imag(x), imag(low), imag(high)), x.dtype);
+  const below = select(lt(high, x), high, x);
+  return select(lt(below, low), low, below);
+}
 
 export const ClipByValue = defineOp({
   name: 'ClipByValue',
@@ -55,9 +63,9 @@ export const ClipByValue = defineOp({
     for (const bound of [low, high])
       if (bound.shape.length > 0 && !sameShape(bound.shape, t.shape))
         throw new InvalidArgumentError(
-          `clip_value_min and clip_value_max should be either of the same shape as input, or a scalar. Input shape: ${showRuntime(t.shape)}clip_value_min shape: ${showRuntime(low.shape)}clip_value_max shape: ${showRuntime(high.shape)}`,
+          `clip_value_min and clip_value_max must be either of the same shape as input, or a scalar. input shape: ${showRuntime(t.shape)}clip_value_min shape: ${showRuntime(low.shape)}clip_value_max shape: ${showRuntime(high.shape)}`,
         );
-    return { output: p.map([t, low, high], (x, a, b) => min(max(x!, a!), b!)) };
+    return { output: p.map([t, low, high], (x, a, b) => clipped(x!, a!, b!)) };
   },
   cases: () => [
     { shape: '[2, ?], [], [] -> [2, ?]' },
@@ -65,7 +73,7 @@ export const ClipByValue = defineOp({
     { given: { t: [-2, 5], clip_value_min: [-3, 0], clip_value_max: [0, 3] }, expect: { output: [-2, 3] } },
     {
       given: { t: [1, 2], clip_value_min: [1, 2, 3], clip_value_max: 9 },
-      fails: /should be either of the same shape as input, or a scalar/,
+      fails: /must be either of the same shape as input, or a scalar/,
     },
   ],
 });

@@ -42,10 +42,11 @@ export const Complex = defineOp({
   cases: () => [
     { shape: '[2, ?], [1] -> [2, ?]' },
     {
-      given: { real: [1, 2], imag: [-1] },
+      given: { real: { dtype: 'float64', value: [1, 2] }, imag: { dtype: 'float64', value: [-1] } },
+      attrs: { Tout: complex128 },
       expect: {
         out: {
-          dtype: 'complex64',
+          dtype: 'complex128',
           value: [
             { re: 1, im: -1 },
             { re: 2, im: -1 },
@@ -114,7 +115,11 @@ export const Real = defineOp({
   lower: (p, { input }, { Tout }) => ({ output: p.map([input], (z) => e.cast(e.real(z!), Tout)) }),
   cases: () => [
     { shape: '[2, ?] -> [2, ?]' },
-    { given: { input: { dtype: 'complex64', value: [{ re: 3, im: -4 }] } }, expect: { output: [3] } },
+    {
+      given: { input: { dtype: 'complex128', value: [{ re: 3, im: -4 }] } },
+      attrs: { Tout: float64 },
+      expect: { output: { dtype: 'float64', value: [3] } },
+    },
   ],
 });
 
@@ -145,7 +150,11 @@ export const Imag = defineOp({
   lower: (p, { input }, { Tout }) => ({ output: p.map([input], (z) => e.cast(e.imag(z!), Tout)) }),
   cases: () => [
     { shape: '[2, ?] -> [2, ?]' },
-    { given: { input: { dtype: 'complex64', value: [{ re: 3, im: -4 }] } }, expect: { output: [-4] } },
+    {
+      given: { input: { dtype: 'complex128', value: [{ re: 3, im: -4 }] } },
+      attrs: { Tout: float64 },
+      expect: { output: { dtype: 'float64', value: [-4] } },
+    },
   ],
 });
 

@@ -1,6 +1,6 @@
 /** @file What ops such as TanhGrad have in common: `z = f(y, dy)` of an output and its gradient, of one shape. */
 import { InvalidArgumentError } from '../../core/errors.ts';
-import { mergeShapes, sameShape, showRuntime } from '../../core/shape.ts';
+import { mergeShapes, sameShape, sizeOf } from '../../core/shape.ts';
 import { controlDependencies } from '../../graph/graph.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { type AttrSpec, attr } from '../../op/attrs.ts';
@@ -36,10 +36,10 @@ export function defineGradientOp({ name, element, grad, cases }: GradientOpSpec)
       const [y, dy] = controlDependencies([dz], () => grad({ ...inputs, z: outputs.z, dz }));
       return { y, dy };
     },
-    lower(p, { y, dy }, _, node) {
+    lower(p, { y, dy }) {
       if (!sameShape(y.shape, dy.shape))
         throw new InvalidArgumentError(
-          `Inputs to operation ${node.name} of type ${name} must have the same size and shape.  Input 0: ${showRuntime(y.shape)} != input 1: ${showRuntime(dy.shape)}`,
+          `The two arguments to a cwise op must have same number of elements, got ${sizeOf(y.shape)} and ${sizeOf(dy.shape)}`,
         );
       return { z: p.map([y, dy], (a, b) => element(a!, b!)) };
     },

@@ -77,8 +77,9 @@ function fractionDerivative(a: number, x: number): number {
 }
 
 function derivative(a: number, x: number): number {
-  if (!(x >= 0) || !(a > 0)) return Number.NaN;
   if (x === 0) return 0;
+  if (!(x > 0) || !(a > 0)) return Number.NaN;
+  if (x === Number.POSITIVE_INFINITY || a === Number.POSITIVE_INFINITY) return 0;
   return x > 1 && x > a ? fractionDerivative(a, x) : seriesDerivative(a, x);
 }
 
@@ -107,7 +108,12 @@ export const IgammaGradA = defineOp({
     { shape: '[2, ?], [1] -> [2, ?]' },
     {
       given: { a: { dtype: 'float64', value: [0.5, 3, 10, 2] }, x: { dtype: 'float64', value: [0.25, 2, 12, 40] } },
-      expect: { z: { dtype: 'float64', value: [0, 0, 0, 0] } },
+      expect: {
+        z: {
+          dtype: 'float64',
+          value: [-0.797947316783223, -0.23184867204398962, -0.09717797203717947, -5.732487245607528e-16],
+        },
+      },
     },
   ],
 });

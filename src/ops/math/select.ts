@@ -1,7 +1,15 @@
 /** @file Select and SelectV2: elements of one tensor or another, by a condition. */
 import { bool } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
-import { broadcastConcrete, type Dims, mergeShapes, sameShape, showRuntime, showShape } from '../../core/shape.ts';
+import {
+  broadcastConcrete,
+  type Dims,
+  mergeShapes,
+  type Shape,
+  sameShape,
+  showRuntime,
+  showShape,
+} from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType } from '../../op/attrs.ts';
@@ -45,12 +53,14 @@ export const Select = defineOp({
     const dt = where(condition, dy, none);
     return { condition: null, t: dt, e: where(condition, none, dy) };
   },
-  lower(p, { condition, t, e }) {
-    if (!sameShape(t.shape, e.shape))
+  lower(p, { condition, t, e }, _, node) {
+    const refuse = (port: number, first: Shape, other: Shape) => {
       throw new InvalidArgumentError(
-        `'then' and 'else' must have the same size.  but received: ${showRuntime(t.shape)} vs. ${showRuntime(e.shape)}`,
+        `Inputs to operation ${node.name} of type Select must have the same size and shape.  Input 0: ${showRuntime(first)} != input ${port}: ${showRuntime(other)}`,
       );
+    };
     const { shape } = condition;
+    if (!sameShape(t.shape, e.shape)) refuse(2, t.shape, e.shape);
     if (shape.length === 1 && t.shape.length > 1) {
       if (shape[0] !== t.shape[0])
         throw new InvalidArgumentError(
@@ -59,10 +69,7 @@ export const Select = defineOp({
       const rows = p.reshape(condition, [shape[0]!, ...t.shape.slice(1).map(() => 1)]);
       return { output: p.map([rows, t, e], (c, x, y) => select(c!, x!, y!)) };
     }
-    if (shape.length > 0 && !sameShape(shape, t.shape))
-      throw new InvalidArgumentError(
-        `'cond' must be a scalar, a vector of the first size of 'then', or have its shape, but saw: ${showRuntime(shape)} vs. ${showRuntime(t.shape)}`,
-      );
+    if (shape.length > 0 && !sameShape(shape, t.shape)) refuse(1, shape, t.shape);
     return { output: p.map([condition, t, e], (c, x, y) => select(c!, x!, y!)) };
   },
   cases: () => [

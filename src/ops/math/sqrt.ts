@@ -62,7 +62,8 @@ export const sqrt: UnaryFunction = unaryFunction(Sqrt);
 
 export const SqrtGrad: GradientOp = defineGradientOp({
   name: 'SqrtGrad',
-  element: (y, dy) => e.div(e.mul(dy, 0.5), conjugate(y)),
+  // No gradient stays none, also at 0, where the slope is infinite.
+  element: (y, dy) => e.select(e.eq(dy, 0), 0, e.div(e.mul(dy, 0.5), conjugate(y))),
   grad({ y, z, dz }) {
     const scaled = over(dz, y);
     const first = times(negative(conj(scaled)), z);
@@ -71,6 +72,7 @@ export const SqrtGrad: GradientOp = defineGradientOp({
   cases: () => [
     { shape: '[2, ?], [?, 3] -> [2, 3]' },
     { given: { y: [2, 0.5], dy: [1, 3] }, expect: { z: [0.25, 3] } },
+    { given: { y: [0, 0], dy: [0, 1] }, expect: { z: [0, inf] }, differentiable: false },
   ],
 });
 
