@@ -65,11 +65,12 @@ function packed(list: readonly TensorLike[], { dtype, hint, name }: ConvertOptio
   const type = dtype ?? own ?? hint;
   if (type !== undefined && own !== undefined && own !== type) list = castTensors(list, type);
   return nameScope(name ?? 'packed', (scope) => {
-    const rows = list.map((x, i) =>
-      Array.isArray(x) && containsSymbolic(x)
-        ? packed(x as readonly TensorLike[], { dtype: type, name: String(i) }) // arrays of TensorLike
-        : x,
-    );
+    const rows = list.map((x, i) => {
+      if (!Array.isArray(x)) return x;
+      if (containsSymbolic(x)) return packed(x as readonly TensorLike[], { dtype: type, name: String(i) }); // arrays of TensorLike
+      nameScope(String(i), () => {}); // Python looks into every row in a scope of its own, which takes the name
+      return x;
+    });
     const values = rows.map((x, i) => convertToTensor(x, { dtype: type, name: String(i) }));
     const attrs = findOp('Pack').complete({}, values);
     return values[0]!.graph.createOp({ type: 'Pack', inputs: values, attrs, name: scope }).outputs[0]!;
@@ -118,7 +119,7 @@ export function toArray(value: Literalish, dtype?: DType, hint?: DType): NDArray
 
 /** TypeScript has one number type, so a whole number may stand for a float; a fraction never stands for an integer. */
 function fits(elements: readonly Element[], own: DType, wanted: DType): boolean {
-  if (own === wanted) return true;
+  if (own === wanted || elements.length === 0) return true;
   if (wanted.isFloating || wanted.isComplex) return own === int32 || own === float32;
   return wanted.isInteger && own === int32 && elements.every((x) => Number(x) >= wanted.min && Number(x) <= wanted.max);
 }

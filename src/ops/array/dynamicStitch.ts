@@ -1,17 +1,17 @@
 /** @file DynamicStitch, ParallelDynamicStitch and DynamicPartition: rows spread over several tensors, and back. */
 import { int32 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
-import { fromElements, type NDArray } from '../../core/ndarray.ts';
+import { fromElements } from '../../core/ndarray.ts';
 import { compatible, type Dims, mergeShapes, type Shape, showRuntime, showShape, sizeOf } from '../../core/shape.ts';
 import { IndexedSlices } from '../../graph/indexedSlices.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, attr } from '../../op/attrs.ts';
-import { constantValue } from '../../op/constantValue.ts';
+import { constantValue, partialValueOf } from '../../op/constantValue.ts';
 import { defineOp } from '../../op/defineOp.ts';
 import type { Gradient } from '../../op/registry.ts';
 import type { ProgramBuilder } from '../../program/builder.ts';
 import type { Value } from '../../program/value.ts';
-import type { Named } from './common.ts';
+import { complete, type Named } from './common.ts';
 import { gather } from './gather.ts';
 import { getItem } from './getItem.ts';
 import { denseGradient } from './indexedSlices.ts';
@@ -35,12 +35,19 @@ function elementDims(indices: readonly Dims[], data: readonly Dims[]): Dims {
   return element;
 }
 
-function stitchedDims(indices: readonly Dims[], data: readonly Dims[], values: readonly (NDArray | undefined)[]): Dims {
+function stitchedDims(
+  indices: readonly Dims[],
+  data: readonly Dims[],
+  values: readonly (readonly number[] | undefined)[],
+): Dims {
   const element = elementDims(indices, data);
   if (element === null) return null;
   if (values.some((v) => v === undefined)) return [null, ...element];
-  return [rowsOf(values.map((v) => v!.numbers())), ...element];
+  return [rowsOf(values.map((v) => v!)), ...element];
 }
+
+/** Indices that are known while building. */
+const staticInts = (t: Tensor) => constantValue(t)?.numbers() ?? complete(partialValueOf(t));
 
 const rowsOf = (indices: readonly (readonly number[])[]) =>
   indices.reduce((n, list) => Math.max(n, ...list.map((i) => i + 1)), 0);
@@ -117,7 +124,7 @@ export const DynamicStitch = defineOp({
   attrs: { N: attr('int', { minimum: 1 }), T: anyType },
   hostInputs: ['indices'],
   shape: ({ indices, data }, { N }, context) => ({
-    merged: stitchedDims(indices, data, context.op.inputs.slice(0, N).map(constantValue)),
+    merged: stitchedDims(indices, data, context.op.inputs.slice(0, N).map(staticInts)),
   }),
   grad: ({ inputs, outputs }, { merged: dy }) => ({ data: stitchGradient(inputs.indices, outputs.merged, dy) }),
   lower: (p, { indices, data }) => ({ merged: lowerStitch(p, indices, data) }),
@@ -142,7 +149,7 @@ export const ParallelDynamicStitch = defineOp({
   attrs: { N: attr('int', { minimum: 1 }), T: anyType },
   hostInputs: ['indices'],
   shape: ({ indices, data }, { N }, context) => ({
-    merged: stitchedDims(indices, data, context.op.inputs.slice(0, N).map(constantValue)),
+    merged: stitchedDims(indices, data, context.op.inputs.slice(0, N).map(staticInts)),
   }),
   grad: ({ inputs, outputs }, { merged: dy }) => ({ data: stitchGradient(inputs.indices, outputs.merged, dy) }),
   lower: (p, { indices, data }) => ({ merged: lowerStitch(p, indices, data) }),
@@ -190,6 +197,11 @@ export const DynamicPartition = defineOp({
       return p.reshape(p.gather(rows, picks), [list.length, ...element]);
     });
     return { outputs };
+  },
+  partialValue({ inputs: { data, partitions } }, known, output) {
+    const entries = data.rank === 1 ? known(data) : undefined;
+    const groups = complete(known(partitions));
+    return entries && groups && entries.filter((_, i) => groups[i] === output);
   },
   cases: () => [
     { shape: '[4, ?], [4] -> [?, ?], [?, ?]', attrs: { num_partitions: 2 } },

@@ -31,8 +31,10 @@ export function linspace(
     const count = castNode(convertToTensor(num, { name: 'num', hint: int32 }), int32);
     cast(count, a.dtype);
     const common = broadcastDynamicShape(shape(a), shape(b));
-    const from = expandDims(broadcastTo(a, common), axis);
-    const to = expandDims(broadcastTo(b, common), axis);
+    const first = broadcastTo(a, common);
+    const last = broadcastTo(b, common);
+    const from = expandDims(first, axis);
+    const to = expandDims(last, axis);
     const sizes = shape(from);
     const axes = getItem(shape(sizes), [0]);
     const at = select(axis >= 0, axis, add(axes, axis));

@@ -3,7 +3,6 @@ import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { fromElements, intVector } from '../../core/ndarray.ts';
 import { isFullyDefined, showRuntime } from '../../core/shape.ts';
-import { nameScope } from '../../graph/graph.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, attr, indexTypes } from '../../op/attrs.ts';
 import { constantNode, convertToTensor } from '../../op/convert.ts';
@@ -11,7 +10,7 @@ import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
 import type { ProgramBuilder } from '../../program/builder.ts';
 import { cast, type Expr, le, lt } from '../../program/map.ts';
 import type { Value } from '../../program/value.ts';
-import { type Named, ofRank } from './common.ts';
+import { type Named, ofRank, scoped } from './common.ts';
 import { getItem } from './getItem.ts';
 import { reshape } from './reshape.ts';
 import { Shape } from './shape.ts';
@@ -163,12 +162,13 @@ export const Bucketize = defineOp({
 });
 
 /** A shape as Python converts a `TensorShape`. */
-function shapeTensor(x: Tensor): Tensor {
-  return nameScope('Shape', (scope) =>
-    isFullyDefined(x.shape)
+function shapeTensor(value: TensorLike): Tensor {
+  return scoped('Shape', [value], (scope) => {
+    const x = convertToTensor(value);
+    return isFullyDefined(x.shape)
       ? constantNode(intVector(x.shape), 'shape_as_tensor')
-      : Shape.build({ input: x }, { name: scope }).output,
-  );
+      : Shape.build({ input: x }, { name: scope }).output;
+  });
 }
 
 /**
@@ -182,13 +182,11 @@ export function searchsorted(
   values: TensorLike,
   { side = 'left', outType = d.int32, name }: Named & { side?: 'left' | 'right'; outType?: d.DType } = {},
 ): Tensor {
-  const sequence = convertToTensor(sortedSequence);
-  const wanted = convertToTensor(values, { hint: sequence.dtype });
-  const sequenceSize = getItem(shapeTensor(sequence), [-1]);
-  const valuesSize = getItem(shapeTensor(wanted), [-1]);
-  const rows = reshape(sequence, [-1, sequenceSize]);
-  const valueRows = reshape(wanted, [-1, valuesSize]);
+  const sequenceSize = getItem(shapeTensor(sortedSequence), [-1]);
+  const valuesSize = getItem(shapeTensor(values), [-1]);
+  const rows = reshape(sortedSequence, [-1, sequenceSize]);
+  const valueRows = reshape(values, [-1, valuesSize]);
   const op = side === 'right' ? UpperBound : LowerBound;
   const found = op.build({ sorted_inputs: rows, values: valueRows }, { name, attrs: { out_type: outType } }).output;
-  return reshape(found, shapeTensor(wanted));
+  return reshape(found, shapeTensor(values));
 }
