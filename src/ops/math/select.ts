@@ -13,6 +13,7 @@ import {
 import { nameScope } from '../../graph/graph.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType } from '../../op/attrs.ts';
+import { constantValue } from '../../op/constantValue.ts';
 import { convertToTensor, isSymbolic } from '../../op/convert.ts';
 import { defineOp } from '../../op/defineOp.ts';
 import { select } from '../../program/map.ts';
@@ -123,6 +124,10 @@ export const SelectV2 = defineOp({
   lower(p, { condition, t, e }) {
     broadcastConcrete(broadcastConcrete(condition.shape, t.shape), e.shape);
     return { output: p.map([condition, t, e], (c, x, y) => select(c!, x!, y!)) };
+  },
+  partialValue({ inputs: { condition, t, e } }, known) {
+    const chosen = constantValue(condition);
+    return chosen?.rank === 0 ? known(chosen.at(0) ? t : e) : undefined;
   },
   cases: () => [
     { shape: '[2, 1], [3], [?] -> [2, 3]' },
