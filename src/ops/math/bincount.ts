@@ -1,9 +1,9 @@
-/** @file Bincount and DenseBincount: how often each small integer occurs; `bincount` and `confusionMatrix`. */
+/** @file Bincount and DenseBincount: how often each small integer occurs. */
 import * as d from '../../core/dtypes.ts';
-import { type DType, int32, int64 } from '../../core/dtypes.ts';
+import { type DType, int32 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { zeros } from '../../core/ndarray.ts';
-import { compatible, type Dims, showRuntime, showShape, sizeOf } from '../../core/shape.ts';
+import { type Dims, showRuntime, showShape, sizeOf } from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { attr } from '../../op/attrs.ts';
@@ -13,18 +13,12 @@ import type { ProgramBuilder } from '../../program/builder.ts';
 import * as e from '../../program/expr.ts';
 import type { Value } from '../../program/value.ts';
 import { reshape } from '../array/reshape.ts';
-import { scatterNd } from '../array/scatterNd.ts';
 import { size as sizeOfTensor } from '../array/shape.ts';
-import { squeeze } from '../array/squeeze.ts';
-import { stack } from '../array/stack.ts';
-import { assertLess, assertNonNegative } from '../flow/checkOps.ts';
-import { withDependencies } from '../flow/group.ts';
 import { cast } from './cast.ts';
 import { greater } from './compare.ts';
-import { Maximum, Minimum, maximum } from './maximum.ts';
+import { Maximum, Minimum } from './maximum.ts';
 import { plus, times } from './operators.ts';
 import { reduceMax } from './reductions.ts';
-import { onesLike } from './zerosLike.ts';
 
 const binTypes = attr('type', { allowed: [d.int32, d.int64, d.float32, d.float64] });
 
@@ -213,69 +207,5 @@ export function bincount(arr: TensorLike, options: BincountOptions = {}): Tensor
     const each = flatWeights ?? constantNode(zeros(dtype, [0]));
     const attrs = { binary_output: binaryOutput };
     return DenseBincount.build({ input: flat, size: length, weights: each }, { attrs }).output;
-  });
-}
-
-export interface ConfusionMatrixOptions {
-  readonly numClasses?: TensorLike | undefined;
-  readonly dtype?: DType | undefined;
-  readonly weights?: TensorLike | undefined;
-  readonly name?: string | undefined;
-}
-
-/** Drops a last axis of size 1 that one of the two has and the other has not. */
-function squeezeLast(labels: Tensor, predictions: Tensor): readonly [Tensor, Tensor] {
-  return nameScope('remove_squeezable_dimensions', () => {
-    if (labels.rank === null || predictions.rank === null) return [labels, predictions];
-    const surplus = predictions.rank - labels.rank;
-    if (surplus === 1 && (predictions.shape!.at(-1) ?? 1) === 1) return [labels, squeeze(predictions, { axis: [-1] })];
-    if (surplus === -1 && (labels.shape!.at(-1) ?? 1) === 1) return [squeeze(labels, { axis: [-1] }), predictions];
-    return [labels, predictions];
-  });
-}
-
-/**
- * How often each label (row) was predicted as each class (column). Adds nodes under `confusion_matrix/`.
- *
- * @example tf.confusionMatrix([1, 0, 1], [1, 1, 1]) // runs to [[0 1] [0 2]]
- */
-export function confusionMatrix(
-  labels: TensorLike,
-  predictions: TensorLike,
-  options: ConfusionMatrixOptions = {},
-): Tensor {
-  const { dtype = int32 } = options;
-  return nameScope(options.name ?? 'confusion_matrix', () => {
-    const [given, guessed] = squeezeLast(
-      convertToTensor(labels, { name: 'labels' }),
-      convertToTensor(predictions, { name: 'predictions' }),
-    );
-    let columns: Tensor = cast(guessed, int64);
-    let rows: Tensor = cast(given, int64);
-    rows = withDependencies([assertNonNegative(rows, { message: '`labels` contains negative values' })], rows);
-    columns = withDependencies(
-      [assertNonNegative(columns, { message: '`predictions` contains negative values' })],
-      columns,
-    );
-    let classes: TensorLike;
-    if (options.numClasses === undefined) classes = plus(maximum(reduceMax(columns), reduceMax(rows)), 1);
-    else {
-      classes = options.numClasses;
-      const limit = cast(options.numClasses, int64);
-      rows = withDependencies([assertLess(rows, limit, { message: '`labels` out of bound' })], rows);
-      columns = withDependencies([assertLess(columns, limit, { message: '`predictions` out of bound' })], columns);
-    }
-    let weights: Tensor | undefined;
-    if (options.weights !== undefined) {
-      const each = convertToTensor(options.weights, { name: 'weights' });
-      if (!compatible(columns.shape, each.shape))
-        throw new InvalidArgumentError(
-          `weights is ${showShape(each.shape)}, but predictions is ${showShape(columns.shape)}; there must be one weight each.`,
-        );
-      weights = cast(each, dtype);
-    }
-    const shape = stack([classes, classes]);
-    const indices = stack([rows, columns], { axis: 1 });
-    return scatterNd(indices, weights ?? onesLike(columns, { dtype }), cast(shape, int64));
   });
 }

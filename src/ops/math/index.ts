@@ -84,7 +84,8 @@ export { onesLike, zerosLike } from './zerosLike.ts';
 
 import './reductionMethods.ts';
 
-export { type BincountOptions, bincount, type ConfusionMatrixOptions, confusionMatrix } from './bincount.ts';
+export { type BincountOptions, bincount } from './bincount.ts';
 export { cross } from './cross.ts';
 export { einsum } from './einsum.ts';
-export { inTopK, nthElement, type TopKResult, topK } from './topk.ts';
+export { matvec, type NormOptions, norm, trace } from './norm.ts';
+export { inTopK, nthElement, type TopKOptions, type TopKResult, topK } from './topk.ts';

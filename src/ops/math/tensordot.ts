@@ -1,104 +1,120 @@
-/** @file tensordot: products summed over chosen axes of both tensors, by way of one matrix product. */
+/** @file `tensordot`: products summed over chosen axes of both tensors, by way of one matrix product. */
 import { int32 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
-import { intVector } from '../../core/ndarray.ts';
-import { isFullyDefined, normalizeAxis, showShape } from '../../core/shape.ts';
+import { isFullyDefined, sizeOf } from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
-import type { Tensor, TensorLike } from '../../graph/tensor.ts';
-import { constantNode, convertToTensor, isSymbolic } from '../../op/convert.ts';
-import { concat, gather, reshape, shape, stack, transpose } from '../array/index.ts';
-import type { NameOption } from './elementwise.ts';
+import { Tensor, type TensorLike } from '../../graph/tensor.ts';
+import { convertToTensor } from '../../op/convert.ts';
+import { concat } from '../array/concat.ts';
+import { gather } from '../array/gather.ts';
+import { getItem } from '../array/getItem.ts';
+import { range } from '../array/range.ts';
+import { reshape } from '../array/reshape.ts';
+import { rank, shape } from '../array/shape.ts';
+import { stack } from '../array/stack.ts';
+import { transpose } from '../array/transpose.ts';
+import { setdiff1d } from '../array/unique.ts';
+import { greaterEqual } from './compare.ts';
 import { matmul } from './matmul.ts';
+import { minus, plus } from './operators.ts';
 import { reduceProd } from './reductions.ts';
+import { where } from './select.ts';
 
-/** How many axes to sum over (the last of `a`, the first of `b`), or which axes of each. */
-export type TensordotAxes = number | readonly [a: number | readonly number[], b: number | readonly number[]];
+/** How many of the last and first axes to sum over, or the axes of each tensor. */
+export type TensordotAxes = number | readonly [number | readonly number[], number | readonly number[]] | Tensor;
+type Axes = readonly number[] | Tensor;
 
-const product = (sizes: readonly number[]) => sizes.reduce((n, d) => n * d, 1);
-const list = (axes: number | readonly number[]) => (typeof axes === 'number' ? [axes] : [...axes]);
-
-function axesOf(a: Tensor, axes: TensordotAxes): readonly [number[], number[]] {
-  if (typeof axes !== 'number') return [list(axes[0]), list(axes[1])];
-  const rank = rankOf(a);
-  if (axes < 0 || axes > rank)
-    throw new InvalidArgumentError(
-      `\`axes\` must be between 0 and the rank of a, but is ${axes}; a is ${showShape(a.shape)}.`,
-    );
-  const count = Array.from({ length: axes }, (_, i) => i);
-  return [count.map((i) => rank - axes + i), count];
-}
-
-function rankOf(x: Tensor): number {
-  if (x.rank !== null) return x.rank;
-  throw new InvalidArgumentError(
-    `tensordot needs the rank of ${x}, which is not known. setShape or tf.reshape gives it.`,
-  );
-}
-
-interface AsMatrix {
-  readonly matrix: Tensor;
-  /** The sizes that are not summed over: numbers when all sizes of the tensor are known. */
-  readonly free: readonly number[] | Tensor;
-  readonly staticFree: readonly (number | null)[];
-}
-
-/** The tensor as a matrix whose rows (columns, when `flipped`) are the axes that stay. */
-function asMatrix(x: Tensor, given: readonly number[], flipped: boolean): AsMatrix {
-  const rank = rankOf(x);
-  const axes = given.map((axis) => normalizeAxis(axis, rank));
-  const free = Array.from({ length: rank }, (_, i) => i).filter((i) => !axes.includes(i));
-  const order = <T>(kept: T, summed: T): [T, T] => (flipped ? [summed, kept] : [kept, summed]);
-  const staticFree = free.map((i) => x.shape![i]!);
-  const sizes = x.shape;
-  if (isFullyDefined(sizes)) {
-    const perm = order(free, axes).flat();
-    const turned = perm.every((axis, i) => axis === i) ? x : transpose(x, perm);
-    const wanted = order(product(free.map((i) => sizes[i]!)), product(axes.map((i) => sizes[i]!)));
-    const fits = turned.rank === 2 && turned.shape!.every((d, i) => d === wanted[i]);
-    return { matrix: fits ? turned : reshape(turned, wanted), free: free.map((i) => sizes[i]!), staticFree };
+function axesOf(a: Tensor, axes: TensordotAxes): readonly [Axes, Axes] {
+  if (typeof axes === 'number') {
+    if (axes < 0) throw new InvalidArgumentError(`axes must be at least 0, but is ${axes}.`);
+    if (a.rank === null) {
+      const count = rank(a);
+      return [range(minus(count, axes), count, { dtype: int32 }), range(axes, { dtype: int32 })];
+    }
+    const count = a.rank;
+    if (axes > count)
+      throw new InvalidArgumentError(`axes is ${axes}, but must not be larger than the rank ${count} of ${a}.`);
+    const upTo = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
+    return [upTo(count - axes, count), upTo(0, axes)];
   }
-  const axesNode = constantNode(intVector(axes), 'axes');
-  const freeNode = constantNode(intVector(free), 'free');
-  const dims = shape(x);
-  const freeDims = gather(dims, freeNode);
-  const summedDims = gather(dims, axesNode);
-  const rows = reduceProd(freeDims);
-  const columns = reduceProd(summedDims);
-  const perm = concat(order(freeNode, axesNode), 0);
-  const wanted = stack(order(rows, columns));
-  return { matrix: reshape(transpose(x, perm), wanted), free: freeDims, staticFree };
+  if (axes instanceof Tensor) return [getItem(axes, [0]), getItem(axes, [1])];
+  const [left, right] = axes.map((x) => (typeof x === 'number' ? [x] : x)) as [readonly number[], readonly number[]]; // two entries
+  if (left.length !== right.length)
+    throw new InvalidArgumentError(`Different number of contraction axes a and b, ${left.length} != ${right.length}.`);
+  return [left, right];
+}
+
+interface Flattened {
+  readonly matrix: Tensor;
+  /** Sizes of the axes that are kept, as numbers where they are known. */
+  readonly free: readonly number[] | Tensor;
+  readonly freeDims: readonly (number | null)[] | null;
+}
+
+/** The tensor as a matrix: kept axes by summed axes, or the other way round. */
+function flatten(a: Tensor, axes: Axes, flipped: boolean): Flattened {
+  const dims = a.shape;
+  const given = axes instanceof Tensor ? undefined : axes;
+  const positions = dims && given?.map((i) => (i < 0 ? i + dims.length : i));
+  const kept = dims && positions ? dims.map((_, i) => i).filter((i) => !positions.includes(i)) : undefined;
+  if (isFullyDefined(dims) && positions && kept) {
+    const free = kept.map((i) => dims[i]!);
+    const summed = sizeOf(positions.map((i) => dims[i]!));
+    const perm = flipped ? [...positions, ...kept] : [...kept, ...positions];
+    const target = flipped ? [summed, sizeOf(free)] : [sizeOf(free), summed];
+    const turned = perm.some((p, i) => p !== i) ? transpose(a, perm) : a;
+    const matrix = `${turned.shape}` === `${target}` && turned.rank === 2 ? turned : reshape(turned, target);
+    return { matrix, free, freeDims: free };
+  }
+  let summedAxes: Tensor;
+  let freeAxes: Tensor;
+  let sizes: Tensor;
+  if (positions && kept) {
+    summedAxes = convertToTensor(positions, { dtype: int32, name: 'axes' });
+    freeAxes = convertToTensor(kept, { dtype: int32, name: 'free' });
+    sizes = shape(a);
+  } else {
+    sizes = shape(a);
+    const count = rank(a);
+    const asked = convertToTensor(axes, { dtype: int32, name: 'axes' });
+    summedAxes = where(greaterEqual(asked, 0), asked, plus(asked, count));
+    freeAxes = setdiff1d(range(count), summedAxes, { indexDtype: int32 }).out;
+  }
+  const free = gather(sizes, freeAxes);
+  const summed = gather(sizes, summedAxes);
+  const freeCount = reduceProd(free);
+  const summedCount = reduceProd(summed);
+  const perm = concat(flipped ? [summedAxes, freeAxes] : [freeAxes, summedAxes], 0);
+  const target = stack(flipped ? [summedCount, freeCount] : [freeCount, summedCount]);
+  return {
+    matrix: reshape(transpose(a, perm), target),
+    free,
+    freeDims: dims && kept ? kept.map((i) => dims[i]!) : null,
+  };
 }
 
 /**
- * Products of `a` and `b` summed over axes of both. Adds a `MatMul` under `Tensordot/`, with the transposes and reshapes that
- * make matrices of them.
+ * The sum of products over chosen axes of two tensors; the axes that are left follow each other. Adds nodes under
+ * `Tensordot/`.
  *
- * @example tf.tensordot([[1, 2], [3, 4]], [1, 10], 1) // runs to [21 43]
+ * @example tf.tensordot([[1, 2], [3, 4]], [5, 6], 1) // runs to [17 39]
  */
-export function tensordot(a: TensorLike, b: TensorLike, axes: TensordotAxes, options: NameOption = {}): Tensor {
+export function tensordot(a: TensorLike, b: TensorLike, axes: TensordotAxes, options: { name?: string } = {}): Tensor {
   return nameScope(options.name ?? 'Tensordot', (name) => {
-    const x = convertToTensor(a, { name: 'a', hint: isSymbolic(b) ? b.dtype : undefined });
-    const y = convertToTensor(b, { name: 'b', hint: x.dtype });
-    const [xAxes, yAxes] = axesOf(x, axes);
-    if (xAxes.length !== yAxes.length)
-      throw new InvalidArgumentError(
-        `Different number of contraction axes for a and b: ${xAxes.length} and ${yAxes.length}.`,
-      );
-    const left = asMatrix(x, xAxes, false);
-    const right = asMatrix(y, yAxes, true);
-    const flat = matmul(left.matrix, right.matrix);
-    const dims = [...left.staticFree, ...right.staticFree];
-    if (!isTensor(left.free) && !isTensor(right.free)) {
-      const whole = [...left.free, ...right.free];
-      return flat.rank === whole.length && flat.shape!.every((d, i) => d === whole[i])
-        ? flat
-        : reshape(flat, whole, { name });
+    const x = convertToTensor(a, { name: 'a' });
+    const y = convertToTensor(b, { name: 'b' });
+    const [axesX, axesY] = axesOf(x, axes);
+    const left = flatten(x, axesX, false);
+    const right = flatten(y, axesY, true);
+    const product = matmul(left.matrix, right.matrix);
+    if (!(left.free instanceof Tensor) && !(right.free instanceof Tensor)) {
+      const dims = [...left.free, ...right.free];
+      const done = isFullyDefined(product.shape) && dims.length === 2 && `${product.shape}` === `${dims}`;
+      return done ? product : reshape(product, dims, { name });
     }
-    const sizes = [left.free, right.free].map((f) => (isTensor(f) ? f : convertToTensor(f, { dtype: int32 })));
-    const result = reshape(flat, concat(sizes, 0), { name });
-    result.setShape(dims);
+    const sizes = [left.free, right.free].map((sizes) => convertToTensor(sizes, { dtype: int32 }));
+    const result = reshape(product, concat(sizes, 0), { name });
+    if (left.freeDims && right.freeDims) result.setShape([...left.freeDims, ...right.freeDims]);
     return result;
   });
 }
-
-const isTensor = (free: AsMatrix['free']): free is Tensor => !Array.isArray(free);

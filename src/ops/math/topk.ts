@@ -11,6 +11,7 @@ import type { Gradient } from '../../op/registry.ts';
 import type { ProgramBuilder } from '../../program/builder.ts';
 import * as e from '../../program/expr.ts';
 import type { Value } from '../../program/value.ts';
+import { isOptions } from '../array/common.ts';
 import { expandDims } from '../array/expandDims.ts';
 import { zeros } from '../array/fill.ts';
 import { gather } from '../array/gather.ts';
@@ -150,16 +151,24 @@ export interface TopKResult {
   readonly indices: Tensor;
 }
 
+export interface TopKOptions {
+  /** How many, 1 unless given; may also be given as the second argument. */
+  readonly k?: TensorLike | undefined;
+  readonly sorted?: boolean | undefined;
+  readonly indexType?: DType | undefined;
+  readonly name?: string | undefined;
+}
+
 /**
  * The k largest elements along the last axis, largest first, with their positions. Adds one `TopKV2` node.
  *
- * @example tf.nn.topK(tf.constant([1, 5, 3]), 2).values // runs to [5 3]
+ * @example tf.nn.topK(tf.constant([1, 5, 3]), { k: 2 }).values // runs to [5 3]
  */
-export function topK(
-  input: TensorLike,
-  k: TensorLike = 1,
-  options: { sorted?: boolean; indexType?: DType; name?: string } = {},
-): TopKResult {
+export function topK(input: TensorLike, options?: TopKOptions): TopKResult;
+export function topK(input: TensorLike, k: TensorLike, options?: TopKOptions): TopKResult;
+export function topK(input: TensorLike, given: TensorLike | TopKOptions = {}, rest: TopKOptions = {}): TopKResult {
+  const options = isOptions(given) ? (given as TopKOptions) : rest; // a plain object is never TensorLike
+  const k = isOptions(given) ? (options.k ?? 1) : (given as TensorLike); // as above
   const attrs = { sorted: options.sorted ?? true, index_type: options.indexType ?? int32 };
   return TopKV2.build({ input, k }, { name: options.name, attrs });
 }

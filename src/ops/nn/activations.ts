@@ -1,6 +1,7 @@
 /** @file The activations (Relu, Relu6, Elu, Selu, LeakyRelu, Softplus, Softsign) and the ops of their gradients. */
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
+import { fromElements } from '../../core/ndarray.ts';
 import { mergeShapes, sameShape, showRuntime } from '../../core/shape.ts';
 import { controlDependencies, nameScope } from '../../graph/graph.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
@@ -11,6 +12,7 @@ import { defineOp, type Op } from '../../op/defineOp.ts';
 import type { Gradient } from '../../op/registry.ts';
 import * as e from '../../program/map.ts';
 import { concat } from '../array/concat.ts';
+import { IdentityN, identity } from '../array/identity.ts';
 import { where, zerosLike } from '../array/index.ts';
 import { denseGradient } from '../array/indexedSlices.ts';
 import { cast } from '../math/cast.ts';
@@ -436,4 +438,17 @@ export function gelu(features: TensorLike, options: { approximate?: boolean; nam
     const cubic = plus(x, times(coefficient, pow(x, 3)));
     return times(half, plus(1, tanh(times(0.7978845608028654, cubic))));
   });
+}
+
+/**
+ * `x * sigmoid(beta * x)`, also called silu. Adds `mul`, `Sigmoid` and `mul_1` nodes.
+ *
+ * @example tf.nn.swish(tf.constant([1.5, -1])) // runs to [ 1.2263618  -0.26894143]
+ */
+export function swish(features: TensorLike, options: { beta?: TensorLike } = {}): Tensor {
+  const x = convertToTensor(features, { name: 'features' });
+  const beta = cast(convertToTensor(options.beta ?? fromElements(d.float32, [], [1]), { name: 'beta' }), x.dtype);
+  const result = times(x, sigmoid(times(beta, x)));
+  identity(result);
+  return IdentityN.build({ input: [result, x, beta] }).output[0]!;
 }

@@ -56,8 +56,7 @@ function flattenRows(x: Tensor): Tensor {
   const last = slice(shape(x), [subtract(count, 1)], [1]);
   const flat = reshape(x, concat([[-1], last], 0));
   const rows = x.shape?.slice(0, -1);
-  if (rows?.every((n) => n !== null))
-    flat.setShape([rows.reduce<number>((a, n) => a * n!, 1), x.shape!.at(-1)!]);
+  if (rows?.every((n) => n !== null)) flat.setShape([rows.reduce<number>((a, n) => a * n!, 1), x.shape!.at(-1)!]);
   return flat;
 }
 

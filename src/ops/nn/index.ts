@@ -1,8 +1,20 @@
 /** @file Public functions of the nn ops; importing it loads their definitions. */
 
 export { sigmoid, tanh } from '../math/sigmoid.ts';
-export { inTopK, type TopKResult, topK } from '../math/topk.ts';
-export { crelu, elu, gelu, leakyRelu, relu, relu6, selu, softplus, softsign } from './activations.ts';
+export { inTopK, type TopKOptions, type TopKResult, topK } from '../math/topk.ts';
+export {
+  crelu,
+  elu,
+  gelu,
+  leakyRelu,
+  relu,
+  relu6,
+  selu,
+  softplus,
+  softsign,
+  swish,
+  swish as silu,
+} from './activations.ts';
 export { type BiasAddOptions, biasAdd, reluLayer, xwPlusB } from './biasAdd.ts';
 export {
   logPoissonLoss,
@@ -15,6 +27,7 @@ export {
   weightedCrossEntropyWithLogits,
 } from './crossEntropy.ts';
 export { type DropoutOptions, dropout } from './dropout.ts';
+export { type EmbeddingOptions, embeddingLookup } from './embedding.ts';
 export { l2Loss } from './l2Loss.ts';
 export {
   batchNormalization,
