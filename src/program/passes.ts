@@ -34,6 +34,9 @@ export function protectReads(
   const versions = new Map<object, Buffer[]>();
   for (const buffer of lastRead.keys())
     if (buffer.owner) versions.set(buffer.owner, [...(versions.get(buffer.owner) ?? []), buffer]);
+  const firstWrite = new Map<Buffer, number>();
+  for (const [k, i] of instructions.entries())
+    for (const { buffer } of writesOf(i)) if (!firstWrite.has(buffer)) firstWrite.set(buffer, k);
 
   const saved = new Map<Buffer, Buffer>();
   const result: DeviceInstruction[] = [];
@@ -43,6 +46,8 @@ export function protectReads(
       if (!written.buffer.owner) continue;
       for (const old of versions.get(storageOf(written.buffer)) ?? []) {
         if (old === written.buffer || saved.has(old) || old.bytes !== written.buffer.bytes) continue;
+        // A version that a later instruction makes is not there yet.
+        if ((firstWrite.get(old) ?? -1) >= k) continue;
         if (lastRead.get(old)! > k || (lastRead.get(old) === k && overlapsOddly(i, old, written))) {
           const copy = new Buffer('temp', old.bytes);
           saved.set(old, copy);
