@@ -1,5 +1,5 @@
 /** @file defineOp: an op's whole meaning in one record, with types that flow from its ports and attributes. */
-import { allDtypes, type DType } from '../core/dtypes.ts';
+import { allDtypes, type DType, float32 } from '../core/dtypes.ts';
 import { InvalidArgumentError } from '../core/errors.ts';
 import type { NDArray } from '../core/ndarray.ts';
 import type { Dims } from '../core/shape.ts';
@@ -13,7 +13,7 @@ import type { Value } from '../program/value.ts';
 import { AttrList, type AttrValue } from '../proto/attr.ts';
 import { type AttrSpecs, type AttrValues, checkAttr, decodeAttr, encodeAttr } from './attrs.ts';
 import type { Case } from './cases.ts';
-import { constantValue, partialValueOf } from './constantValue.ts';
+import { knownValue, partialValueOf } from './constantValue.ts';
 import { convertToTensor, isSymbolic } from './convert.ts';
 import {
   type Gradient,
@@ -46,7 +46,7 @@ export type Ports<P extends PortTypes, A extends AttrSpecs, X> = {
 /** What a shape rule may ask about the inputs' values. */
 export interface ShapeContext<I extends PortTypes> {
   readonly op: Operation;
-  /** The value of an input, when it is a constant. */
+  /** The value of an input, when it is a constant or can be worked out from constants and static shapes. */
   value(port: keyof I & string): NDArray | undefined;
   /** What is known of an integer vector or scalar: known entries as numbers, unknown ones `null`. */
   partial(port: keyof I & string): readonly (number | null)[] | undefined;
@@ -305,7 +305,7 @@ export function defineOp<const I extends PortTypes, const O extends PortTypes, c
       const positions = byPort(inputPorts, values, op.inputs);
       const context: ShapeContext<I> = {
         op,
-        value: (port) => constantValue(positions[port] as Tensor), // shape rules ask about single ports
+        value: (port) => knownValue(positions[port] as Tensor), // shape rules ask about single ports
         partial: (port) => partialValueOf(positions[port] as Tensor),
       };
       // The records are built from the same port tables that the types come from.
@@ -458,6 +458,10 @@ export function defineOp<const I extends PortTypes, const O extends PortTypes, c
         if (port.typeAttr !== undefined && dtype) types[port.typeAttr] ??= dtype;
       } else {
         const value = values[i] as TensorLike; // single ports take one value
+        // Python tries an empty list as float32 first, and leaves that node behind.
+        const refused = port.typeAttr !== undefined && spec.attrs[port.typeAttr]!.allowed?.includes(float32) === false;
+        if (Array.isArray(value) && value.length === 0 && !known && hint && refused)
+          convertToTensor(value, { name: port.name });
         const tensor = convertToTensor(value, { dtype: softly(value, known), hint, name: port.name, asRef });
         if (port.typeAttr !== undefined) types[port.typeAttr] ??= tensor.dtype;
         inputs.push(tensor);

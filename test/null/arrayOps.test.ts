@@ -342,6 +342,7 @@ const programs: Record<string, () => readonly tf.Tensor[]> = {
     const x = counting([2]);
     return grads(tf.linspace(x, 10.5, 4), x);
   },
+  linspacedNodes: () => [tf.linspace(counting([2]), 10.5, 4)],
   broadcasted() {
     const x = counting([3, 1], [null, 1]);
     return [...grads(tf.broadcastTo(x, [2, 3, 4]), x), tf.broadcastDynamicShape([2, 1], [3])];
@@ -460,11 +461,16 @@ const programs: Record<string, () => readonly tf.Tensor[]> = {
   },
   repeated() {
     const x = counting([2, 3]);
-    return [
-      ...grads(tf.repeat(x, 2, { axis: 0 }), x),
-      tf.repeat([1, 2, 3], [2, 0, 1]),
-      tf.repeat(x, [1, 0, 2], { axis: 1 }),
-    ];
+    return [...grads(tf.repeat(x, 2, { axis: 0 }), x), tf.repeat([1, 2, 3], [2, 0, 1])];
+  },
+  repeatedColumns: () => [tf.repeat(counting([2, 3]), [1, 0, 2], { axis: 1 })],
+  tiledStatic() {
+    const x = counting([2, 3]);
+    return grads(tf.tile(x, [2, 3]), x);
+  },
+  emptyShapes() {
+    const x = counting([1]);
+    return [...grads(tf.reshape(x, []), x), tf.fill([], 7)];
   },
   searched: () => [tf.searchsorted([1, 3, 5], [3, 4]), tf.searchsorted([1, 3, 5], [3, 4], { side: 'right' })],
   requiredPaddings() {
@@ -491,7 +497,11 @@ const programs: Record<string, () => readonly tf.Tensor[]> = {
 };
 
 /** Programs whose values only are compared, with the reason. */
+const evaluates =
+  'TensorFlow knows more static shapes here, because it evaluates comparisons and maxima while building';
 const valuesOnly: Record<string, string> = {
+  linspaced: evaluates,
+  repeatedColumns: evaluates,
   conjugated: 'TypeScript has no complex literals, so the constant is put together from its parts',
 };
 

@@ -305,6 +305,12 @@ def linspaced():
 
 
 @program
+def linspacedNodes():
+    x = counting([2])
+    return tf.linspace(x, 10.5, 4)
+
+
+@program
 def broadcasted():
     x = counting([3, 1], [None, 1])
     return grads(tf.broadcast_to(x, [2, 3, 4]), x) + [tf.broadcast_dynamic_shape([2, 1], [3])]
@@ -424,7 +430,25 @@ def grids():
 @program
 def repeated():
     x = counting([2, 3])
-    return grads(tf.repeat(x, 2, axis=0), x) + [tf.repeat([1, 2, 3], [2, 0, 1]), tf.repeat(x, [1, 0, 2], axis=1)]
+    return grads(tf.repeat(x, 2, axis=0), x) + [tf.repeat([1, 2, 3], [2, 0, 1])]
+
+
+@program
+def repeatedColumns():
+    x = counting([2, 3])
+    return tf.repeat(x, [1, 0, 2], axis=1)
+
+
+@program
+def tiledStatic():
+    x = counting([2, 3])
+    return grads(tf.tile(x, [2, 3]), x)
+
+
+@program
+def emptyShapes():
+    x = counting([1])
+    return grads(tf.reshape(x, []), x) + [tf.fill([], 7)]
 
 
 @program

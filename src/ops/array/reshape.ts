@@ -5,7 +5,7 @@ import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, indexTypes } from '../../op/attrs.ts';
 import { defineOp } from '../../op/defineOp.ts';
 import type { Gradient } from '../../op/registry.ts';
-import { dimsFrom, type Named } from './common.ts';
+import { dimsFrom, type Known, type Named } from './common.ts';
 import { denseGradient } from './indexedSlices.ts';
 import { shape as shapeOf } from './shape.ts';
 
@@ -65,8 +65,10 @@ export const Reshape = defineOp({
       throw new InvalidArgumentError(`sizes input must be 1-D, not ${showRuntime(shape.shape)}`);
     return { output: p.reshape(tensor, resolve(tensor.shape, p.demandInts(shape))) };
   },
-  partialValue: ({ inputs, outputs }, known) =>
-    (outputs.output.rank ?? 2) <= 1 && (inputs.tensor.rank ?? 2) <= 1 ? known(inputs.tensor) : undefined,
+  partialValue({ inputs: { tensor }, outputs }, known) {
+    if ((outputs.output.rank ?? 2) > 1) return undefined;
+    return (tensor.rank ?? 3) <= 1 ? known(tensor) : knownRows(tensor, known)?.flat();
+  },
   cases: () => [
     { shape: '[2, 6], [2] -> [4, 3]', given: { shape: { dtype: 'int32', value: [-1, 3] } } },
     { shape: '[2, ?], [2] -> [?, 3]', given: { shape: { dtype: 'int32', value: [-1, 3] } } },
@@ -90,6 +92,18 @@ export const Reshape = defineOp({
     { given: { tensor: [7], shape: { dtype: 'int32', value: [], shape: [0] } }, expect: { output: 7 } },
   ],
 });
+
+/** Rows of a matrix stacked from known vectors, transposed or not: what the gradient of `Tile` computes axes from. */
+function knownRows(matrix: Tensor, known: (t: Tensor) => Known | undefined): (number | null)[][] | undefined {
+  const { op } = matrix;
+  if (op.type === 'Pack' && matrix.rank === 2 && op.attrs['axis']?.i === 0n) {
+    const rows = op.inputs.map(known);
+    return rows.every((row) => row !== undefined) ? rows.map((row) => [...row]) : undefined;
+  }
+  const isTransposed = op.type === 'Transpose' && matrix.rank === 2 && known(op.inputs[1]!)?.join() === '1,0';
+  const rows = isTransposed ? knownRows(op.inputs[0]!, known) : undefined;
+  return rows?.[0]?.map((_, j) => rows.map((row) => row[j]!));
+}
 
 /** The shape to go back to: one unknown size is left to `Reshape` itself. */
 function gradientShape(tensor: Tensor): TensorLike {
