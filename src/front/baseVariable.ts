@@ -215,10 +215,7 @@ export abstract class BaseVariable implements ConvertibleToTensor {
 
   /** Rows of the value, read without reading all of it. Adds one `ResourceGather` node. */
   sparseRead(indices: TensorLike, options: { name?: string | undefined } = {}): Tensor {
-    if (this.ref)
-      return nameScope(options.name ?? 'Gather', (name) =>
-        outputOf('GatherV2', { params: this.ref!, indices, axis: 0 }, { name }),
-      );
+    if (this.ref) return outputOf('GatherV2', { params: this.value(), indices, axis: 0 }, { name: options.name });
     return nameScope(options.name ?? 'Gather', (name) =>
       outputOf('ResourceGather', { resource: this.handle!, indices }, { name, attrs: { dtype: this.dtype } }),
     );

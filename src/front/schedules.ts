@@ -1,5 +1,5 @@
 /** @file Learning-rate schedules: a rate that depends on the global step, as a tensor. */
-import { float32 } from '../core/dtypes.ts';
+import { type DType, float32 } from '../core/dtypes.ts';
 import { InvalidArgumentError } from '../core/errors.ts';
 import { nameScope } from '../graph/graph.ts';
 import type { Tensor, TensorLike } from '../graph/tensor.ts';
@@ -35,6 +35,15 @@ function first(learningRate: TensorLike): Tensor {
   return convertToTensor(learningRate, { name: 'initial_learning_rate', hint: float32 });
 }
 
+/** A parameter in the type of the rate. A plain number stands for a float, also when it is whole, as in Python's 1.0. */
+function parameter(value: TensorLike, dtype: DType): Tensor {
+  if (typeof value !== 'number') return cast(value, dtype);
+  return nameScope('Cast', (name) => {
+    const x = convertToTensor(value, { name: 'x', dtype: float32 });
+    return x.dtype === dtype ? x : outputOf('Cast', { x }, { name, attrs: { DstT: dtype } });
+  });
+}
+
 /**
  * `learningRate * decayRate ^ (globalStep / decaySteps)`.
  *
@@ -50,7 +59,7 @@ export function exponentialDecay(
   return nameScope(options.name ?? 'ExponentialDecay', (name) => {
     const initial = first(learningRate);
     const steps = cast(decaySteps, initial.dtype);
-    const rate = cast(decayRate, initial.dtype);
+    const rate = parameter(decayRate, initial.dtype);
     const passed = over(cast(globalStep, initial.dtype), steps);
     return multiply(initial, pow(rate, options.staircase ? floor(passed) : passed), { name });
   });
@@ -81,7 +90,7 @@ export function inverseTimeDecay(
   return nameScope(options.name ?? 'InverseTimeDecay', (name) => {
     const initial = first(learningRate);
     const steps = cast(decaySteps, initial.dtype);
-    const rate = cast(decayRate, initial.dtype);
+    const rate = parameter(decayRate, initial.dtype);
     const passed = over(cast(globalStep, initial.dtype), steps);
     const p = options.staircase ? floor(passed) : passed;
     const one = cast(constant(1), initial.dtype);
@@ -139,8 +148,8 @@ export function polynomialDecay(
   return nameScope(options.name ?? 'PolynomialDecay', (name) => {
     const initial = first(learningRate);
     const { dtype } = initial;
-    const end = cast(endLearningRate, dtype);
-    const exponent = cast(power, dtype);
+    const end = parameter(endLearningRate, dtype);
+    const exponent = parameter(power, dtype);
     let step = cast(globalStep, dtype);
     let steps = cast(decaySteps, dtype);
     if (cycle) {
@@ -194,9 +203,9 @@ export function cosineDecayRestarts(
     const initial = first(learningRate);
     const { dtype } = initial;
     const steps = cast(firstDecaySteps, dtype);
-    const low = cast(alpha, dtype);
-    const longer = cast(tMul, dtype);
-    const lower = cast(mMul, dtype);
+    const low = parameter(alpha, dtype);
+    const longer = parameter(tMul, dtype);
+    const lower = parameter(mMul, dtype);
     const passed = over(cast(globalStep, dtype), steps);
     const { restarts, fraction } = tMul === 1 ? evenPeriods(passed) : growingPeriods(passed, longer);
     const height = toThe(lower, restarts);
@@ -234,11 +243,12 @@ export function linearCosineDecay(
     const initial = first(learningRate);
     const { dtype } = initial;
     const steps = cast(decaySteps, dtype);
-    const periods = cast(numPeriods, dtype);
-    const [a, b] = [cast(alpha, dtype), cast(beta, dtype)];
+    const periods = parameter(numPeriods, dtype);
+    const [a, b] = [parameter(alpha, dtype), parameter(beta, dtype)];
     const step = minimum(cast(globalStep, dtype), steps);
     const left = over(minus(steps, step), steps);
-    const cosine = halfCosine(times(times(2, periods), over(step, steps)));
+    const passed = over(step, steps);
+    const cosine = halfCosine(times(times(2, periods), passed));
     return multiply(initial, plus(times(plus(a, left), cosine), b), { name });
   });
 }
@@ -260,15 +270,16 @@ export function noisyLinearCosineDecay(
     const initial = first(learningRate);
     const { dtype } = initial;
     const steps = cast(decaySteps, dtype);
-    const [spread, decay] = [cast(initialVariance, dtype), cast(varianceDecay, dtype)];
-    const periods = cast(numPeriods, dtype);
-    const [a, b] = [cast(alpha, dtype), cast(beta, dtype)];
+    const [spread, decay] = [parameter(initialVariance, dtype), parameter(varianceDecay, dtype)];
+    const periods = parameter(numPeriods, dtype);
+    const [a, b] = [parameter(alpha, dtype), parameter(beta, dtype)];
     const step = minimum(cast(globalStep, dtype), steps);
     const left = over(minus(steps, step), steps);
     const stddev = sqrt(over(spread, pow(plus(1, step), decay)));
     const shape = (left.shape ?? []).map((d) => d ?? 1);
     const noisy = plus(left, randomNormal(shape, { stddev }));
-    const cosine = halfCosine(times(times(2, periods), over(step, steps)));
+    const passed = over(step, steps);
+    const cosine = halfCosine(times(times(2, periods), passed));
     return multiply(initial, plus(times(plus(a, noisy), cosine), b), { name });
   });
 }

@@ -74,7 +74,8 @@ export class AdamOptimizer extends Optimizer {
     const corrected = over(times(rate, sqrt(minus(1, read(beta2Power)))), minus(1, read(beta1Power)));
     const means = this.decayAndAdd(variable, 'm', beta1, indices, times(values, minus(1, beta1)));
     const squares = this.decayAndAdd(variable, 'v', beta2, indices, times(times(values, values), minus(1, beta2)));
-    const step = over(times(corrected, means), plus(sqrt(squares), epsilon));
+    const root = sqrt(squares);
+    const step = over(times(corrected, means), plus(root, epsilon));
     const update = variable.assignSub(step, { useLocking: this.useLocking });
     return group([update, means, squares]);
   }
