@@ -2,8 +2,8 @@
 #include "pool.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <new>
+#include <system_error>
 
 #if defined(__x86_64__) || defined(_M_X64)
 #include <immintrin.h>
@@ -68,11 +68,21 @@ void Pool::runParts(int64_t parts, Task task, const void* context) {
   round_.notify_all();
 
   insidePart = true;
-  for (int64_t part = 0; part < parts; part += team_) task(context, part);
+  runShare(0);
   insidePart = false;
 
-  if (spinUntil([&] { return busy_.load(std::memory_order_acquire) == 0; })) return;
-  for (uint32_t left; (left = busy_.load(std::memory_order_acquire)) != 0;) busy_.wait(left);
+  if (!spinUntil([&] { return busy_.load(std::memory_order_acquire) == 0; }))
+    for (uint32_t left; (left = busy_.load(std::memory_order_acquire)) != 0;) busy_.wait(left);
+  if (outOfMemory_.exchange(false)) throw std::bad_alloc();
+}
+
+/** Every team_-th part from `first` on. No exception may leave a worker, nor the master before the workers are done. */
+void Pool::runShare(int64_t first) {
+  try {
+    for (int64_t part = first; part < parts_; part += team_) task_(context_, part);
+  } catch (const std::bad_alloc&) {
+    outOfMemory_.store(true);
+  }
 }
 
 void Pool::work(int worker, uint32_t seen) {
@@ -82,7 +92,7 @@ void Pool::work(int worker, uint32_t seen) {
     if (round_.load(std::memory_order_acquire) == seen) continue;
     seen++;
     if (stop_) return;
-    for (int64_t part = worker; part < parts_; part += team_) task_(context_, part);
+    runShare(worker);
     if (busy_.fetch_sub(1, std::memory_order_acq_rel) == 1) busy_.notify_one();
   }
 }

@@ -52,6 +52,10 @@ class Pool {
   int64_t team_ = 1;
   bool stop_ = false;
 
+  /** Set by a part that could not get memory; the master then throws for all. */
+  std::atomic<bool> outOfMemory_{false};
+  void runShare(int64_t first);
+
   alignas(64) std::atomic<uint32_t> round_{0};
   alignas(64) std::atomic<uint32_t> busy_{0};
 };

@@ -35,7 +35,7 @@ struct Matrix {
   }
 };
 
-/** The plain product for types without a fast one; sums in `Sum`, and reads and writes through conversions. */
+/** The plain product, for types without a fast one. */
 template <class T>
 void plainProduct(const Gemm<T>& g) {
   constexpr int64_t strip = 64;
@@ -68,8 +68,11 @@ class Dot final : public Instruction {
     n_ = b_.columns();
     if (b_.rows() != k_ || c_.rows() != m_ || c_.columns() != n_) throw std::runtime_error("matrix sizes do not agree");
     if (a.dtype != dtype_ || b.dtype != dtype_) throw std::runtime_error("matrix types do not agree");
+    if (dtype_ == DType::bool_) throw std::runtime_error("bools cannot be multiplied");
     batchDims_.assign(c.dims.begin(), c.dims.end() - 2);
-    const auto sameBatch = [&](const View& v) { return std::equal(batchDims_.begin(), batchDims_.end(), v.dims.begin(), v.dims.end() - 2); };
+    const auto sameBatch = [&](const View& v) {
+      return std::equal(batchDims_.begin(), batchDims_.end(), v.dims.begin(), v.dims.end() - 2);
+    };
     if (!sameBatch(a) || !sameBatch(b)) throw std::runtime_error("batch dims do not agree");
     mergeBatch();
     batches_ = 1;
@@ -109,6 +112,9 @@ class Dot final : public Instruction {
     }
   }
 
+  /** Multiply-adds of one product. */
+  double work() const { return static_cast<double>(m_) * static_cast<double>(n_) * static_cast<double>(std::max<int64_t>(k_, 1)); }
+
   std::vector<int64_t> batchAt(int64_t index) const {
     std::vector<int64_t> at(batchDims_.size());
     for (size_t d = batchDims_.size(); d-- > 0; index /= batchDims_[d]) at[d] = index % batchDims_[d];
@@ -127,8 +133,7 @@ class Dot final : public Instruction {
   /** Cuts every product into a grid of pieces of c, as square as threads allow. Every piece sums over all of k. */
   template <class T, class Multiply>
   void runSplit(void* const* table, const Multiply& multiply) {
-    const double work = static_cast<double>(batches_) * static_cast<double>(m_) * static_cast<double>(n_) * static_cast<double>(std::max<int64_t>(k_, 1));
-    const int64_t parts = Pool::get().parts(work, kGrain);
+    const int64_t parts = Pool::get().parts(static_cast<double>(batches_) * work(), kGrain);
     const int64_t perProduct = (parts + batches_ - 1) / batches_;
     int64_t down = 1, across = 1;
     while (down * across < perProduct && (m_ / down > 32 || n_ / across > 64)) {
@@ -167,7 +172,7 @@ class Dot final : public Instruction {
   void runHalf(void* const* table) {
     const ConvertFn load = simd().load[static_cast<int>(dtype_)], store = simd().store[static_cast<int>(dtype_)];
     std::vector<float> a(static_cast<size_t>(m_ * k_)), b(static_cast<size_t>(k_ * n_)), c(static_cast<size_t>(m_ * n_));
-    const int64_t parts = std::min(m_, Pool::get().parts(static_cast<double>(m_) * static_cast<double>(n_) * static_cast<double>(k_), kGrain));
+    const int64_t parts = std::min(m_, Pool::get().parts(work(), kGrain));
     for (int64_t batch = 0; batch < batches_; batch++) {
       const Gemm<uint16_t> g = product<uint16_t>(table, batch);
       for (int64_t i = 0; i < m_; i++) load(k_, a.data() + i * k_, 1, g.a + i * g.aRow, g.aColumn);

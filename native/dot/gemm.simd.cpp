@@ -157,7 +157,8 @@ void packPanel(int64_t width, int64_t height, int64_t depth, const T* in, int64_
     for (; i + Corner::side <= width; i += Corner::side) {
       const T* from = in + i * acrossStep;
       int64_t p = 0;
-      for (; p + Corner::side <= depth; p += Corner::side) Corner::transpose(from + p, acrossStep, out + p * height + i, height);
+      for (; p + Corner::side <= depth; p += Corner::side)
+        Corner::transpose(from + p, acrossStep, out + p * height + i, height);
       for (; p < depth; p++)
         for (int64_t r = 0; r < Corner::side; r++) out[p * height + i + r] = from[r * acrossStep + p];
     }
@@ -223,7 +224,8 @@ template <class T> void gemmBlocks(const Gemm<T>& g, char* scratch) {
 
 /** Products whose a fits the L1 cache, or meets only one panel of b, so that a is best read in place. */
 template <class T> bool isSmall(const Gemm<T>& g) {
-  return g.cColumn == 1 && g.k <= kSmallDepth && (g.n <= Simd<T>::columns || g.m * g.k * static_cast<int64_t>(sizeof(T)) <= 16384);
+  const bool fits = g.m * g.k * static_cast<int64_t>(sizeof(T)) <= 16384;
+  return g.cColumn == 1 && g.k <= kSmallDepth && (g.n <= Simd<T>::columns || fits);
 }
 
 template <class T> void gemmSmall(const Gemm<T>& g, T* panel) {
@@ -299,7 +301,8 @@ template <class T> void rowDots(int64_t m, int64_t k, const T* a, int64_t aRow, 
 }
 
 /** y[m] = a[m, k] * x[k] where columns of a are contiguous: y, in pieces that stay in L1, takes four columns at a time. */
-template <class T> void columnSums(int64_t m, int64_t k, const T* a, int64_t aColumn, const T* x, int64_t xStep, T* y, int64_t yStep) {
+template <class T>
+void columnSums(int64_t m, int64_t k, const T* a, int64_t aColumn, const T* x, int64_t xStep, T* y, int64_t yStep) {
   constexpr int64_t piece = 2048;
   alignas(64) T sum[piece];
   for (int64_t start = 0; start < m; start += piece) {

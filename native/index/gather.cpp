@@ -19,8 +19,8 @@ class Gather final : public Instruction {
     count_ = output.dims[2];
     bytes_ = output.dims[3] * sizeOf(output.dtype);
     slice_ = product(params.dims, 2, params.dims.size() - 1);
-    if (params.dims[0] != batch_ || params.dims[1] != outer_ || params.dims.back() != output.dims[3] || indices.dims[0] != batch_ ||
-        indices.dims[1] != count_)
+    const bool agree = params.dims[0] == batch_ && params.dims[1] == outer_ && params.dims.back() == output.dims[3];
+    if (!agree || indices.dims[0] != batch_ || indices.dims[1] != count_)
       throw std::runtime_error("the sizes of a gather do not agree");
   }
 

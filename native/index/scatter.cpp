@@ -25,14 +25,20 @@ Op opOf(Combine combine) {
 class Scatter final : public Instruction {
  public:
   Scatter(const View& target, const View& indices, const View& updates, Combine combine, Bounds bounds)
-      : target_(target), updates_(updates), positions_(indices, dimsOf(target, indices)), combine_(combine), bounds_(bounds) {
+      : target_(target),
+        updates_(updates),
+        positions_(indices, dimsOf(target, indices)),
+        combine_(combine),
+        bounds_(bounds) {
     if (updates.dims.size() != 2 || updates.dtype != target.dtype) throw std::runtime_error("bad updates of a scatter");
     count_ = updates.dims[0];
     inner_ = updates.dims[1];
-    if (indices.dims[0] != count_ || target.dims.back() != inner_) throw std::runtime_error("the sizes of a scatter do not agree");
+    if (indices.dims[0] != count_ || target.dims.back() != inner_)
+      throw std::runtime_error("the sizes of a scatter do not agree");
     const Kind kind = kindOf(target.dtype);
-    compute_ = combine == Combine::update ? nullptr : simd().ops[static_cast<int>(opOf(combine))][static_cast<int>(kind)];
-    if (!compute_ && combine != Combine::update) throw std::runtime_error("a scatter is not defined for its type");
+    if (combine == Combine::update) return;
+    compute_ = simd().ops[static_cast<int>(opOf(combine))][static_cast<int>(kind)];
+    if (!compute_) throw std::runtime_error("a scatter is not defined for its type");
   }
 
   Failure run(void* const* table) override {
@@ -41,8 +47,8 @@ class Scatter final : public Instruction {
     for (int64_t row = 0; row < count_; row++) {
       const int64_t position = positions_.at(table, row);
       to[static_cast<size_t>(row)] = position;
-      if (position >= 0 || bounds_ == Bounds::drop || (bounds_ == Bounds::dropNegative && position == Positions::kNegative)) continue;
-      return positions_.failure(table, row);
+      const bool dropped = bounds_ == Bounds::drop || (bounds_ == Bounds::dropNegative && position == Positions::kNegative);
+      if (position < 0 && !dropped) return positions_.failure(table, row);
     }
     // Threads share out the columns, so that rows are still combined in order.
     int32_t failure = 0;
@@ -94,7 +100,7 @@ class Scatter final : public Instruction {
   Positions positions_;
   Combine combine_;
   Bounds bounds_;
-  BlockFn compute_;
+  BlockFn compute_ = nullptr;
   int64_t count_, inner_;
 };
 

@@ -32,18 +32,22 @@ template <class T> inline T floatFloorMod(T x, T y) {
 template <class T> inline T maxOf(T x, T y) { return x > y || x != x ? x : y; }
 template <class T> inline T minOf(T x, T y) { return x < y || x != x ? x : y; }
 
-#define UNARY(op, T, expression) \
-  k.ops[static_cast<int>(Op::op)][kind] = [](int64_t n, const BlockArgs& a) { loop1<T, T>(n, a, [](T x) -> T { return expression; }); }
-#define BINARY(op, T, expression)                                         \
+#define UNARY(op, T, expression)                                              \
   k.ops[static_cast<int>(Op::op)][kind] = [](int64_t n, const BlockArgs& a) { \
-    loop2<T, T>(n, a, [](T x, T y) -> T { return expression; });          \
+    loop1<T, T>(n, a, [](T x) -> T { return expression; });                   \
   }
-#define COMPARE(op, T, expression)                                        \
+#define BINARY(op, T, expression)                                             \
   k.ops[static_cast<int>(Op::op)][kind] = [](int64_t n, const BlockArgs& a) { \
-    loop2<uint8_t, T>(n, a, [](T x, T y) -> uint8_t { return expression; }); \
+    loop2<T, T>(n, a, [](T x, T y) -> T { return expression; });              \
   }
-#define TEST(op, T, expression) \
-  k.ops[static_cast<int>(Op::op)][kind] = [](int64_t n, const BlockArgs& a) { loop1<uint8_t, T>(n, a, [](T x) -> uint8_t { return expression; }); }
+#define COMPARE(op, T, expression)                                            \
+  k.ops[static_cast<int>(Op::op)][kind] = [](int64_t n, const BlockArgs& a) { \
+    loop2<uint8_t, T>(n, a, [](T x, T y) -> uint8_t { return expression; });  \
+  }
+#define TEST(op, T, expression)                                               \
+  k.ops[static_cast<int>(Op::op)][kind] = [](int64_t n, const BlockArgs& a) { \
+    loop1<uint8_t, T>(n, a, [](T x) -> uint8_t { return expression; });       \
+  }
 
 template <class T> void select(int64_t n, const BlockArgs& args) {
   T* out = static_cast<T*>(args.out);
@@ -56,13 +60,13 @@ template <class T> void select(int64_t n, const BlockArgs& args) {
     const uint8_t* pc = c + (i & mc);
     const T* px = x + (i & mx);
     const T* py = y + (i & my);
-TL_LANE_LOOP
+    TL_LANE_LOOP
     for (int64_t j = 0; j < kLanes; j++) {
       const T yes = px[j], no = py[j];
       out[i + j] = pc[j] ? yes : no;
     }
   }
-TL_SHORT_LOOP
+  TL_SHORT_LOOP
   for (; i < n; i++) {
     out[i] = c[i & mc] ? x[i & mx] : y[i & my];
     TL_KEEP_SCALAR;
@@ -145,8 +149,10 @@ void fillBool(SimdKernels& k) {
   BINARY(mul, T, T(x & y));
 }
 
-#define NARROW(dtype, T, expression) \
-  k.narrow[static_cast<int>(DType::dtype)] = [](int64_t n, const BlockArgs& a) { loop1<T, T>(n, a, [](T x) -> T { return expression; }); }
+#define NARROW(dtype, T, expression)                                             \
+  k.narrow[static_cast<int>(DType::dtype)] = [](int64_t n, const BlockArgs& a) { \
+    loop1<T, T>(n, a, [](T x) -> T { return expression; });                      \
+  }
 
 }  // namespace
 

@@ -25,7 +25,8 @@ double costOf(Op op, DType dtype) {
   const bool wide = kind == Kind::c64 || kind == Kind::c128;
   switch (op) {
     case Op::input: case Op::const_: case Op::index: return 0.5;
-    case Op::exp: case Op::log: case Op::log1p: case Op::expm1: case Op::tanh: case Op::sigmoid: case Op::erf: case Op::sin: case Op::cos:
+    case Op::exp: case Op::log: case Op::log1p: case Op::expm1: case Op::tanh: case Op::sigmoid: case Op::erf:
+    case Op::sin: case Op::cos:
       return kind == Kind::f32 ? 5 : wide ? 200 : 60;
     case Op::sqrt: case Op::rsqrt: case Op::reciprocal: case Op::div: return kind == Kind::f32 ? 3 : 10;
     case Op::floordiv: case Op::floormod: case Op::truncmod: return 20;
@@ -163,7 +164,8 @@ void Body::plan(const Expression& e, const Layout& layout) {
       const Strides& strides = operands_[static_cast<size_t>(s.operand)].strides;
       s.scalar = isScalar(space_, strides);
       s.shared = isShared(space_, strides);
-      s.place = s.scalar ? Place::loadedScalar : isNative(node.dtype) && isDense(space_, strides) ? Place::inPlace : Place::loaded;
+      const bool direct = isNative(node.dtype) && isDense(space_, strides);
+      s.place = s.scalar ? Place::loadedScalar : direct ? Place::inPlace : Place::loaded;
     } else if (node.op == Op::index) {
       s.operand = static_cast<int>(operands_.size());
       operands_.emplace_back(layout.strides[operands_.size()]);
@@ -247,7 +249,8 @@ void Body::allocate() {
       const Step& arg = steps_[static_cast<size_t>(s.args[a])];
       bool repeated = false;
       for (int b = 0; b < a; b++) repeated = repeated || s.args[b] == s.args[a];
-      if (repeated || !hasRegister(arg) || arg.shared || lastUse[static_cast<size_t>(s.args[a])] != static_cast<int64_t>(i)) continue;
+      const bool dies = lastUse[static_cast<size_t>(s.args[a])] == static_cast<int64_t>(i);
+      if (repeated || !hasRegister(arg) || arg.shared || !dies) continue;
       spareFor(arg).push_back(arg.reg);
     }
     if (!hasRegister(s)) continue;
@@ -313,7 +316,8 @@ void Body::Run::evaluate(const Box& box) {
         break;
       }
       case Place::positions:
-        fillPositions(space, box, body_.operands_[static_cast<size_t>(s.operand)].strides, reinterpret_cast<int64_t*>(scratch_ + s.reg));
+        fillPositions(space, box, body_.operands_[static_cast<size_t>(s.operand)].strides,
+                      reinterpret_cast<int64_t*>(scratch_ + s.reg));
         break;
       case Place::computed: {
         BlockArgs args;

@@ -25,7 +25,8 @@ template <class T> void copy(int64_t n, void* out, int64_t outStep, const void* 
 }
 
 /** out[i * outRow + j] = in[j * inRow + i] for i < rows, j < columns. */
-template <int Size> void transpose(int64_t rows, int64_t columns, void* outBytes, int64_t outRow, const void* inBytes, int64_t inRow) {
+template <int Size>
+void transpose(int64_t rows, int64_t columns, void* outBytes, int64_t outRow, const void* inBytes, int64_t inRow) {
   using Word = typename WordOf<Size>::type;
   constexpr int64_t side = Square<Size>::side;
   Word* out = static_cast<Word*>(outBytes);

@@ -1,6 +1,7 @@
 /**
  * float32 functions by polynomials, so that loops over them become vector code: no branches, no tables.
- * Largest errors, measured over all floats: exp 1, log 1, log1p 1.5, expm1 2, tanh 1.5, sigmoid 2.5, erf 1.1, sin and cos 2.1 ulp.
+ * Largest errors, measured on every 397th float, in units of the last place: exp 1, log 0.8, log1p 1.5, expm1 1.7,
+ * tanh 1.3, sigmoid 2.3, erf 1.1, sin and cos 2.1.
  */
 #include "../simd/types.h"
 

@@ -71,8 +71,9 @@ class Random final : public Instruction {
       : distribution_(distribution), state_(state), low_(low), high_(high), output_(output), reserve_(reserve) {
     const bool integers = distribution == Distribution::uniformInt || distribution == Distribution::bits;
     const Kind kind = kindOf(output.dtype);
-    const bool fits = integers ? sizeOf(output.dtype) >= 4 && kind != Kind::f32 && kind != Kind::f64 : kind == Kind::f32 || kind == Kind::f64;
-    if (!fits) throw std::runtime_error("a distribution is not defined for its type");
+    const bool isFloat = kind == Kind::f32 || kind == Kind::f64;
+    const bool isWideInt = !isFloat && sizeOf(output.dtype) >= 4 && sizeOf(output.dtype) <= 8 && kind != Kind::c64;
+    if (integers ? !isWideInt : !isFloat) throw std::runtime_error("a distribution is not defined for its type");
     if (distribution == Distribution::uniformInt && (low.dtype != output.dtype || high.dtype != output.dtype))
       throw std::runtime_error("the limits of a distribution have another type than its numbers");
   }

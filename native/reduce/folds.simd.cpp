@@ -22,7 +22,7 @@ template <class T, class F> inline T foldRow(int64_t n, const T* x) {
   constexpr int64_t kWidth = 2 * kLanes;
   if (n < kWidth) {
     T total = x[0];
-TL_SHORT_LOOP
+    TL_SHORT_LOOP
     for (int64_t i = 1; i < n; i++) {
       total = F::of(total, x[i]);
       TL_KEEP_SCALAR;
@@ -30,19 +30,19 @@ TL_SHORT_LOOP
     return total;
   }
   T lanes[kWidth];
-TL_LANE_LOOP
+  TL_LANE_LOOP
   for (int64_t k = 0; k < kWidth; k++) lanes[k] = x[k];
   int64_t i = kWidth;
   for (; i + kWidth <= n; i += kWidth)
-TL_LANE_LOOP
+    TL_LANE_LOOP
     for (int64_t k = 0; k < kWidth; k++) lanes[k] = F::of(lanes[k], x[i + k]);
-TL_SHORT_LOOP
+  TL_SHORT_LOOP
   for (int64_t k = 0; i < n; i++, k++) {
     lanes[k] = F::of(lanes[k], x[i]);
     TL_KEEP_SCALAR;
   }
   for (int64_t width = kWidth / 2; width > 0; width /= 2)
-TL_SHORT_LOOP
+    TL_SHORT_LOOP
     for (int64_t k = 0; k < width; k++) {
       lanes[k] = F::of(lanes[k], lanes[k + width]);
       TL_KEEP_SCALAR;
@@ -58,16 +58,16 @@ template <class T, class F> void foldRows(int64_t rows, int64_t columns, const v
   if (columns < 2 * kLanes)
     for (; r + kLanes <= rows; r += kLanes) {
       T lanes[kLanes];
-TL_LANE_LOOP
+      TL_LANE_LOOP
       for (int64_t k = 0; k < kLanes; k++) lanes[k] = x[(r + k) * columns];
-TL_SHORT_LOOP
+      TL_SHORT_LOOP
       for (int64_t c = 1; c < columns; c++)
-TL_LANE_LOOP
+        TL_LANE_LOOP
         for (int64_t k = 0; k < kLanes; k++) lanes[k] = F::of(lanes[k], x[(r + k) * columns + c]);
-TL_LANE_LOOP
+      TL_LANE_LOOP
       for (int64_t k = 0; k < kLanes; k++) to[r + k] = lanes[k];
     }
-TL_SHORT_LOOP
+  TL_SHORT_LOOP
   for (; r < rows; r++) to[r] = foldRow<T, F>(columns, x + r * columns);
 }
 
@@ -75,9 +75,9 @@ TL_SHORT_LOOP
 template <class T, class F> inline void foldInto(int64_t n, T* to, const T* x) {
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes)
-TL_LANE_LOOP
+    TL_LANE_LOOP
     for (int64_t k = 0; k < kLanes; k++) to[i + k] = F::of(to[i + k], x[i + k]);
-TL_SHORT_LOOP
+  TL_SHORT_LOOP
   for (; i < n; i++) {
     to[i] = F::of(to[i], x[i]);
     TL_KEEP_SCALAR;

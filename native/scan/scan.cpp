@@ -37,7 +37,8 @@ class Scan final : public Instruction {
     const int64_t outer = input_.dims[0], inner = input_.dims[2], chunks = (inner + kChunk - 1) / kChunk;
     if (input_.size() == 0) return {};
     const int64_t tasks = outer * chunks;
-    const int64_t parts = std::min(tasks, Pool::get().parts(static_cast<double>(input_.size()) * (op_ == ScanOp::logsumexp ? 40 : 1), kGrain));
+    const double work = static_cast<double>(input_.size()) * (op_ == ScanOp::logsumexp ? 40 : 1);
+    const int64_t parts = std::min(tasks, Pool::get().parts(work, kGrain));
     Pool::get().run(parts, [&](int64_t part) {
       const Range range = rangeOf(part, parts, tasks);
       for (int64_t task = range.begin; task < range.end; task++) {

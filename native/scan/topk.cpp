@@ -35,7 +35,8 @@ class TopK final : public Instruction {
         std::copy_n(order.begin(), k, indices_.as<int32_t>(table) + r * k);
         const int64_t size = sizeOf(input_.dtype);
         for (int64_t i = 0; i < k; i++)
-          std::memcpy(values_.at(table) + (r * k + i) * size, from + order[static_cast<size_t>(i)] * size, static_cast<size_t>(size));
+          std::memcpy(values_.at(table) + (r * k + i) * size, from + order[static_cast<size_t>(i)] * size,
+                      static_cast<size_t>(size));
       }
     });
     return {};

@@ -120,9 +120,9 @@ static inline void loop1(int64_t n, const BlockArgs& args, F f) {
   const T* x = static_cast<const T*>(args.in[0]);
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes)
-TL_LANE_LOOP
+    TL_LANE_LOOP
     for (int64_t k = 0; k < kLanes; k++) out[i + k] = f(x[i + k]);
-TL_SHORT_LOOP
+  TL_SHORT_LOOP
   for (; i < n; i++) {
     out[i] = f(x[i]);
     TL_KEEP_SCALAR;
@@ -140,10 +140,10 @@ static inline void loop2(int64_t n, const BlockArgs& args, F f) {
   for (; i + kLanes <= n; i += kLanes) {
     const T* px = x + (i & mx);
     const T* py = y + (i & my);
-TL_LANE_LOOP
+    TL_LANE_LOOP
     for (int64_t k = 0; k < kLanes; k++) out[i + k] = f(px[k], py[k]);
   }
-TL_SHORT_LOOP
+  TL_SHORT_LOOP
   for (; i < n; i++) {
     out[i] = f(x[i & mx], y[i & my]);
     TL_KEEP_SCALAR;
