@@ -1,4 +1,6 @@
 /** @file Xdivy, Xlogy, Xlog1py: products that are 0 wherever x is 0, whatever y is. */
+import { float32 } from '../../core/dtypes.ts';
+import { scalar } from '../../core/ndarray.ts';
 import { controlDependencies, nameScope } from '../../graph/graph.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import * as e from '../../program/map.ts';
@@ -27,7 +29,7 @@ function gradient({ x, y, dy }: BinaryNode, op: BinaryOp, partialY: () => Tensor
   const sy = shape(y);
   const { r0, r1 } = BroadcastGradientArgs.build({ s0: sx, s1: sy });
   return controlDependencies([dy], () => {
-    const zero = cast(0.0, x.dtype);
+    const zero = cast(scalar(float32, 0), x.dtype);
     const counts = cast(notEqual(x, zero), x.dtype);
     const byX = op.build({ x: counts, y }).z;
     const byY = partialY();
