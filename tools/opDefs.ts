@@ -54,7 +54,7 @@ function showAllowed(value: AttrValue | undefined): string {
   if (!value?.list) return 'any';
   const types = value.list.type.filter((t) => dtypeFromNumber(t)).map(showType);
   const texts = value.list.s.map((s) => new TextDecoder().decode(s));
-  return [...types, ...texts].sort().join(' ');
+  return [...new Set([...types, ...texts])].sort().join(' ');
 }
 
 const showDefault = (value: AttrValue | undefined) =>

@@ -1,5 +1,5 @@
 /** @file What is known of a tensor's value while the graph is being built: constants, and parts of shape vectors. */
-import type { NDArray } from '../core/ndarray.ts';
+import { fromElements, type NDArray } from '../core/ndarray.ts';
 import type { Operation } from '../graph/operation.ts';
 import type { Tensor } from '../graph/tensor.ts';
 import { tensorFromProto } from '../proto/tensorProto.ts';
@@ -37,4 +37,29 @@ export function partialValueOf(tensor: Tensor): readonly (number | null)[] | und
   }
   const length = tensor.shape?.length === 1 ? tensor.shape[0] : undefined;
   return length == null ? undefined : new Array<null>(length).fill(null);
+}
+
+/**
+ * The ops through which TensorFlow's shape inference follows single entries of a shape. Through any other op it computes
+ * only with values that are known whole; knowing more than it does would give other static shapes than Python's, and so,
+ * where a function asks for them, other nodes.
+ */
+const followed = new Set(['Cast', 'Concat', 'ConcatV2', 'Pack', 'Shape', 'ShapeN', 'StridedSlice', 'VariableShape']);
+
+/** What the rule of an op may know of its inputs: entry by entry, or only whole values. */
+export function knownThrough(opType: string): typeof partialValueOf {
+  if (followed.has(opType)) return partialValueOf;
+  return (tensor) => {
+    const entries = partialValueOf(tensor);
+    return entries?.includes(null) ? undefined : entries;
+  };
+}
+
+/** The value of a constant, or of an integer scalar or vector all of whose entries are known. */
+export function knownValue(tensor: Tensor): NDArray | undefined {
+  const constant = constantValue(tensor);
+  if (constant || !tensor.dtype.isInteger || tensor.shape === null || tensor.shape.length > 1) return constant;
+  const entries = partialValueOf(tensor);
+  if (!entries?.every((x) => x !== null)) return undefined;
+  return fromElements(tensor.dtype, tensor.shape.length === 0 ? [] : [entries.length], entries);
 }

@@ -13,7 +13,7 @@ import type { Value } from '../program/value.ts';
 import { AttrList, type AttrValue } from '../proto/attr.ts';
 import { type AttrSpecs, type AttrValues, checkAttr, decodeAttr, encodeAttr } from './attrs.ts';
 import type { Case } from './cases.ts';
-import { knownValue, partialValueOf } from './constantValue.ts';
+import { knownThrough, knownValue, partialValueOf } from './constantValue.ts';
 import { convertToTensor, isSymbolic } from './convert.ts';
 import {
   type Gradient,
@@ -368,7 +368,8 @@ export function defineOp<const I extends PortTypes, const O extends PortTypes, c
   };
   if (spec.partialValue) {
     const rule = spec.partialValue.bind(spec);
-    definition.partialValue = (op, output) => rule(gradContext(op), partialValueOf, output);
+    const known = knownThrough(spec.name);
+    definition.partialValue = (op, output) => rule(gradContext(op), known, output);
   }
   if (spec.simplify) definition.simplify = spec.simplify.bind(spec);
 

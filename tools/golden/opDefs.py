@@ -2,8 +2,7 @@
 import sys
 
 from tensorflow.core.framework import op_def_pb2
-from tensorflow.python.framework import op_def_registry  # noqa: F401  (loads the library)
-from tensorflow.python import pywrap_tf_session as tf_session
+from tensorflow.python.client import pywrap_tf_session as tf_session
 
 buffer = tf_session.TF_GetAllOpList()
 ops = op_def_pb2.OpList()

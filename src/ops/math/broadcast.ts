@@ -19,6 +19,11 @@ export const BroadcastGradientArgs = defineOp({
   attrs: { T: attr('type', { allowed: [int32, int64], default: int32 }) },
   hostInputs: ['s0', 's1'],
   shape: () => ({ r0: [null], r1: [null] }),
+  partialValue({ inputs: { s0, s1 } }, known, output) {
+    const [x, y] = [known(s0), known(s1)];
+    const isKnown = (entries: Dims | undefined): entries is Shape => entries?.every((d) => d !== null) ?? false;
+    return isKnown(x) && isKnown(y) ? repeatedAxes(x, y)[output] : undefined;
+  },
   grad: notDifferentiable,
   lower(p, { s0, s1 }, { T }) {
     const [r0, r1] = repeatedAxes(p.demandInts(s0), p.demandInts(s1));
