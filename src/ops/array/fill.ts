@@ -1,8 +1,10 @@
 /** @file Fill, Empty, and the constants made of one value: zeros and ones. */
+
 import { bool, type DType, float32, int32, string } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { fromElements, intVector, scalar } from '../../core/ndarray.ts';
 import { showRuntime, sizeOf } from '../../core/shape.ts';
+import type { DTypeOf, Known, Reshape } from '../../graph/staticShapes.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { anyType, attr, indexTypes } from '../../op/attrs.ts';
 import { constantNode, convertToTensor } from '../../op/convert.ts';
@@ -80,6 +82,11 @@ export const Empty = defineOp({
  *
  * @example tf.fill([2, 3], 9) // runs to [[9 9 9] [9 9 9]]
  */
+export function fill<const T extends TensorLike, V extends TensorLike>(
+  dims: T,
+  value: V,
+  options?: Named,
+): Tensor<DTypeOf<V>, Known<Reshape<T>>>;
 export function fill(dims: TensorLike, value: TensorLike, { name }: Named = {}): Tensor {
   return Fill.build({ dims, value }, { name }).output;
 }
@@ -99,7 +106,9 @@ function filledWith(element: 0 | 1, shape: TensorLike, dtype: DType, scope: stri
     const sizes = plainSizes(shape);
     if (sizes) {
       const count = sizeOf(sizes);
-      if (count < largestConstant) return constantNode(fromElements(dtype, sizes, new Array(count).fill(value)), scope);
+      // Python makes a constant of a list of sizes, but not of a bare number.
+      if (count < largestConstant && typeof shape !== 'number')
+        return constantNode(fromElements(dtype, sizes, new Array(count).fill(value)), scope);
       dims = constantNode(intVector(sizes), 'shape_as_tensor');
     } else dims = convertToTensor(shape, { dtype: int32 });
   }
@@ -118,6 +127,10 @@ function plainSizes(shape: TensorLike): readonly number[] | undefined {
  *
  * @example tf.zeros([2, 3]) // runs to [[0. 0. 0.] [0. 0. 0.]]
  */
+export function zeros<const T extends TensorLike, D extends DType = typeof float32>(
+  shape: T,
+  options?: FilledOptions & { dtype?: D | undefined },
+): Tensor<D, Known<Reshape<T>>>;
 export function zeros(shape: TensorLike, { dtype = float32, name }: FilledOptions = {}): Tensor {
   return scoped(name ?? 'zeros', [shape], (scope) => filledWith(0, shape, dtype, scope));
 }
@@ -127,6 +140,10 @@ export function zeros(shape: TensorLike, { dtype = float32, name }: FilledOption
  *
  * @example tf.ones([3], { dtype: tf.int32 }) // runs to [1 1 1]
  */
+export function ones<const T extends TensorLike, D extends DType = typeof float32>(
+  shape: T,
+  options?: FilledOptions & { dtype?: D | undefined },
+): Tensor<D, Known<Reshape<T>>>;
 export function ones(shape: TensorLike, { dtype = float32, name }: FilledOptions = {}): Tensor {
   return scoped(name ?? 'ones', [shape], (scope) => filledWith(1, shape, dtype, scope));
 }

@@ -232,12 +232,23 @@ export const ListDiff = defineOp({
     ] as const)
       if (value.shape.length !== 1)
         throw new InvalidArgumentError(`${port} should be a 1D vector, not ${showRuntime(value.shape)}`);
-    const [idx] = p.host([x, y], [{ dtype: out_idx }], ([list, without]) => {
-      const gone = new Set(Array.from({ length: without!.size }, (_, i) => keyOf(without!, i)));
-      const left = Array.from({ length: list!.size }, (_, i) => i).filter((i) => !gone.has(keyOf(list!, i)));
-      return [intVector(left, out_idx)];
-    });
-    return { out: pick(p, x, 0, idx!), idx: idx! };
+    const difference = (list: NDArray, without: NDArray) => {
+      const gone = new Set(Array.from({ length: without.size }, (_, i) => keyOf(without, i)));
+      const left = Array.from({ length: list.size }, (_, i) => i).filter((i) => !gone.has(keyOf(list, i)));
+      return intVector(left, out_idx);
+    };
+    // Axes of a shape computation are known while tracing, and then the program need not stop for them.
+    const idx =
+      x.known && y.known
+        ? p.constant(difference(x.known, y.known))
+        : p.host([x, y], [{ dtype: out_idx }], ([list, without]) => [difference(list!, without!)])[0]!;
+    return { out: pick(p, x, 0, idx), idx };
+  },
+  partialValue({ inputs }, known, output) {
+    const [list, without] = [known(inputs.x), known(inputs.y)];
+    if (!list || !without || list.includes(null) || without.includes(null)) return undefined;
+    const left = list.flatMap((value, i) => (without.includes(value) ? [] : [[value, i] as const]));
+    return left.map((entry) => entry[output === 0 ? 0 : 1]);
   },
   cases: () => [
     { shape: '[5], [?] -> [?], [?]' },

@@ -42,7 +42,7 @@ function spread(dy: Tensor, outputSubs: string, inputSubs: string, inputShape: T
     return broadcastTo(reshape(dy, kept), inputShape);
   }
   const full = concat([sizes, shape(dy)], 0);
-  const kept = concat([ones([reduced.size], { dtype: int32 }), shape(dy)], 0);
+  const kept = concat([ones(reduced.size, { dtype: int32 }), shape(dy)], 0);
   return einsumNode([broadcastTo(reshape(dy, kept), full)], `${reducedSubs}${outputSubs}->${inputSubs}`);
 }
 

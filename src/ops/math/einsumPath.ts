@@ -21,7 +21,7 @@ export function contractionPath(equation: string, shapes: readonly Dims[]): Pair
     for (let i = 0; i < terms.length; i++)
       for (let j = i + 1; j < terms.length; j++) {
         const rest = terms.filter((_, k) => k !== i && k !== j).join('') + output;
-        const result = union(terms[i]!, terms[j]!).filter((l) => rest.includes(l));
+        const result = union(terms[j]!, terms[i]!).filter((l) => rest.includes(l));
         // What the product adds to memory; a pair that shares nothing is an outer product and comes last.
         const grows = sizeOf(result) - sizeOf(terms[i]!) - sizeOf(terms[j]!);
         const shares = [...terms[i]!].some((l) => terms[j]!.includes(l));

@@ -33,8 +33,28 @@ export interface ReductionContext {
   readonly attrs: { readonly keep_dims: boolean };
 }
 
-/** The entries of an integer tensor that is constant. */
+/** Ops through which Python's gradients look for constants; what lies behind others they compute with nodes. */
+const transparent = new Set([
+  'Range',
+  'Cast',
+  'Concat',
+  'ConcatV2',
+  'Pack',
+  'Unpack',
+  'Split',
+  'Fill',
+  'StopGradient',
+  'Identity',
+]);
+const leaves = new Set(['Const', 'Shape', 'Size', 'Rank']);
+
+function isConstant({ op }: Tensor): boolean {
+  return leaves.has(op.type) || (transparent.has(op.type) && op.inputs.every(isConstant));
+}
+
+/** The entries of an integer tensor that Python takes for a constant. */
 export function knownInts(tensor: Tensor): readonly number[] | undefined {
+  if (!isConstant(tensor)) return undefined;
   const entries = partialValueOf(tensor);
   return entries && !entries.includes(null) ? (entries as readonly number[]) : undefined; // no nulls, as just checked
 }

@@ -1,7 +1,9 @@
 /** @file The segment ops as functions. */
+import { intVector } from '../../core/ndarray.ts';
+import { isFullyDefined } from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
-import { convertToTensor } from '../../op/convert.ts';
+import { constantNode, convertToTensor } from '../../op/convert.ts';
 import { concat } from '../array/concat.ts';
 import { ones } from '../array/fill.ts';
 import { getItem, newaxis } from '../array/getItem.ts';
@@ -100,10 +102,17 @@ export const unsortedSegmentMin: UnsortedFunction = unsorted(ops.UnsortedSegment
  */
 export const unsortedSegmentProd: UnsortedFunction = unsorted(ops.UnsortedSegmentProd);
 
+/** The shape as Python's `ones` gets it here: a constant under another name when it is known. */
+function shapeAsTensor(x: Tensor): Tensor {
+  const dims = x.shape;
+  if (!isFullyDefined(dims)) return shape(x);
+  return nameScope('Shape', () => constantNode(intVector(dims), 'shape_as_tensor'));
+}
+
 /** How many rows each segment has, at least 1, in a shape that divides the rows of `data`. */
 function rowCounts(data: Tensor, ids: Tensor, numSegments: TensorLike): Tensor {
   const segments = convertToTensor(numSegments);
-  const counted = ones(shape(ids), { dtype: data.dtype });
+  const counted = ones(shapeAsTensor(ids), { dtype: data.dtype });
   const n = ops.UnsortedSegmentSum.build({ data: counted, segment_ids: ids, num_segments: segments }).output;
   const lead = getItem(segments, [newaxis]);
   const rest = ones([minus(rank(data), rank(ids))], { dtype: segments.dtype });

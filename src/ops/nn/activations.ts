@@ -430,8 +430,9 @@ export function gelu(features: TensorLike, options: { approximate?: boolean; nam
     if (!x.dtype.isFloating)
       throw new InvalidArgumentError(`features must be of a floating type, but is ${x.dtype}. Wrap it in tf.cast.`);
     if (!options.approximate) {
-      const root = cast(Math.SQRT1_2, x.dtype);
-      return times(times(0.5, x), erfc(times(minusOf(x), root)));
+      const half = times(0.5, x);
+      const negative = minusOf(x);
+      return times(half, erfc(times(negative, cast(Math.SQRT1_2, x.dtype))));
     }
     const coefficient = cast(0.044715, x.dtype);
     const half = times(0.5, x);
