@@ -1,0 +1,104 @@
+/** @file The examples run and give what they promise. */
+import * as tf from 'tensorloom';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import * as customOps from '../../examples/customOps.ts';
+import * as logisticRegression from '../../examples/logisticRegression.ts';
+import * as mnistMlp from '../../examples/mnistMlp.ts';
+import * as mnistSoftmax from '../../examples/mnistSoftmax.ts';
+import * as simplify from '../../examples/simplify.ts';
+import * as twoPhases from '../../examples/twoPhases.ts';
+import * as variableScopes from '../../examples/variableScopes.ts';
+
+describe('examples', () => {
+  let printed: string[] = [];
+  beforeEach(() => {
+    printed = [];
+    vi.spyOn(console, 'log').mockImplementation((...words) => void printed.push(words.join(' ')));
+    return () => void vi.restoreAllMocks();
+  });
+
+  /** Each example has a graph of its own, as in a program of its own. */
+  const run = <T>(main: () => Promise<T>): Promise<T> => new tf.Graph().asDefault(main);
+
+  it('twoPhases', async () => {
+    const { sum, ten, value, complaint } = await run(twoPhases.main);
+    expect(sum).toBe("Tensor 'Add:0' shape=() dtype=int32");
+    expect(ten).toBe(10);
+    expect((value as number[])[0]).toBeCloseTo(3 * Math.log(3) + 5, 5);
+    expect(complaint).toMatch(/^You must feed a value for placeholder tensor 'b'/);
+    expect(printed).toContain('a * log(b) + offset = [8.295837]');
+  });
+
+  it('logisticRegression', async () => {
+    const { losses, accuracy, gradientShape, curvature } = await run(logisticRegression.main);
+    expect(losses.at(-1)).toBeLessThan(0.2);
+    expect(losses.at(-1)).toBeLessThan(losses[0]! / 3);
+    expect(accuracy).toBeGreaterThan(0.95);
+    expect(gradientShape).toEqual([5, 1]);
+    // The loss is convex, so the sum of every row of its Hessian, weighted by itself, is positive in total.
+    expect(curvature).toHaveLength(5);
+    expect(curvature.reduce((a, b) => a + b)).toBeGreaterThan(0);
+  });
+
+  it('mnistSoftmax', async () => {
+    const { accuracy } = await run(() => mnistSoftmax.main({ steps: 60, testDigits: 500 }));
+    expect(accuracy).toBeGreaterThan(0.78);
+  });
+
+  it('mnistMlp', async () => {
+    const { history, parameters } = await run(() =>
+      mnistMlp.main({ epochs: 2, batchSize: 50, trainDigits: 1000, testDigits: 500 }),
+    );
+    expect(parameters).toBe(784 * 256 + 256 + 256 * 128 + 128 + 128 * 10 + 10);
+    expect(history[1]!.loss).toBeLessThan(history[0]!.loss);
+    expect(history[1]!.accuracy).toBeGreaterThan(0.75);
+    expect(printed[0]).toBe('784-256-128-10, 235,146 parameters, 1,000 digits');
+    expect(
+      printed.filter((line) => /^epoch \d\/2 {2}loss \d\.\d{4} {2}test \d+\.\d\d% .*images\/s/.test(line)),
+    ).toHaveLength(2);
+  });
+
+  it('variableScopes', async () => {
+    const { complaint, outputs, variables, shared, denseShared } = await run(variableScopes.main);
+    expect(complaint).toMatch(/^Variable weights already exists/);
+    expect(complaint).toMatch(/variableScopes\.ts:\d+/);
+    expect(outputs).toEqual(['test/dense/BiasAdd:0', 'test_1/dense/BiasAdd:0']);
+    expect(variables).toEqual([
+      "<tf.Variable 'model/layer1/weights:0' shape=(10, 10) dtype=float32>",
+      "<tf.Variable 'model/layer1/biases:0' shape=(10,) dtype=float32>",
+      "<tf.Variable 'model/layer2/weights:0' shape=(10, 10) dtype=float32>",
+      "<tf.Variable 'model/layer2/biases:0' shape=(10,) dtype=float32>",
+      "<tf.Variable 'weights:0' shape=(10, 10) dtype=float32>",
+      "<tf.Variable 'biases:0' shape=(10,) dtype=float32>",
+      "<tf.Variable 'test/dense/kernel:0' shape=(10, 10) dtype=float32>",
+      "<tf.Variable 'test/dense/bias:0' shape=(10,) dtype=float32>",
+    ]);
+    expect({ shared, denseShared }).toEqual({ shared: true, denseShared: true });
+  });
+
+  it('customOps', async () => {
+    const { reluGradient, guidedReluGradient, softplusSlope, sortedValues } = await run(customOps.main);
+    expect(reluGradient).toEqual([1, -1, 0, -1]);
+    expect(guidedReluGradient).toEqual([1, 0, 0, 0]);
+    // The naive derivative e^x / (1 + e^x) would be NaN at 100.
+    expect(softplusSlope![3]).toBe(1);
+    expect(softplusSlope![1]).toBeCloseTo(1 / (1 + Math.exp(-1)), 6);
+    expect(sortedValues).toEqual([-2, 1, 3, 100]);
+  });
+
+  it('simplify', async () => {
+    const { explanation, value, ran, table } = await run(simplify.main);
+    expect(value).toEqual([40 + 16 + 6, 60 + 36 + 6]);
+    expect(explanation).toMatch(/nodes become/);
+    expect(explanation).toMatch(/common factor/);
+    // c*(a + b) + (a + b)*(a + b) is (a + b)*(c + (a + b)), and the cast of 2*3 is a constant.
+    expect(ran.filter((op) => op === 'Mul')).toHaveLength(1);
+    expect(ran).not.toContain('Cast');
+    expect(table).toEqual([
+      [0, 0, 0, 0],
+      [1, 1, 1, 1],
+      [1, 1, 1, 1],
+      [0, 0, 0, 0],
+    ]);
+  });
+});
