@@ -32,7 +32,7 @@ export function customGradient<V extends Tensor | readonly Tensor[]>(
     const results: readonly Tensor[] = isSingle ? [value as Tensor] : (value as readonly Tensor[]); // told apart above
     for (const result of results) identity(result);
     registerGradient(name, (_op, ...dy) => {
-      const back = grad(...dy.slice(0, results.length).map((g) => convertToTensor(g)));
+      const back = grad(...dy.slice(0, results.length));
       const list = Array.isArray(back) ? (back as readonly (Gradient | null)[]) : [back as Gradient | null]; // told apart here
       if (list.length !== args.length)
         throw new InvalidArgumentError(

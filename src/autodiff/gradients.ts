@@ -47,7 +47,7 @@ const asList = <T>(value: T | readonly T[]): readonly T[] => (Array.isArray(valu
  * @example tf.gradients(tf.square(x), [x]) // runs to [[2 * x]]
  */
 export function gradients(
-  ys: TensorLike | readonly TensorLike[],
+  ys: TensorLike | null | undefined | readonly (TensorLike | null | undefined)[],
   xs: GradientSource | readonly GradientSource[],
   options: GradientsOptions = {},
 ): (Gradient | null)[] {
@@ -57,7 +57,12 @@ export function gradients(
     throw new InvalidArgumentError(`Unknown value for unconnectedGradients: '${unconnected}'. Write 'none' or 'zero'.`);
   const method = checkAggregationMethod(options.aggregationMethod ?? AggregationMethod.DEFAULT);
   const colocate = options.colocateGradientsWithOps ?? false;
-  const given = asList(ys);
+  const given = asList(ys).map((y, i) => {
+    if (y != null) return y;
+    throw new InvalidArgumentError(
+      `ys[${i}] is null: there is nothing to differentiate. tf.gradients gives null where no path leads from ys to xs.`,
+    );
+  });
   const grads = new GradientTable();
 
   const sources = nameScope(options.name ?? 'gradients', () => {

@@ -1,12 +1,14 @@
 /** @file Which gradient function an operation has: the op's own, one registered by a user, or none. */
 import { InvalidArgumentError, LookupError } from '../core/errors.ts';
 import type { Operation } from '../graph/operation.ts';
+import type { Tensor } from '../graph/tensor.ts';
+import { convertToTensor } from '../op/convert.ts';
 import { type Gradient, registry } from '../op/registry.ts';
 
 /** What a gradient function may return: one gradient per input, `null` where there is none; alone for a single input. */
 export type GradientResult = Gradient | null | readonly (Gradient | null)[];
-/** A user's gradient: the operation, then the gradient of each of its outputs. */
-export type GradientFunction = (op: Operation, ...dy: Gradient[]) => GradientResult;
+/** A user's gradient: the operation, then the gradient of each of its outputs, dense. */
+export type GradientFunction = (op: Operation, ...dy: Tensor[]) => GradientResult;
 
 /** `null` means known not to be differentiable. */
 const registered = new Map<string, GradientFunction | null>();
@@ -50,7 +52,8 @@ export function gradientOf(op: Operation): Backward | null {
   if (custom === null) return null;
   if (custom)
     return (node, dy) => {
-      const result = custom(node, ...(dy as readonly Gradient[])); // outputs that can have a gradient were filled in
+      const dense = dy.map((g) => (g === null ? null : convertToTensor(g)));
+      const result = custom(node, ...(dense as readonly Tensor[])); // outputs that can have a gradient were filled in
       return isList(result) ? result : [result];
     };
   const own = registry.get(name)?.gradient;

@@ -4,7 +4,8 @@ import { fileURLToPath } from 'node:url';
 
 /** Frames from this folder (src or dist/src) are ours, not the user's. */
 const ownFolder = dirname(dirname(fileURLToPath(import.meta.url)));
-const depth = 16;
+/** Variables are made deep inside scopes; layers make theirs deeper still. */
+const depth = 64;
 
 /** A stack captured now and read later. */
 export class CallSite {

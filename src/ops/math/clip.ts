@@ -102,11 +102,15 @@ function checkKeepsShape(before: Tensor, after: Tensor): void {
  * @example tf.clipByValue([-2, 0.5, 9], -1, 1) // runs to [-1.   0.5  1. ]
  */
 export function clipByValue<T extends TensorLike>(
-  t: T,
+  t: T | null,
   clipValueMin: TensorLike,
   clipValueMax: TensorLike,
   options: NameOption = {},
 ): Clipped<T> {
+  if (t === null)
+    throw new InvalidArgumentError(
+      'clipByValue was given null. A gradient is null where the loss does not depend on the variable; leave it out.',
+    );
   const clipped = nameScope(options.name ?? 'clip_by_value', (name) => {
     const values = valuesOf(t, 't');
     const below = minimum(values, clipValueMax);
