@@ -5,10 +5,12 @@ import { fromElements, type NDArray } from '../../core/ndarray.ts';
 import { type Dims, type Shape, sameShape, showRuntime, showShape, sizeOf } from '../../core/shape.ts';
 import type { Operation } from '../../graph/operation.ts';
 import { type AttrSpecs, attr, numbers } from '../../op/attrs.ts';
+import type { ShapeCase } from '../../op/cases.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
 import type { ProgramBuilder } from '../../program/builder.ts';
 import type { Expr } from '../../program/map.ts';
 import type { Value, VariableState } from '../../program/value.ts';
+import { applyCases } from './applyCases.ts';
 import { changed, type Form, forms, mergeWith, missing, variableOf, variablePort, variableShapeOf } from './forms.ts';
 import { type Flags, type UpdateRule, updateRules } from './formulas.ts';
 
@@ -184,8 +186,20 @@ function defineUpdate(rule: UpdateRule, form: Form, listed: string): void {
       (sparse ? applySparse : applyDense)(p, { rule, flags, variables, inputs: values, others });
       return changed(p, form, 'out', variables[0]!);
     },
-    cases: () => [],
+    cases: () => [shapeCase(rule, form, others), ...(applyCases[rule.name]?.[sparse ? 'sparse' : 'dense'] ?? [])],
   });
+}
+
+/** Variables of shape [4, ?], a gradient that says the rest, and scalars. */
+function shapeCase(rule: UpdateRule, form: Form, others: readonly string[]): ShapeCase {
+  const variable = form === 'resource' ? '[]' : '[4, ?]';
+  const rows = others.includes('indices') ? '[2, 3]' : '[4, 3]';
+  const inputs = [
+    ...['var', ...rule.slots].map(() => variable),
+    ...others.map((port) => (isGradient(port) ? rows : port === 'indices' ? '[2]' : '[]')),
+  ];
+  const output = others.includes('indices') ? '[4, ?]' : '[4, 3]';
+  return { shape: `${inputs.join(', ')} ->${form === 'resource' ? '' : ` ${output}`}` };
 }
 
 for (const rule of updateRules)

@@ -6,11 +6,11 @@ import { type Dims, isFullyDefined, showRuntime, showShape, sizeOf } from '../..
 import { IndexedSlices } from '../../graph/indexedSlices.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { anyType, attr } from '../../op/attrs.ts';
+import { constantNode } from '../../op/convert.ts';
 import { defineOp } from '../../op/defineOp.ts';
 import { outputOf } from '../../op/node.ts';
 import { explainIndex } from '../../program/builder.ts';
 import { concat } from '../array/concat.ts';
-import { constant } from '../array/constant.ts';
 import { expandDims } from '../array/expandDims.ts';
 import { getItem } from '../array/getItem.ts';
 import { denseGradient } from '../array/indexedSlices.ts';
@@ -25,7 +25,7 @@ const Tindices = attr('type', { allowed: [int32, int64] });
 /** The variable's shape as a vector: a constant when it is known. */
 function shapeOfHandle(handle: Tensor): Tensor {
   const shape = handleInfo(handle)?.shape ?? null;
-  return isFullyDefined(shape) ? constant(intVector(shape)) : VariableShape.build({ input: handle }).output;
+  return isFullyDefined(shape) ? constantNode(intVector(shape)) : VariableShape.build({ input: handle }).output;
 }
 
 function gatheredShape(params: Dims, indices: Dims, batch: number): Dims {
