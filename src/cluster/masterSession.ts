@@ -21,7 +21,7 @@ import type { ResourceManager } from '../runtime/resources.ts';
 import { StatsCollector } from '../runtime/stepStats.ts';
 import { StopToken } from '../runtime/stop.ts';
 import { checkPlacement } from './placement.ts';
-import { stepStatsProto } from './stepStatsProto.ts';
+import { costGraphProto, stepStatsProto } from './stepStatsProto.ts';
 
 const closedByClient = 'Step was cancelled by an explicit call to `Session::Close()`.';
 const levelOff = -1;
@@ -61,6 +61,11 @@ export class MasterSession {
   private nextPartialRun = 0;
   private readonly running = new Set<StopToken>();
   private isClosed = false;
+  /** For every device that is asked for, a node that asks. */
+  private readonly placements = new Map<string, { readonly name: string; readonly device: string }>();
+  private isPlaced = true;
+  /** How often each executable has run, where the client wants costs now and then. */
+  private readonly steps = new WeakMap<Executable, number>();
 
   constructor(private readonly environment: SessionEnvironment) {
     const { device, resources, config } = environment;
@@ -82,6 +87,11 @@ export class MasterSession {
     const producer = def.versions?.producer ?? 0;
     for (const { op } of def.node) checkDeprecation(op, schemaOf(op, functions).deprecatedSince, producer);
     this.engine.extend(def.node);
+    for (const node of def.node)
+      if (node.device !== '' && !this.placements.has(node.device)) {
+        this.placements.set(node.device, { name: node.name, device: node.device });
+        this.isPlaced = false;
+      }
     for (const [name, added] of functions) this.functions.set(name, added);
   }
 
@@ -161,7 +171,10 @@ export class MasterSession {
     this.throwIfClosed();
     const executable = this.engine.prepare(feeds, fetches, targets);
     const { device, task, config } = this.environment;
-    checkPlacement(executable.source, [`${task}/device:${device.type}:0`], config.allow_soft_placement);
+    // As in TensorFlow, the whole graph must be placeable, unless the client (an interactive one) says otherwise.
+    const nodes = config.graph_options?.place_pruned_graph ? executable.source : [...this.placements.values()];
+    if (!this.isPlaced) checkPlacement(nodes, [`${task}/device:${device.type}:0`], config.allow_soft_placement);
+    this.isPlaced ||= nodes !== executable.source;
     return executable;
   }
 
@@ -171,13 +184,14 @@ export class MasterSession {
     options: RunOptions | undefined,
     signal: AbortSignal,
   ): Promise<StepResult> {
-    const stats = options && options.trace_level > 0 ? new StatsCollector() : undefined;
+    const wantsCosts = this.wantsCosts(executable);
+    const stats = (options && options.trace_level > 0) || wantsCosts ? new StatsCollector() : undefined;
     const timeout = options?.timeout_in_ms || this.environment.config.operation_timeout_in_ms || undefined;
     const cancel = new StopToken();
     this.running.add(cancel);
     try {
       const values = await executable.run(feeds, { cancel, signal, timeout, stats });
-      return { values, metadata: this.metadata(executable, stats, options?.output_partition_graphs ?? false) };
+      return { values, metadata: this.metadata(executable, stats, options, wantsCosts) };
     } catch (error) {
       throw this.located(error);
     } finally {
@@ -198,13 +212,29 @@ export class MasterSession {
     }
   }
 
-  private metadata(executable: Executable, stats: StatsCollector | undefined, wantsGraphs: boolean): RunMetadata {
+  /** Every so many steps, from a certain one on, as the session's options say. */
+  private wantsCosts(executable: Executable): boolean {
+    const { build_cost_model: every, build_cost_model_after: after } = this.environment.config.graph_options ?? noCosts;
+    if (every <= 0) return false;
+    const step = this.steps.get(executable) ?? 0;
+    this.steps.set(executable, step + 1);
+    return step >= after && (step + 1 - after) % every === 0;
+  }
+
+  private metadata(
+    executable: Executable,
+    stats: StatsCollector | undefined,
+    options: RunOptions | undefined,
+    wantsCosts: boolean,
+  ): RunMetadata {
+    const wantsGraphs = options?.output_partition_graphs ?? false;
     if (!stats && !wantsGraphs) return emptyMetadata;
     const report = new RunReport();
     executable.describe(report, stats);
     return {
       ...emptyMetadata,
-      ...(stats && { step_stats: stepStatsProto(report, this.environment.task) }),
+      ...(options && options.trace_level > 0 && { step_stats: stepStatsProto(report, this.environment.task) }),
+      ...(wantsCosts && { cost_graph: costGraphProto(report) }),
       partition_graphs: wantsGraphs ? report.partitionGraphs : [],
     };
   }
@@ -222,6 +252,7 @@ export class MasterSession {
   }
 }
 
+const noCosts = { build_cost_model: 0, build_cost_model_after: 0 };
 const emptyMetadata: RunMetadata = { partition_graphs: [], function_graphs: [] };
 
 /** Clients ask for the graph as it is through either of these. */

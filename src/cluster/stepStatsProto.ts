@@ -1,5 +1,5 @@
 /** @file Step statistics as the message that clients and TensorBoard read. */
-import { DeviceStepStats, NodeExecStats, type StepStats } from '../proto/stepStats.ts';
+import { type CostGraphDef, CostNode, DeviceStepStats, NodeExecStats, type StepStats } from '../proto/stepStats.ts';
 import type { RunMetadata } from '../runtime/config.ts';
 
 /** The times of a run, on a device of this task. */
@@ -27,5 +27,16 @@ export function stepStatsProto({ stepStats }: RunMetadata, task: string): StepSt
         }),
       }),
     ),
+  };
+}
+
+/** What each node cost, in microseconds. */
+export function costGraphProto({ stepStats }: RunMetadata): CostGraphDef {
+  const nodes = stepStats.devStats.flatMap(({ device, nodeStats }) => nodeStats.map((node) => ({ device, ...node })));
+  return {
+    node: nodes.map(({ nodeName, device, allEndRelMicros }, id) =>
+      CostNode.create({ name: nodeName, device, id, compute_cost: Math.round(allEndRelMicros) }),
+    ),
+    cost: [],
   };
 }

@@ -15,24 +15,24 @@ export class PartialRun {
   private readonly openFetches: Set<string>;
   private readonly openTargets: Set<string>;
   private failed = false;
+  /** Names of all feeds, fetches and targets of the run. */
+  private readonly announced: ReadonlySet<string>;
   /** All nodes of the announced run. */
   private readonly nodes: ReadonlySet<RunNode>;
 
   constructor(
     private readonly engine: Engine,
-    private readonly feeds: readonly string[],
+    feeds: readonly string[],
     fetches: readonly string[],
     targets: readonly string[],
   ) {
     this.openFeeds = new Set(feeds);
     this.openFetches = new Set(fetches);
     this.openTargets = new Set(targets);
+    if (fetches.length + targets.length === 0)
+      throw new InvalidArgumentError('Must specify at least one target to fetch or execute.');
     this.nodes = new Set(engine.prepare(feeds, fetches, targets).source);
-    for (const name of feeds)
-      if (![...this.nodes].some((n) => n.inputs.some((p) => nameOf(p) === name)) && !fetches.includes(name))
-        throw new InvalidArgumentError(
-          `Tensor ${name} was not specified in partial_run_setup to feed anything that is fetched.`,
-        );
+    this.announced = new Set([...feeds, ...fetches, ...targets]);
   }
 
   /** Whether every announced feed and fetch has been used. */
@@ -99,20 +99,15 @@ export class PartialRun {
   }
 
   private check(feeds: ReadonlyMap<string, NDArray>, fetches: readonly string[], targets: readonly string[]): void {
-    for (const name of feeds.keys()) {
-      if (!this.feeds.includes(name))
-        throw new InvalidArgumentError(`Must specify at partial_run_setup that ${name} will be fed.`);
-      if (!this.openFeeds.has(name)) throw new InvalidArgumentError(`The feed ${name} has already been fed.`);
-    }
-    for (const name of fetches)
-      if (!this.openFetches.has(name))
-        throw new InvalidArgumentError(
-          `The fetch ${name} was not specified in partial_run_setup, or has already been fetched.`,
-        );
-    for (const name of targets)
-      if (!this.openTargets.has(name))
-        throw new InvalidArgumentError(
-          `The target ${name} was not specified in partial_run_setup, or has already been run.`,
-        );
+    const refuse = (what: string, name: string, done: string) => {
+      throw new InvalidArgumentError(
+        this.announced.has(name)
+          ? `The ${what} ${name} has already been ${done}.`
+          : `The ${what} ${name} was not specified in partial_run_setup.`,
+      );
+    };
+    for (const name of feeds.keys()) if (!this.openFeeds.has(name)) refuse('feed', name, 'fed');
+    for (const name of fetches) if (!this.openFetches.has(name)) refuse('fetch', name, 'fetched');
+    for (const name of targets) if (!this.openTargets.has(name)) refuse('target', name, 'executed');
   }
 }

@@ -245,11 +245,12 @@ describe('errors of steps', () => {
     far.asDefault(() => {
       tf.device('/device:GPU:7', () => tf.constant(1, { name: 'gpu' }));
       tf.device('/job:ps/task:0', () => tf.constant(1, { name: 'ps' }));
+      tf.constant(2, { name: 'here' });
     });
     for (const soft of [false, true]) {
       const { session_handle } = await client.call('CreateSession', {
         graph_def: far.asGraphDef(),
-        config: { allow_soft_placement: soft },
+        config: { allow_soft_placement: soft, graph_options: { place_pruned_graph: true } },
       });
       handles.push(session_handle);
       const refused =
@@ -257,7 +258,11 @@ describe('errors of steps', () => {
       if (soft) expect(await values(session_handle, ['gpu:0'])).toEqual([1]);
       else await expect(run(session_handle, ['gpu:0'])).rejects.toThrow(refused);
       await expect(run(session_handle, ['ps:0'])).rejects.toThrow(refused);
+      expect(await values(session_handle, ['here:0'])).toEqual([2]);
     }
+    const whole = await client.call('CreateSession', { graph_def: far.asGraphDef() });
+    handles.push(whole.session_handle);
+    await expect(run(whole.session_handle, ['here:0'])).rejects.toThrow(/^3: Cannot assign a device/);
   });
 });
 
@@ -432,6 +437,17 @@ describe('the rest', () => {
     expect(device!.node_stats.length).toBeGreaterThan(0);
     expect(device!.node_stats[0]!.all_start_micros).toBeGreaterThan(1.6e15);
     expect(metadata!.partition_graphs[0]!.node.length).toBeGreaterThan(0);
+  });
+
+  it('tells costs every so many steps when asked', async () => {
+    const handle = await open({ graph_options: { build_cost_model: 3 } });
+    const told: boolean[] = [];
+    for (let i = 0; i < 7; i++) {
+      const { metadata } = await run(handle, ['y:0'], { 'x:0': i });
+      told.push(metadata!.cost_graph !== undefined);
+      expect(metadata!.step_stats).toBeUndefined();
+    }
+    expect(told).toEqual([false, false, true, false, false, true, false]);
   });
 
   it('resets: sessions end, the named containers are forgotten, others stay', async () => {
