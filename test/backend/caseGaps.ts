@@ -6,6 +6,8 @@ const callback = 'needs a callback in the process; tested in test/null/flow.test
 export const withoutValueCase: Readonly<Record<string, string>> = {
   Const: 'every other case feeds through it',
   Placeholder: 'has no value of its own: running it is the error that test/tiny checks',
+  PlaceholderV2: 'as Placeholder',
+  RefIdentity: 'needs a reference variable, which cases cannot give',
   PyFunc: callback,
   PyFuncStateless: callback,
 };
@@ -14,4 +16,6 @@ export const withoutValueCase: Readonly<Record<string, string>> = {
 export const withoutShapeCase: Readonly<Record<string, string>> = {
   Const: 'its shape is that of its value',
   Placeholder: 'its shape is its attribute',
+  PlaceholderV2: 'its shape is its attribute',
+  RefIdentity: 'needs a reference variable, which cases cannot give',
 };

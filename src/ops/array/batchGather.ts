@@ -41,7 +41,7 @@ function gatherBatches(x: Tensor, picks: Tensor, axes: number, batch: number): T
   const { dtype } = picks;
   const picksShape = shape(picks);
   const whole = shape(x);
-  let step = ones([], { dtype });
+  let step: Tensor = ones([], { dtype });
   const sizes = castNode(whole, dtype);
   let flat = picks;
   for (let dim = batch; dim > 0; dim--) {

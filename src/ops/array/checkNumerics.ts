@@ -19,10 +19,11 @@ export const CheckNumerics = defineOp({
   attrs: { T: attr('type', { allowed: [d.bfloat16, d.float16, d.float32, d.float64] }), message: attr('string') },
   stateful: true,
   shape: ({ tensor }) => ({ output: tensor }),
+  // Python formats the message as the bytes it is.
   grad: ({ attrs: { message } }, { output: dy }) => ({
     tensor: checkNumerics(
       denseGradient(dy),
-      `Not a number (NaN) or infinity (Inf) values detected in gradient. ${message}`,
+      `Not a number (NaN) or infinity (Inf) values detected in gradient. b'${message}'`,
     ),
   }),
   lower(p, { tensor }, { message }) {

@@ -32,7 +32,7 @@ function alongColumns(sizes: readonly Tensor[], dim: Tensor, dy: IndexedSlices):
     [zeros(expandDims(dim, 0), { dtype: int32 }), [1], zeros(sub(sub(rank, dim), 1), { dtype: int32 })],
     0,
   );
-  let begin = zeros(rank, { dtype: int32 });
+  let begin: Tensor = zeros(rank, { dtype: int32 });
   return sizes.map((size) => {
     const values = slice(dy.values, begin, concat([[-1], slice(size, [1], [-1])], 0));
     const part = new IndexedSlices(values, dy.indices, size);

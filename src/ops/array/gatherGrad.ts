@@ -61,7 +61,7 @@ function sumPicked(whole: Tensor, values: Tensor, indices: Tensor, batch: number
 function withBatchOffsets(whole: Tensor, indices: Tensor, batch: number): Tensor {
   const { dtype } = indices;
   const sizes = cast(whole, dtype);
-  let step = ones([], { dtype });
+  let step: Tensor = ones([], { dtype });
   let result = indices;
   for (let dim = batch; dim > 0; dim--) {
     const dimSize = getItem(sizes, [dim - 1]);

@@ -1,9 +1,10 @@
 /** @file Identity and its relatives: the same value under a new name. */
+import { float32 } from '../../core/dtypes.ts';
 import { LookupError } from '../../core/errors.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, attr } from '../../op/attrs.ts';
 import type { Case } from '../../op/cases.ts';
-import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
+import { defineOp, gradientPending, notDifferentiable } from '../../op/defineOp.ts';
 import type { Named } from './common.ts';
 
 const passing = (): Case<'input', 'output'>[] => [
@@ -12,6 +13,9 @@ const passing = (): Case<'input', 'output'>[] => [
   { given: { input: [1, 2] }, expect: { output: [1, 2] } },
   { given: { input: ['a'] }, expect: { output: ['a'] } },
 ];
+
+const withoutGradient = (cases: Case<'input', 'output'>[]): Case<'input', 'output'>[] =>
+  cases.map((c) => ('expect' in c ? { ...c, differentiable: false } : c));
 
 export const Identity = defineOp({
   name: 'Identity',
@@ -34,7 +38,10 @@ export const IdentityN = defineOp({
   grad: (_, dy) => ({ input: dy.output }),
   lower: (_, { input }) => ({ output: input }),
   partialValue: ({ inputs }, known, output) => known(inputs.input[output]!),
-  cases: () => [{ given: { input: [[1, 2], 'a'] }, expect: { output: [[1, 2], 'a'] } }],
+  cases: () => [
+    { shape: '[2, ?], ? -> [2, ?], ?', attrs: { T: [float32, float32] } },
+    { given: { input: [[1, 2], 'a'] }, expect: { output: [[1, 2], 'a'] } },
+  ],
 });
 
 export const RefIdentity = defineOp({
@@ -58,7 +65,7 @@ export const StopGradient = defineOp({
   grad: notDifferentiable,
   lower: (_, { input }) => ({ output: input }),
   partialValue: ({ inputs }, known) => known(inputs.input),
-  cases: () => passing().map((c) => ('given' in c && 'expect' in c ? { ...c, differentiable: false } : c)),
+  cases: () => withoutGradient(passing()),
 });
 
 export const PreventGradient = defineOp({
@@ -72,7 +79,7 @@ export const PreventGradient = defineOp({
   },
   lower: (_, { input }) => ({ output: input }),
   partialValue: ({ inputs }, known) => known(inputs.input),
-  cases: () => passing().map((c) => ('given' in c && 'expect' in c ? { ...c, differentiable: false } : c)),
+  cases: () => withoutGradient(passing()),
 });
 
 export const Snapshot = defineOp({
@@ -81,9 +88,9 @@ export const Snapshot = defineOp({
   outputs: { output: 'T' },
   attrs: { T: anyType },
   shape: ({ input }) => ({ output: input }),
-  grad: (_, dy) => ({ input: dy.output }),
+  grad: gradientPending('TensorFlow has none either; use tf.identity, which has one'),
   lower: (_, { input }) => ({ output: input }),
-  cases: passing,
+  cases: () => withoutGradient(passing()),
 });
 
 export const DeepCopy = defineOp({
@@ -107,7 +114,7 @@ export const GuaranteeConst = defineOp({
   shape: ({ input }) => ({ output: input }),
   grad: notDifferentiable,
   lower: (_, { input }) => ({ output: input }),
-  cases: () => passing().map((c) => ('given' in c && 'expect' in c ? { ...c, differentiable: false } : c)),
+  cases: () => withoutGradient(passing()),
 });
 
 /**

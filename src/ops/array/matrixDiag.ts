@@ -122,6 +122,17 @@ export const MatrixDiagV2 = defineOp({
   grad: ({ inputs: { k } }, { output: dy }) => ({ diagonal: matrixDiagPart(denseGradient(dy), { k }) }),
   lower: (p, inputs) => ({ output: lowerDiag(p, inputs, leftLeft) }),
   cases: () => [
+    { shape: '[2, 3], ?, [], [], [] -> ?' },
+    {
+      given: {
+        diagonal: [3],
+        k: { dtype: 'int32', value: 0 },
+        num_rows: { dtype: 'int32', value: -1 },
+        num_cols: { dtype: 'int32', value: -1 },
+        padding_value: 0,
+      },
+      expect: { output: [[3]] },
+    },
     {
       given: {
         diagonal: [
@@ -293,6 +304,18 @@ export const MatrixDiagPartV2 = defineOp({
     return { diagonal: lowerPart(p, input, demandBand(p, k), padding_value, leftLeft) };
   },
   cases: () => [
+    { shape: '[5, 2, 3], [], [] -> [5, 2]', given: { k: { dtype: 'int32', value: 1 } } },
+    {
+      given: {
+        input: [
+          [1, 2],
+          [3, 4],
+        ],
+        k: { dtype: 'int32', value: 0 },
+        padding_value: 0,
+      },
+      expect: { diagonal: [1, 4] },
+    },
     {
       given: {
         input: [
@@ -328,6 +351,17 @@ export const MatrixDiagPartV3 = defineOp({
     return { diagonal: lowerPart(p, input, demandBand(p, k), padding_value, attrs.align) };
   },
   cases: () => [
+    {
+      given: {
+        input: [
+          [1, 2],
+          [3, 4],
+        ],
+        k: { dtype: 'int32', value: 1 },
+        padding_value: 0,
+      },
+      expect: { diagonal: [2] },
+    },
     { shape: '[5, 2, 3], [2], [] -> [5, 2, 2]', given: { k: { dtype: 'int32', value: [0, 1] } } },
     { shape: '[5, 2, 3], [], [] -> ?' },
     {
@@ -448,6 +482,7 @@ export const MatrixSetDiagV2 = defineOp({
   grad: ({ inputs }, { output: dy }) => setDiagGradient(inputs, dy),
   lower: (p, { input, diagonal, k }) => ({ output: lowerSetDiag(p, input, diagonal, demandBand(p, k), leftLeft) }),
   cases: () => [
+    { shape: '[2, ?], [?], [] -> [2, ?]' },
     {
       given: {
         input: [

@@ -3,7 +3,7 @@ import { type Dims, isFullyDefined, mergeShapes } from '../../core/shape.ts';
 import { colocateWith } from '../../graph/graph.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { concat } from './concat.ts';
-import { allAxes, min, sub } from './neighbours.ts';
+import { allDimensions, min, sub } from './neighbours.ts';
 import { rank, shape } from './shape.ts';
 import { slice } from './slice.ts';
 
@@ -18,6 +18,6 @@ export function setDiagShape(input: Tensor, diagonal: Tensor, dy: Tensor): Tenso
     const axes = rank(dy);
     const lead = slice(sizes, [0], [sub(axes, 2)]);
     const tail = slice(sizes, [sub(axes, 2)], [2]);
-    return concat([lead, [min(tail, allAxes(tail))]], 0);
+    return concat([lead, [min(tail, allDimensions(tail))]], 0);
   });
 }

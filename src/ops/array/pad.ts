@@ -132,6 +132,10 @@ export const PadV2 = defineOp({
   grad: ({ inputs: { input, paddings } }, { output: dy }) => ({ input: padGradient(input, paddings, dy) }),
   lower: (p, { input, paddings, constant_values }) => ({ output: lowerPad(p, input, paddings, constant_values) }),
   cases: () => [
+    {
+      given: { input: [1, 2], paddings: { dtype: 'int32', value: [[0, 0]] }, constant_values: 7 },
+      expect: { output: [1, 2] },
+    },
     { shape: '[?], [1, 2], [] -> [?]', given: { paddings: { dtype: 'int32', value: [[1, 2]] } } },
     {
       given: { input: [1, 2], paddings: { dtype: 'int32', value: [[1, 1]] }, constant_values: 7 },

@@ -35,6 +35,7 @@ export const ShapeN = defineOp({
   lower: (p, { input }, { out_type }) => ({ output: input.map((v) => p.constant(intVector(v.shape, out_type))) }),
   partialValue: ({ inputs }, _known, output) => inputs.input[output]!.shape ?? undefined,
   cases: () => [
+    { shape: '[2, ?], ? -> [2], [?]', attrs: { N: 2 } },
     {
       given: {
         input: [

@@ -230,6 +230,19 @@ export const SpaceToBatch = defineOp({
   }),
   cases: () => [
     {
+      shape: '[1, 4, ?, 3], [2, 2] -> [4, 2, ?, 3]',
+      attrs: { block_size: 2 },
+      given: {
+        paddings: {
+          dtype: 'int32',
+          value: [
+            [0, 0],
+            [0, 0],
+          ],
+        },
+      },
+    },
+    {
       given: {
         input: [
           [
@@ -265,6 +278,19 @@ export const BatchToSpace = defineOp({
     output: lowerToSpace(p, input, [b, b], demandPairs(p, crops, 2, 'crops')),
   }),
   cases: () => [
+    {
+      shape: '[4, 2, ?, 3], [2, 2] -> [1, 4, ?, 3]',
+      attrs: { block_size: 2 },
+      given: {
+        crops: {
+          dtype: 'int32',
+          value: [
+            [0, 0],
+            [0, 0],
+          ],
+        },
+      },
+    },
     {
       given: {
         input: [[[[1]]], [[[2]]], [[[3]]], [[[4]]]],

@@ -47,7 +47,7 @@ export const Tile = defineOp({
   },
   grad({ inputs: { input, multiples } }, { output }) {
     const inputShape = shape(input, { outType: multiples.dtype });
-    let split = reshape(transpose(stack([multiples, inputShape])), [-1]);
+    let split: Tensor = reshape(transpose(stack([multiples, inputShape])), [-1]);
     const axes = range(0, size(split), 2);
     let dy: Tensor;
     if (output instanceof IndexedSlices) {
@@ -130,6 +130,7 @@ export const TileGrad = defineOp({
     };
   },
   cases: () => [
+    { shape: '[4, ?], [2] -> [2, ?]', given: { multiples: { dtype: 'int32', value: [2, 1] } } },
     {
       given: { input: [1, 2, 3, 4], multiples: { dtype: 'int32', value: [2] } },
       expect: { output: [4, 6] },

@@ -193,6 +193,7 @@ export const UniqueWithCountsV2 = defineOp({
   grad: notDifferentiable,
   lower: (p, { x, axis }, { out_idx }) => lowerUnique(p, x, demandAxis(p, x, axis), out_idx),
   cases: () => [
+    { shape: '[3, 2], [1] -> [3, ?], [2], [?]', given: { axis: { dtype: 'int64', value: [1] } } },
     {
       given: {
         x: [

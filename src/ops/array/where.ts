@@ -1,5 +1,6 @@
 /** @file Where: the coordinates of the true elements. */
 import * as d from '../../core/dtypes.ts';
+import { InvalidArgumentError } from '../../core/errors.ts';
 import { type Complex, NDArray } from '../../core/ndarray.ts';
 import { stridesOf } from '../../core/shape.ts';
 import { attr } from '../../op/attrs.ts';
@@ -55,7 +56,10 @@ export const Where = defineOp({
   },
   shape: ({ input }) => ({ index: [null, input?.length ?? null] }),
   grad: notDifferentiable,
-  lower: (p, { input }) => ({ index: p.host([input], [{ dtype: d.int64 }], ([x]) => [coordinates(x!)])[0]! }),
+  lower(p, { input }) {
+    if (input.shape.length === 0) throw new InvalidArgumentError('WhereOp : Unhandled input dimensions: 0');
+    return { index: p.host([input], [{ dtype: d.int64 }], ([x]) => [coordinates(x!)])[0]! };
+  },
   cases: () => [
     { shape: '[2, ?] -> [?, 2]' },
     { shape: '? -> [?, ?]' },
@@ -78,6 +82,6 @@ export const Where = defineOp({
     },
     { given: { input: [0, 1.5, Number.NaN] }, expect: { index: { dtype: 'int64', value: [[1], [2]] } } },
     { given: { input: [false, false] }, expect: { index: { dtype: 'int64', value: [], shape: [0, 1] } } },
-    { given: { input: true }, expect: { index: { dtype: 'int64', value: [[]], shape: [1, 0] } } },
+    { given: { input: true }, fails: /Unhandled input dimensions: 0/ },
   ],
 });
