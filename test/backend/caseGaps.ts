@@ -8,8 +8,14 @@ export const withoutValueCase: Readonly<Record<string, string>> = {
   Placeholder: 'has no value of its own: running it is the error that test/tiny checks',
   PlaceholderV2: 'as Placeholder',
   RefIdentity: 'needs a reference variable, which cases cannot give',
+  DestroyResourceOp: 'leaves nothing to look at; tested in test/whole/variables.test.ts',
+  DestroyTemporaryVariable: 'takes only what TemporaryVariable made; tested in test/whole/variables.test.ts',
   PyFunc: callback,
   PyFuncStateless: callback,
+  TemporaryVariable: 'its content is undefined until assigned; tested in test/whole/variables.test.ts',
+  VarHandleOp: 'a handle has no value; every case of an op that takes one goes through it',
+  Variable: 'has no value until assigned; every case of an op that takes a reference goes through VariableV2',
+  VariableV2: 'has no value until assigned; every case of an op that takes a reference goes through it',
 };
 
 /** No shape case. */

@@ -31,7 +31,15 @@ export const AssignVariableOp = defineOp({
     p.assign(variable, value);
     return {};
   },
-  cases: () => [{ shape: '[], [2, ?] ->', attrs: { dtype: 'float32' } }],
+  cases: () => [
+    { shape: '[], [2, ?] ->', attrs: { dtype: 'float32' } },
+    { given: { resource: [1, 2], value: [3, 4] }, after: { resource: [3, 4] } },
+    {
+      given: { resource: [1, 2], value: [3] },
+      attrs: { validate_shape: true },
+      fails: /wrong shape. Expected \[2\] got \[1\]|must be equal/,
+    },
+  ],
 });
 
 export const Assign = defineOp({
@@ -58,13 +66,19 @@ export const Assign = defineOp({
     p.assign(variable, value);
     return { output_ref: p.reference(variable) };
   },
-  cases: () => [],
+  cases: () => [
+    { shape: '[2, ?], [?, 3] -> [2, 3]' },
+    { shape: '[2, ?], [4] -> [4]', attrs: { validate_shape: false } },
+    { shape: '[2, ?], [4]', rejects: /the variable has shape \[2, \?\] but value has shape \[4\]/ },
+    { given: { ref: [1, 2], value: [3, 4] }, expect: { output_ref: [3, 4] }, after: { ref: [3, 4] } },
+    { given: { ref: [1, 2], value: 3 }, attrs: { validate_shape: false }, after: { ref: 3 } },
+  ],
 });
 
 /** In-place sums and differences: a row gives the op of each form. */
-const updates = { Add: add, Sub: sub };
+const updates = { Add: { combine: add, result: [4.5, 1.5] }, Sub: { combine: sub, result: [-1.5, 2.5] } };
 
-for (const [name, combine] of Object.entries(updates)) {
+for (const [name, { combine, result }] of Object.entries(updates)) {
   defineOp({
     name: `Assign${name}VariableOp`,
     inputs: { resource: 'resource', value: 'dtype' },
@@ -89,7 +103,11 @@ for (const [name, combine] of Object.entries(updates)) {
       p.mapInto([before, value], (x, y) => [combine(x, y)], before.shape, [after]);
       return {};
     },
-    cases: () => [{ shape: '[], [2, ?] ->', attrs: { dtype: 'float32' } }],
+    cases: () => [
+      { shape: '[], [2, ?] ->', attrs: { dtype: 'float32' } },
+      { given: { resource: [1.5, 2], value: [3, -0.5] }, after: { resource: result } },
+      { given: { resource: [1.5, 2], value: [[1]] }, fails: /Cannot update variable with shape \[2\]|must be equal/ },
+    ],
   });
 
   defineOp({
@@ -108,6 +126,10 @@ for (const [name, combine] of Object.entries(updates)) {
       p.mapInto([before, value], (x, y) => [combine(x, y)], before.shape, [after]);
       return { output_ref: p.reference(variable) };
     },
-    cases: () => [],
+    cases: () => [
+      { shape: '[2, ?], [?, 3] -> [2, 3]' },
+      { given: { ref: [1.5, 2], value: [3, -0.5] }, expect: { output_ref: result }, after: { ref: result } },
+      { given: { ref: [1.5, 2], value: [[1]] }, fails: /Parameters and update must be the same size|must be equal/ },
+    ],
   });
 }

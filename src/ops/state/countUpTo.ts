@@ -31,6 +31,15 @@ for (const form of forms) {
       p.mapInto([before], (x) => [add(x, 1)], before.shape, [after]);
       return { output: before };
     },
-    cases: () => [],
+    cases: () => [
+      { shape: '[] -> []', attrs: { limit: 3, T: 'int32' } },
+      {
+        given: { [port]: { dtype: 'int32', value: 3 } },
+        attrs: { limit: 5, T: 'int32' },
+        expect: { output: { dtype: 'int32', value: 3 } },
+        after: { [port]: { dtype: 'int32', value: 4 } },
+      },
+      { given: { [port]: { dtype: 'int64', value: 5 } }, attrs: { limit: 5, T: 'int64' }, fails: /Reached limit of 5/ },
+    ],
   });
 }

@@ -74,7 +74,48 @@ export const ResourceGather = defineOp({
     });
     return { output: p.reshape(rowsPicked, shape) };
   },
-  cases: () => [{ shape: '[], [2, ?] -> ?', attrs: { dtype: 'float32' } }],
+  cases: () => [
+    { shape: '[], [2, ?] -> ?', attrs: { dtype: 'float32' } },
+    {
+      given: {
+        resource: [
+          [1, 2],
+          [3, 4],
+          [5, 6],
+        ],
+        indices: { dtype: 'int32', value: [[2], [0]] },
+      },
+      expect: { output: [[[5, 6]], [[1, 2]]] },
+    },
+    {
+      given: {
+        resource: [
+          [1, 2, 3],
+          [4, 5, 6],
+        ],
+        indices: {
+          dtype: 'int64',
+          value: [
+            [2, 0],
+            [1, 1],
+          ],
+        },
+      },
+      attrs: { batch_dims: 1 },
+      expect: {
+        output: [
+          [3, 1],
+          [5, 5],
+        ],
+      },
+      // TensorFlow's gradient takes no notice of batch_dims.
+      differentiable: false,
+    },
+    {
+      given: { resource: [1, 2], indices: { dtype: 'int32', value: [0, 2] } },
+      fails: /indices\[1\] = 2 is not in \[0, 2\)/,
+    },
+  ],
 });
 
 export const ResourceGatherNd = defineOp({
@@ -121,5 +162,45 @@ export const ResourceGatherNd = defineOp({
     );
     return { output: p.reshape(picked, [...indices.shape.slice(0, -1), ...inner]) };
   },
-  cases: () => [{ shape: '[], [2, ?] -> ?', attrs: { dtype: 'float32' } }],
+  cases: () => [
+    { shape: '[], [2, ?] -> ?', attrs: { dtype: 'float32' } },
+    {
+      given: {
+        resource: [
+          [1, 2],
+          [3, 4],
+          [5, 6],
+        ],
+        indices: { dtype: 'int32', value: [[2], [0]] },
+      },
+      expect: {
+        output: [
+          [5, 6],
+          [1, 2],
+        ],
+      },
+    },
+    {
+      given: {
+        resource: [
+          [1, 2],
+          [3, 4],
+          [5, 6],
+        ],
+        indices: {
+          dtype: 'int64',
+          value: [
+            [2, 1],
+            [0, 1],
+            [2, 1],
+          ],
+        },
+      },
+      expect: { output: [6, 2, 6] },
+    },
+    {
+      given: { resource: [1, 2], indices: { dtype: 'int32', value: [[3]] } },
+      fails: /indices\[0\] = \[3\] does not index into param shape \[2\]/,
+    },
+  ],
 });

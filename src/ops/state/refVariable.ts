@@ -53,7 +53,7 @@ export const IsVariableInitialized = defineOp({
   shape: () => ({ is_initialized: [] }),
   grad: notDifferentiable,
   lower: (p, { ref }) => ({ is_initialized: p.initialized(variableOf(p, ref)) }),
-  cases: () => [],
+  cases: () => [{ shape: '[2, ?] -> []' }, { given: { ref: [1.5] }, expect: { is_initialized: true } }],
 });
 
 export const TemporaryVariable = defineOp({
@@ -86,5 +86,5 @@ export const DestroyTemporaryVariable = defineOp({
     const variable = variableOf(p, ref);
     return { value: p.read(variable, missing(ref, variable)) };
   },
-  cases: () => [],
+  cases: () => [{ shape: '[2, ?] -> [2, ?]', attrs: { var_name: 'sum' } }],
 });

@@ -1,6 +1,7 @@
 /** @file Changing some rows or elements of a variable: Scatter* by row, ScatterNd* by full or partial index. */
 import { int32, int64 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
+import type { Nested } from '../../core/ndarray.ts';
 import { type Dims, type Shape, showRuntime, showShape, sizeOf } from '../../core/shape.ts';
 import { type AttrSpec, anyType, attr, numbers, numberTypes } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
@@ -9,16 +10,73 @@ import type { Combine, Failure } from '../../program/instructions.ts';
 import type { Value } from '../../program/value.ts';
 import { changed, type Form, forms, missing, variableOf, variablePort, variableShapeOf } from './forms.ts';
 
-/** The ways of combining, by the name they have in ops. */
-const combines: Readonly<Record<string, Combine>> = {
-  Add: 'add',
-  Sub: 'sub',
-  Mul: 'mul',
-  Div: 'div',
-  Min: 'min',
-  Max: 'max',
-  Update: 'update',
+/** The ways of combining, by the name they have in ops, with what becomes of rows 0 and 2 in the examples below. */
+const combines: Readonly<Record<string, { combine: Combine; rows: readonly [number[], number[]] }>> = {
+  Add: {
+    combine: 'add',
+    rows: [
+      [4, 4],
+      [11, 12],
+    ],
+  },
+  Sub: {
+    combine: 'sub',
+    rows: [
+      [-2, 0],
+      [-1, 0],
+    ],
+  },
+  Mul: {
+    combine: 'mul',
+    rows: [
+      [3, 4],
+      [40, 30],
+    ],
+  },
+  Div: {
+    combine: 'div',
+    rows: [
+      [1 / 3, 1],
+      [0.625, 1.2],
+    ],
+  },
+  Min: {
+    combine: 'min',
+    rows: [
+      [1, 2],
+      [2, 1],
+    ],
+  },
+  Max: {
+    combine: 'max',
+    rows: [
+      [3, 2],
+      [5, 6],
+    ],
+  },
+  Update: {
+    combine: 'update',
+    rows: [
+      [3, 2],
+      [4, 5],
+    ],
+  },
 };
+
+const before = [
+  [1, 2],
+  [3, 4],
+  [5, 6],
+];
+const updatesGiven = [
+  [2, 1],
+  [3, 2],
+  [4, 5],
+];
+/** 2 combined with 2, and 4 with 7. */
+const scalarResults: Readonly<Record<string, number>> = { Add: 4, Sub: 0, Mul: 4, Div: 1, Min: 2, Max: 2, Update: 2 };
+const elementResults: Readonly<Record<string, number>> = { Add: 11, Sub: -3, Min: 4, Max: 7, Update: 7 };
+const ints = (value: Nested) => ({ dtype: 'int32' as const, value });
 
 const Tindices = attr('type', { allowed: [int32, int64] });
 const halfToInt64 = ['float16', 'bfloat16', 'float32', 'float64', 'int32', 'int64'];
@@ -48,7 +106,8 @@ function scatterRows(p: ProgramBuilder, combine: Combine, port: Value, indices: 
   return variable;
 }
 
-function defineScatter(name: string, combine: Combine, form: Form): void {
+function defineScatter(name: string, form: Form): void {
+  const { combine, rows } = combines[name]!;
   const isResource = form === 'resource';
   const type = isResource ? 'dtype' : 'T';
   const port = isResource ? 'resource' : 'ref';
@@ -74,7 +133,29 @@ function defineScatter(name: string, combine: Combine, form: Form): void {
       const variable = scatterRows(p, combine, inputs[port]!, inputs['indices']!, inputs['updates']!);
       return changed(p, form, 'output_ref', variable);
     },
-    cases: () => [],
+    cases: () => [
+      { shape: isResource ? '[], [2, ?], ? ->' : '[4, 3], [2, ?], ? -> [4, 3]' },
+      ...(isResource ? [] : [{ shape: '[4, 3], [2], [2, 4]', rejects: /Must have updates.shape = indices.shape/ }]),
+      {
+        given: { [port]: before, indices: ints([2, 0, 2]), updates: updatesGiven },
+        after: { [port]: [rows[0], before[1]!, rows[1]] },
+      },
+      {
+        given: { [port]: [1, 2, 3], indices: ints([[1]]), updates: 2 },
+        after: { [port]: [1, scalarResults[name]!, 3] },
+      },
+      {
+        given: {
+          [port]: before,
+          indices: ints([0, 7]),
+          updates: [
+            [1, 1],
+            [1, 1],
+          ],
+        },
+        fails: /indices\[1\] = 7 is not in \[0, 3\)/,
+      },
+    ],
   });
 }
 
@@ -121,7 +202,8 @@ function explainElement(indices: Value, shape: Shape) {
   };
 }
 
-function defineScatterNd(name: string, combine: Combine, form: Form): void {
+function defineScatterNd(name: string, form: Form): void {
+  const { combine, rows } = combines[name]!;
   const isResource = form === 'resource';
   defineOp({
     name: `${isResource ? 'Resource' : ''}ScatterNd${name}`,
@@ -157,12 +239,38 @@ function defineScatterNd(name: string, combine: Combine, form: Form): void {
       );
       return changed(p, form, 'output_ref', variable);
     },
-    cases: () => [],
+    cases: () => [
+      { shape: isResource ? '[], [2, 1], ? ->' : '[4, 3], [2, 1], ? -> [4, 3]' },
+      ...(isResource ? [] : [{ shape: '[4, 3], [2, 1], [2, 4]', rejects: /must match dimensions/ }]),
+      {
+        given: { ref: before, indices: ints([[2], [0], [2]]), updates: updatesGiven },
+        after: { ref: [rows[0], before[1]!, rows[1]] },
+      },
+      {
+        given: { ref: before, indices: ints([[1, 1]]), updates: [7] },
+        after: {
+          ref: [
+            [1, 2],
+            [3, elementResults[name]!],
+            [5, 6],
+          ],
+        },
+      },
+      {
+        given: { ref: before, indices: ints([[9]]), updates: [[1, 1]] },
+        fails: /indices\[0\] = \[9\] does not index into shape \[3,2\]/,
+      },
+      {
+        given: { ref: before, indices: ints([[9]]), updates: [[1, 1]] },
+        attrs: { bad_indices_policy: 'IGNORE' },
+        after: { ref: before },
+      },
+    ],
   });
 }
 
 for (const form of forms)
-  for (const [name, combine] of Object.entries(combines)) {
-    defineScatter(name, combine, form);
-    if (combine !== 'mul' && combine !== 'div') defineScatterNd(name, combine, form);
+  for (const name of Object.keys(combines)) {
+    defineScatter(name, form);
+    if (name !== 'Mul' && name !== 'Div') defineScatterNd(name, form);
   }

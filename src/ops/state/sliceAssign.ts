@@ -13,6 +13,16 @@ function fills(from: Shape, to: Shape): boolean {
   return lead >= 0 && from.every((d, i) => d === 1 || d === to[i + lead]);
 }
 
+const matrix = [
+  [1, 2, 3],
+  [4, 5, 6],
+];
+const slice = (begin: number[], end: number[], strides = begin.map(() => 1)) => ({
+  begin: { dtype: 'int32' as const, value: begin },
+  end: { dtype: 'int32' as const, value: end },
+  strides: { dtype: 'int32' as const, value: strides },
+});
+
 for (const form of forms)
   defineOp({
     name: form === 'resource' ? 'ResourceStridedSliceAssign' : 'StridedSliceAssign',
@@ -44,5 +54,46 @@ for (const form of forms)
       if (sizeOf(slice.size) > 0) p.copyInto(block, p.slice(target, slice.begin, slice.size, slice.step));
       return changed(p, form, 'output_ref', variable);
     },
-    cases: () => [],
+    cases: () => [
+      { shape: form === 'resource' ? '[], [2], [2], [2], ? ->' : '[2, 3], [2], [2], [2], ? -> [2, 3]' },
+      {
+        given: {
+          ref: matrix,
+          ...slice([0, 1], [2, 3]),
+          value: [
+            [7, 8],
+            [9, 10],
+          ],
+        },
+        after: {
+          ref: [
+            [1, 7, 8],
+            [4, 9, 10],
+          ],
+        },
+      },
+      {
+        given: { ref: matrix, ...slice([1, 0], [0, 0], [1, -2]), value: [8, 9] },
+        attrs: { shrink_axis_mask: 1, begin_mask: 2, end_mask: 2 },
+        after: {
+          ref: [
+            [1, 2, 3],
+            [9, 5, 8],
+          ],
+        },
+      },
+      {
+        given: { ref: matrix, ...slice([0, 0], [2, 1]), value: 0.5 },
+        after: {
+          ref: [
+            [0.5, 2, 3],
+            [0.5, 5, 6],
+          ],
+        },
+      },
+      {
+        given: { ref: matrix, ...slice([0, 0], [2, 2]), value: [1, 2, 3] },
+        fails: /Cannot broadcast input shape \[3\] into final shape \[2,2\]/,
+      },
+    ],
   });

@@ -44,7 +44,14 @@ export const ReadVariableOp = defineOp({
     const variable = variableOf(p, handle);
     return { value: p.read(variable, () => unreadable(variable.name)) };
   },
-  cases: () => [{ shape: '[] -> ?', attrs: { dtype: 'float32' } }],
+  cases: () => [
+    { shape: '[] -> ?', attrs: { dtype: 'float32' } },
+    { given: { resource: [1.5, -2] }, expect: { value: [1.5, -2] } },
+    {
+      given: { resource: { dtype: 'int64', value: [[1], [2]] } },
+      expect: { value: { dtype: 'int64', value: [[1], [2]] } },
+    },
+  ],
 });
 
 export const VarIsInitializedOp = defineOp({
@@ -57,7 +64,10 @@ export const VarIsInitializedOp = defineOp({
   shape: () => ({ is_initialized: [] }),
   grad: notDifferentiable,
   lower: (p, { resource: handle }) => ({ is_initialized: p.initialized(variableOf(p, handle)) }),
-  cases: () => [{ shape: '[] -> []' }],
+  cases: () => [
+    { shape: '[] -> []' },
+    { given: { resource: [1.5] }, attrs: { dtype: 'float32' }, expect: { is_initialized: true } },
+  ],
 });
 
 export const VariableShape = defineOp({
@@ -74,7 +84,14 @@ export const VariableShape = defineOp({
     const variable = variableOf(p, input);
     return { output: p.constant(intVector(p.read(variable, missing(input, variable)).shape, out_type)) };
   },
-  cases: () => [{ shape: '[] -> [?]' }],
+  cases: () => [
+    { shape: '[] -> [?]' },
+    {
+      given: { input: [[1], [2], [3]] },
+      attrs: { out_type: 'int64' },
+      expect: { output: { dtype: 'int64', value: [3, 1] } },
+    },
+  ],
 });
 
 export const DestroyResourceOp = defineOp({
@@ -92,5 +109,5 @@ export const DestroyResourceOp = defineOp({
     );
     return {};
   },
-  cases: () => [],
+  cases: () => [{ shape: '[] ->' }],
 });
