@@ -45,7 +45,8 @@ export function dimsFrom(known: Known | undefined): Dims {
 
 /** Sizes of a shape given at run time. */
 export function concreteShape(p: ProgramBuilder, value: Value, what: string): Shape {
-  if (value.shape.length !== 1)
+  // A single number stands for a vector of one, as in TensorFlow's older ops.
+  if (value.shape.length > 1)
     throw new InvalidArgumentError(`${what} must be a vector of {int32,int64}, got shape ${showRuntime(value.shape)}`);
   const shape = p.demandInts(value);
   for (const [i, d] of shape.entries())

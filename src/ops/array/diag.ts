@@ -70,9 +70,10 @@ export const DiagPart = defineOp({
       throw new InvalidArgumentError(
         `The rank of the tensor should be even and positive, got shape ${showRuntime(input.shape)}`,
       );
-    if (showRuntime(shape) !== showRuntime(input.shape.slice(half)))
+    const odd = shape.findIndex((d, i) => d !== input.shape[i + half]);
+    if (odd >= 0)
       throw new InvalidArgumentError(
-        `Invalid shape ${showRuntime(input.shape)}: dimensions i and i + ${half} do not match.`,
+        `Invalid shape ${showRuntime(input.shape)}: dimensions ${odd} and ${odd + half} do not match.`,
       );
     const n = sizeOf(shape);
     return { diagonal: p.reshape(p.slice(p.reshape(input, [n * n]), [0], [n], [n + 1]), shape) };

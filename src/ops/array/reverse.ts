@@ -41,7 +41,7 @@ export const ReverseV2 = defineOp({
     for (const [i, given] of p.demandInts(axis).entries()) {
       const at = given < 0 ? given + rank : given;
       if (at < 0 || at >= rank)
-        throw new InvalidArgumentError(`'axis'[${i}] = ${given} is out of valid range [0, ${rank - 1}]`);
+        throw new InvalidArgumentError(`'axis'[${i}] = ${given} is out of valid range [0, ${rank - 1}`);
       if (seen.has(at)) throw new InvalidArgumentError(`axis ${at} specified more than once.`);
       seen.add(at);
     }
@@ -142,11 +142,11 @@ export const ReverseSequence = defineOp({
     const lengths = p.reshape(p.cast(seq_lengths, d.int64), [batch, 1]);
     p.check(
       p.map([lengths], (n) => lt(n, 0)),
-      ({ position }) => new InvalidArgumentError(`seq_lengths(${position}) < 0`),
+      ({ position }) => new InvalidArgumentError(`seq_lens(${position}) < 0`),
     );
     p.check(
       p.map([lengths], (n) => ge(n, time + 1)),
-      ({ position }) => new InvalidArgumentError(`seq_lengths(${position}) > input.dims(${seq_dim})`),
+      ({ position }) => new InvalidArgumentError(`seq_lens(${position}) > input.dims(${seq_dim})`),
     );
     // Within its length a sequence is read from its end; behind it, in place.
     const t = { op: 'index', dtype: d.int64, axis: 1 } as const;

@@ -55,7 +55,7 @@ function scatterInto(
   const wanted: Shape = [...lead, ...element];
   if (showRuntime(wanted) !== showRuntime(updates.shape))
     throw new InvalidArgumentError(
-      `Dimensions [0,${lead.length}) of indices[shape=${showRuntime(indices.shape)}] = ${showRuntime(lead)} must match dimensions [0,${lead.length}) of updates[shape=${showRuntime(updates.shape)}] = ${showRuntime(updates.shape.slice(0, lead.length))}`,
+      `Dimensions [0,${lead.length}) of indices[shape=${showRuntime(indices.shape)}] must match dimensions [0,${lead.length}) of updates[shape=${showRuntime(updates.shape)}]`,
     );
   const count = sizeOf(lead);
   const inner = sizeOf(element);

@@ -71,7 +71,7 @@ function lowerUnique(p: ProgramBuilder, x: Value, axis: number, out_idx: DType) 
 
 function checkVector(x: Value): void {
   if (x.shape.length !== 1)
-    throw new InvalidArgumentError(`unique expects a 1D vector, but x has shape ${showRuntime(x.shape)}`);
+    throw new InvalidArgumentError(`unique expects a 1D vector. x has shape ${showRuntime(x.shape)}`);
 }
 
 export const Unique = defineOp({
@@ -232,7 +232,7 @@ export const ListDiff = defineOp({
       ['y', y],
     ] as const)
       if (value.shape.length !== 1)
-        throw new InvalidArgumentError(`${port} should be a 1D vector, not ${showRuntime(value.shape)}`);
+        throw new InvalidArgumentError(`${port} should be a 1D vector. Its shape is ${showRuntime(value.shape)}`);
     const difference = (list: NDArray, without: NDArray) => {
       const gone = new Set(Array.from({ length: without.size }, (_, i) => keyOf(without, i)));
       const left = Array.from({ length: list.size }, (_, i) => i).filter((i) => !gone.has(keyOf(list, i)));
