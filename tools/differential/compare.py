@@ -79,7 +79,7 @@ def main():
                 out.write(f"\n## {op}\n")
                 for kind, items in row.findings.items():
                     out.write(f"- **{kind}** ({len(items)})\n")
-                    for case, text in items[:4]:
+                    for case, text in items[:4 if len(failing) > 1 else None]:
                         out.write(f"  - `{case}`: {text}\n")
     sys.exit(1 if failing else 0)
 
