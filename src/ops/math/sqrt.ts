@@ -62,8 +62,7 @@ export const sqrt: UnaryFunction = unaryFunction(Sqrt);
 
 export const SqrtGrad: GradientOp = defineGradientOp({
   name: 'SqrtGrad',
-  // No gradient stays none, also at 0, where the slope is infinite.
-  element: (y, dy) => e.select(e.eq(dy, 0), 0, e.div(e.mul(dy, 0.5), conjugate(y))),
+  element: (y, dy) => unlessZero(dy, e.div(e.mul(dy, 0.5), conjugate(y))),
   grad({ y, z, dz }) {
     const scaled = over(dz, y);
     const first = times(negative(conj(scaled)), z);
@@ -99,7 +98,7 @@ export const RsqrtGrad: GradientOp = defineGradientOp({
   name: 'RsqrtGrad',
   element(y, dy) {
     const cy = conjugate(y);
-    return e.mul(e.mul(e.mul(dy, cy), -0.5), e.mul(cy, cy));
+    return unlessZero(dy, e.mul(e.mul(e.mul(dy, cy), -0.5), e.mul(cy, cy)));
   },
   grad({ y, dy, dz }) {
     const cy = conj(y);
@@ -148,7 +147,7 @@ export const reciprocal: UnaryFunction = unaryFunction(Reciprocal);
 
 function reciprocalGradient(y: e.Expr, dy: e.Expr): e.Expr {
   const cy = conjugate(y);
-  return e.mul(e.neg(cy), e.mul(dy, cy));
+  return unlessZero(dy, e.mul(e.neg(cy), e.mul(dy, cy)));
 }
 
 function reciprocalGradGrad({ y, dy, dz }: { y: Tensor; dy: Tensor; dz: TensorLike }): readonly [Tensor, Tensor] {
@@ -175,6 +174,9 @@ export const InvGrad: GradientOp = defineGradientOp({
   grad: reciprocalGradGrad,
   cases: reciprocalGradCases,
 });
+
+/** No gradient stays none, also where the slope is infinite. */
+const unlessZero = (dy: e.Expr, product: e.Expr) => e.select(e.eq(dy, 0), 0, product);
 
 /** The complex conjugate; real numbers are their own. */
 function conjugate(x: e.Expr): e.Expr {
