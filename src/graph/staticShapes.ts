@@ -7,12 +7,15 @@ export interface ShapeMismatch<Message extends string> {
   readonly 'shape mismatch': Message;
 }
 /** Lets an argument through unless its rule found a mismatch. */
-export type Fits<Rule> = Rule extends ShapeMismatch<string> ? Rule : unknown;
+export type Fits<Rule> = NoInfer<Rule extends ShapeMismatch<string> ? Rule : unknown>;
 /** The shape a rule gives; a mismatch has been refused already, so it counts as unknown. */
-export type Known<Rule> = Rule extends Dims ? Rule : Dims;
+export type KnownShape<Rule> = Rule extends infer S extends Dims ? S : Dims;
 
 type Dim = number | null;
 type List = readonly Dim[];
+
+/** Comparing signatures puts `any` in place of type parameters; recursion over it would not end. */
+type IsAny<X> = 0 extends 1 & X ? true : false;
 
 /** Unknown rank: `Dims` itself, `null`, or a list of unknown length. */
 type IsOpen<S> = null extends S ? true : S extends List ? (number extends S['length'] ? true : false) : true;
@@ -39,32 +42,40 @@ export type LiteralDType<L> = L extends { readonly dtype: infer D extends DType 
       : Leaf<L> extends number
         ? typeof float32 | typeof int32
         : DType;
-type Leaf<L> = L extends readonly (infer E)[] ? Leaf<E> : L;
+/** As `KnownShape`, for dtypes. */
+export type KnownDType<Rule> = Rule extends infer D extends DType ? D : DType;
+type Leaf<L> = IsAny<L> extends true ? unknown : L extends readonly (infer E)[] ? Leaf<E> : L;
 
 /** The static shape of anything that can be an input. */
-export type ShapeOf<X> = X extends { readonly shape: infer S }
-  ? S extends Dims
-    ? S
-    : Dims
-  : X extends number | bigint | boolean | string
-    ? readonly []
-    : X extends readonly unknown[]
-      ? LiteralShape<X>
-      : Dims;
+export type ShapeOf<X> =
+  IsAny<X> extends true
+    ? Dims
+    : X extends { readonly shape: infer S }
+      ? S extends Dims
+        ? S
+        : Dims
+      : X extends number | bigint | boolean | string
+        ? readonly []
+        : X extends readonly unknown[]
+          ? LiteralShape<X>
+          : Dims;
 
 /** The shape of nested arrays: a tuple's length is known, an array's is not. */
-export type LiteralShape<L> = L extends readonly unknown[]
-  ? L extends readonly []
-    ? readonly [0]
-    : Prepend<
-        number extends L['length'] ? null : L['length'],
-        L[number] extends readonly unknown[]
-          ? LiteralShape<L[0]>
-          : L[number] extends number | bigint | boolean | string
-            ? readonly []
-            : Dims
-      >
-  : readonly [];
+export type LiteralShape<L> =
+  IsAny<L> extends true
+    ? Dims
+    : L extends readonly unknown[]
+      ? L extends readonly []
+        ? readonly [0]
+        : Prepend<
+            number extends L['length'] ? null : L['length'],
+            L[number] extends readonly unknown[]
+              ? LiteralShape<L[0]>
+              : L[number] extends number | bigint | boolean | string
+                ? readonly []
+                : Dims
+          >
+      : readonly [];
 type Prepend<D extends Dim, S> = S extends List ? readonly [D, ...S] : Dims;
 
 // ── broadcasting ─────────────────────────────────────────────────────────────────────────────────
@@ -83,16 +94,20 @@ type BroadcastDim<A extends Dim, B extends Dim> = A extends 1
         ? B
         : null;
 
-type BroadcastLists<A extends List, B extends List, Out extends List = []> = A extends readonly [
+/** Sizes paired from the right; a pair that does not fit leaves `never` in its place. */
+type BroadcastLists<A extends List, B extends List> = A extends readonly [
   ...infer RestA extends List,
   infer LastA extends Dim,
 ]
   ? B extends readonly [...infer RestB extends List, infer LastB extends Dim]
-    ? [BroadcastDim<LastA, LastB>] extends [never]
-      ? never
-      : BroadcastLists<RestA, RestB, readonly [BroadcastDim<LastA, LastB>, ...Out]>
-    : readonly [...A, ...Out]
-  : readonly [...B, ...Out];
+    ? readonly [...BroadcastLists<RestA, RestB>, BroadcastDim<LastA, LastB>]
+    : A
+  : B;
+type HasNever<S extends List> = S extends readonly [infer D, ...infer Rest extends List]
+  ? [D] extends [never]
+    ? true
+    : HasNever<Rest>
+  : false;
 
 /** NumPy broadcasting, or a mismatch. */
 export type Broadcast<A, B> =
@@ -102,7 +117,7 @@ export type Broadcast<A, B> =
       ? Dims
       : A extends List
         ? B extends List
-          ? [BroadcastLists<A, B>] extends [never]
+          ? HasNever<BroadcastLists<A, B>> extends true
             ? ShapeMismatch<`${Show<A>} and ${Show<B>} cannot be broadcast together`>
             : BroadcastLists<A, B>
           : Dims
@@ -116,6 +131,11 @@ type ShowDims<S extends List> = S extends readonly [infer D extends Dim, ...infe
     : `${ShowDim<D>}, ${ShowDims<Rest>}`
   : '';
 type ShowDim<D extends Dim> = D extends number ? (number extends D ? '?' : `${D}`) : '?';
+
+/** What two operands broadcast to. */
+export type Broadcasted<A, B> = KnownShape<Broadcast<ShapeOf<A>, ShapeOf<B>>>;
+/** The second operand, when it can be broadcast against the first. */
+export type BroadcastsWith<A, B> = B & Fits<Broadcast<ShapeOf<A>, ShapeOf<B>>>;
 
 // ── products ─────────────────────────────────────────────────────────────────────────────────────
 
@@ -292,11 +312,14 @@ type Picked<S extends List, Perm extends readonly number[]> = Perm extends reado
   : readonly [];
 
 /** A wanted shape, with `-1` as unknown. */
-export type Reshape<T> = T extends readonly number[]
-  ? number extends T['length']
+export type Reshape<T> =
+  IsAny<T> extends true
     ? Dims
-    : { readonly [K in keyof T]: number extends T[K] ? null : T[K] extends -1 ? null : T[K] }
-  : Dims;
+    : T extends readonly number[]
+      ? number extends T['length']
+        ? Dims
+        : { readonly [K in keyof T]: number extends T[K] ? null : T[K] extends -1 ? null : T[K] }
+      : Dims;
 
 /** The first shape with the size along `Axis` unknown: what `concat` gives. */
 export type Concat<S, Axis> =

@@ -1,8 +1,10 @@
 /** @file Concat, ConcatV2 and ConcatOffset: tensors side by side along an axis. */
+
 import { InvalidArgumentError, LookupError } from '../../core/errors.ts';
 import { intVector } from '../../core/ndarray.ts';
 import { type Dims, isFullyDefined, type Shape, showRuntime, showShape } from '../../core/shape.ts';
 import { IndexedSlices } from '../../graph/indexedSlices.ts';
+import type { Concat as Concatenated, DTypeOf, KnownShape, ShapeOf } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, attr, indexTypes } from '../../op/attrs.ts';
 import { constantValue } from '../../op/constantValue.ts';
@@ -139,6 +141,7 @@ export const Concat = defineOp({
   lower: (p, { values, concat_dim }) => ({ output: lowerConcat(p, values, p.demandInts(concat_dim)[0]!) }),
   partialValue: ({ inputs }, known) => joined(inputs.values, known),
   cases: () => [
+    { shape: '[], [2, ?], [?, 3] -> [?, 3]', attrs: { N: 2 }, given: { concat_dim: { dtype: 'int32', value: 0 } } },
     {
       given: {
         concat_dim: { dtype: 'int32', value: 1 },
@@ -170,6 +173,7 @@ export const ConcatOffset = defineOp({
     return { offset: offsets(p.demandInts(concat_dim)[0]!, vectors).map((v) => p.constant(intVector(v, shape_type))) };
   },
   cases: () => [
+    { shape: '[], [2], [2] -> [2], [2]', attrs: { N: 2 } },
     {
       given: {
         concat_dim: { dtype: 'int32', value: 1 },
@@ -248,6 +252,11 @@ function inputShapes(values: readonly Tensor[]): readonly Tensor[] {
  *
  * @example tf.concat([[[1, 2]], [[3, 4]]], 0) // runs to [[1 2] [3 4]]
  */
+export function concat<X extends TensorLike, const A extends TensorLike>(
+  values: readonly X[],
+  axis: A,
+  options?: Named,
+): Tensor<DTypeOf<X>, KnownShape<Concatenated<ShapeOf<X>, A>>>;
 export function concat(values: readonly TensorLike[], axis: TensorLike, { name = 'concat' }: Named = {}): Tensor {
   if (values.length === 1)
     return scoped(name, values, () => {

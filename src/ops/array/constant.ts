@@ -1,8 +1,10 @@
 /** @file Const: a value fixed when the graph is built. */
+
 import type { DType } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { fromElements, type NDArray } from '../../core/ndarray.ts';
 import { type Shape, showShape, sizeOf } from '../../core/shape.ts';
+import type { KnownDType, KnownShape, LiteralDType, Reshape, ShapeOf } from '../../graph/staticShapes.ts';
 import type { Literal, Tensor } from '../../graph/tensor.ts';
 import { anyType, attr } from '../../op/attrs.ts';
 import { constantNode, toArray } from '../../op/convert.ts';
@@ -29,8 +31,15 @@ export interface ConstantOptions {
 /**
  * A tensor that always has this value. Adds one `Const` node.
  *
- * @example tf.constant([[1, 2], [3, 4]]) // runs to [[1. 2.] [3. 4.]] as float32 when any number has a fraction, else int32
+ * @example tf.constant([[1, 2.5], [3, 4]]) // runs to [[1.  2.5] [3.  4. ]], float32 because a number has a fraction
  */
+export function constant<const V extends Literal | NDArray, const O extends ConstantOptions = Record<never, never>>(
+  value: V,
+  options?: O,
+): Tensor<
+  O extends { dtype: infer D extends DType } ? D : KnownDType<LiteralDType<V>>,
+  O extends { shape: infer S extends Shape } ? KnownShape<Reshape<S>> : KnownShape<ShapeOf<V>>
+>;
 export function constant(value: Literal | NDArray, options: ConstantOptions = {}): Tensor {
   const array = toArray(value, options.dtype);
   return constantNode(options.shape ? spread(array, options.shape) : array, options.name ?? 'Const');

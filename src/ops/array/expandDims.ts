@@ -1,6 +1,8 @@
 /** @file ExpandDims: a new axis of size 1. */
+
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { showShape } from '../../core/shape.ts';
+import type { DTypeOf, Expand, KnownShape, ShapeOf } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, indexTypes } from '../../op/attrs.ts';
 import { defineOp } from '../../op/defineOp.ts';
@@ -55,6 +57,11 @@ export const ExpandDims = defineOp({
  *
  * @example tf.expandDims(tf.constant([1, 2]), 0) // runs to [[1 2]]
  */
+export function expandDims<X extends TensorLike, const A extends TensorLike>(
+  input: X,
+  axis: A,
+  options?: Named,
+): Tensor<DTypeOf<X>, KnownShape<Expand<ShapeOf<X>, A>>>;
 export function expandDims(input: TensorLike, axis: TensorLike, { name }: Named = {}): Tensor {
   return ExpandDims.build({ input, dim: axis }, { name }).output;
 }

@@ -4,7 +4,7 @@ import { bool, type DType, float32, int32, string } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { fromElements, intVector, scalar } from '../../core/ndarray.ts';
 import { showRuntime, sizeOf } from '../../core/shape.ts';
-import type { DTypeOf, Known, Reshape } from '../../graph/staticShapes.ts';
+import type { DTypeOf, KnownShape, Reshape } from '../../graph/staticShapes.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { anyType, attr, indexTypes } from '../../op/attrs.ts';
 import { constantNode, convertToTensor } from '../../op/convert.ts';
@@ -27,7 +27,7 @@ export const Fill = defineOp({
   grad: (_, { output: dy }) => ({ value: reduceSumAll(denseGradient(dy)) }),
   lower(p, { dims, value }) {
     if (value.shape.length !== 0)
-      throw new InvalidArgumentError(`value must be a scalar, got shape ${showRuntime(value.shape)}`);
+      throw new InvalidArgumentError(`value must represent a scalar, got shape ${showRuntime(value.shape)}`);
     return { output: p.broadcast(value, concreteShape(p, dims, 'dims')) };
   },
   partialValue({ inputs, outputs }, known): Known | undefined {
@@ -86,7 +86,7 @@ export function fill<const T extends TensorLike, V extends TensorLike>(
   dims: T,
   value: V,
   options?: Named,
-): Tensor<DTypeOf<V>, Known<Reshape<T>>>;
+): Tensor<DTypeOf<V>, KnownShape<Reshape<T>>>;
 export function fill(dims: TensorLike, value: TensorLike, { name }: Named = {}): Tensor {
   return Fill.build({ dims, value }, { name }).output;
 }
@@ -130,7 +130,7 @@ function plainSizes(shape: TensorLike): readonly number[] | undefined {
 export function zeros<const T extends TensorLike, D extends DType = typeof float32>(
   shape: T,
   options?: FilledOptions & { dtype?: D | undefined },
-): Tensor<D, Known<Reshape<T>>>;
+): Tensor<D, KnownShape<Reshape<T>>>;
 export function zeros(shape: TensorLike, { dtype = float32, name }: FilledOptions = {}): Tensor {
   return scoped(name ?? 'zeros', [shape], (scope) => filledWith(0, shape, dtype, scope));
 }
@@ -143,7 +143,7 @@ export function zeros(shape: TensorLike, { dtype = float32, name }: FilledOption
 export function ones<const T extends TensorLike, D extends DType = typeof float32>(
   shape: T,
   options?: FilledOptions & { dtype?: D | undefined },
-): Tensor<D, Known<Reshape<T>>>;
+): Tensor<D, KnownShape<Reshape<T>>>;
 export function ones(shape: TensorLike, { dtype = float32, name }: FilledOptions = {}): Tensor {
   return scoped(name ?? 'ones', [shape], (scope) => filledWith(1, shape, dtype, scope));
 }

@@ -1,9 +1,11 @@
 /** @file Gather and GatherV2: slices of a tensor picked by index along one axis. */
+
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError, LookupError } from '../../core/errors.ts';
 import { type Dims, normalizeAxis, type Shape, showShape, sizeOf } from '../../core/shape.ts';
 import { colocateWith } from '../../graph/graph.ts';
 import { IndexedSlices } from '../../graph/indexedSlices.ts';
+import type { DTypeOf, Gather as Gathered, KnownShape, ShapeOf } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, attr } from '../../op/attrs.ts';
 import { constantValue } from '../../op/constantValue.ts';
@@ -244,6 +246,18 @@ export interface GatherOptions extends Named {
  *
  * @example tf.gather(tf.constant([[1, 2], [3, 4]]), [1, 1]) // runs to [[3 4] [3 4]]
  */
+export function gather<
+  P extends TensorLike,
+  I extends TensorLike,
+  const O extends GatherOptions = Record<never, never>,
+>(
+  params: P,
+  indices: I,
+  options?: O,
+): Tensor<
+  DTypeOf<P>,
+  O extends { axis: unknown } | { batchDims: unknown } ? Dims : KnownShape<Gathered<ShapeOf<P>, ShapeOf<I>>>
+>;
 export function gather(params: TensorLike, indices: TensorLike, options: GatherOptions = {}): Tensor {
   const { batchDims = 0, name } = options;
   const axis = options.axis ?? batchDims;

@@ -1,7 +1,10 @@
 /** @file OneHot: an axis with one element on and the others off. */
+
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
+import type { Dims } from '../../core/shape.ts';
 import { normalizeAxis } from '../../core/shape.ts';
+import type { OneHot as HotRows, KnownShape, ShapeOf } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, attr } from '../../op/attrs.ts';
 import { convertToTensor } from '../../op/convert.ts';
@@ -109,6 +112,18 @@ export interface OneHotOptions extends Named {
  *
  * @example tf.oneHot([0, 2], 3) // runs to [[1. 0. 0.] [0. 0. 1.]]
  */
+export function oneHot<
+  I extends TensorLike,
+  const N extends TensorLike,
+  const O extends OneHotOptions = Record<never, never>,
+>(
+  indices: I,
+  depth: N,
+  options?: O,
+): Tensor<
+  O extends { dtype: infer D extends d.DType } ? D : d.DType,
+  O extends { axis: unknown } ? Dims : KnownShape<HotRows<ShapeOf<I>, N>>
+>;
 export function oneHot(indices: TensorLike, depth: TensorLike, options: OneHotOptions = {}): Tensor {
   const { onValue, offValue, axis = -1, name } = options;
   return scoped(name ?? 'one_hot', [indices, depth, onValue, offValue], (scope) => {

@@ -1,6 +1,8 @@
 /** @file Reshape: the same elements, in the same order, under another shape. */
+
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { type Dims, isFullyDefined, type Shape, showRuntime, showShape, sizeOf } from '../../core/shape.ts';
+import type { DTypeOf, KnownShape, Reshape as Reshaped } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, indexTypes } from '../../op/attrs.ts';
 import { defineOp } from '../../op/defineOp.ts';
@@ -122,6 +124,11 @@ export function reshapeToInput(input: Tensor, dy: Gradient): Tensor {
  *
  * @example tf.reshape(tf.constant([1, 2, 3, 4]), [2, -1]) // runs to [[1 2] [3 4]]
  */
+export function reshape<X extends TensorLike, const T extends TensorLike>(
+  tensor: X,
+  shape: T,
+  options?: Named,
+): Tensor<DTypeOf<X>, KnownShape<Reshaped<T>>>;
 export function reshape(tensor: TensorLike, shape: TensorLike, { name }: Named = {}): Tensor {
   return Reshape.build({ tensor, shape }, { name }).output;
 }

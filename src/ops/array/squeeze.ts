@@ -1,6 +1,8 @@
 /** @file Squeeze: removes axes of size 1. */
+
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { type Dims, showShape } from '../../core/shape.ts';
+import type { DTypeOf, KnownShape, ShapeOf, Squeeze as Squeezed } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, attr } from '../../op/attrs.ts';
 import { defineOp } from '../../op/defineOp.ts';
@@ -56,6 +58,10 @@ export const Squeeze = defineOp({
  *
  * @example tf.squeeze(tf.constant([[[1], [2]]])) // runs to [1 2]
  */
+export function squeeze<X extends TensorLike, const A extends number | readonly number[] | undefined = undefined>(
+  input: X,
+  options?: Named & { axis?: A },
+): Tensor<DTypeOf<X>, KnownShape<Squeezed<ShapeOf<X>, A>>>;
 export function squeeze(
   input: TensorLike,
   { axis = [], name }: Named & { axis?: number | readonly number[] | undefined } = {},

@@ -1,6 +1,8 @@
 /** @file Pack, Unpack and ParallelConcat: tensors as the rows of one tensor, and back. */
+
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { type Dims, mergeShapes, normalizeAxis, showRuntime, showShape } from '../../core/shape.ts';
+import type { DTypeOf, KnownShape, ShapeOf, Stack as Stacked } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, attr } from '../../op/attrs.ts';
 import { convertToTensor } from '../../op/convert.ts';
@@ -175,6 +177,7 @@ export const ParallelConcat = defineOp({
   grad: gradientPending('TensorFlow has none either; use tf.stack, which has one'),
   lower: (p, { values }) => ({ output: p.concat(values, 0) }),
   cases: () => [
+    { shape: '[1, 2], [1, ?] -> [2, 2]', attrs: { N: 2, shape: [2, 2] } },
     {
       given: { values: [[[1, 2]], [[3, 4]]] },
       attrs: { shape: [2, 2] },
@@ -193,6 +196,14 @@ export const ParallelConcat = defineOp({
  *
  * @example tf.stack([tf.constant([1, 2]), tf.constant([3, 4])], { axis: 1 }) // runs to [[1 3] [2 4]]
  */
+export function stack<const L extends readonly TensorLike[], const A extends number = 0>(
+  values: L,
+  options?: Named & { axis?: A | undefined },
+): Tensor<
+  DTypeOf<L[number]>,
+  KnownShape<Stacked<ShapeOf<L[number]>, number extends L['length'] ? null : L['length'], A>>
+>;
+export function stack(values: TensorLike, options?: Named & { axis?: number | undefined }): Tensor;
 export function stack(
   values: readonly TensorLike[] | TensorLike,
   { axis = 0, name = 'stack' }: Named & { axis?: number | undefined } = {},

@@ -1,7 +1,9 @@
 /** @file Transpose, ConjugateTranspose and InvertPermutation: axes in another order. */
+
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { intVector } from '../../core/ndarray.ts';
 import { type Dims, showShape } from '../../core/shape.ts';
+import type { DTypeOf, KnownShape, ShapeOf, Transpose as Transposed } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, indexTypes } from '../../op/attrs.ts';
 import { convertToTensor } from '../../op/convert.ts';
@@ -175,6 +177,11 @@ export interface TransposeOptions extends Named {
  *
  * @example tf.transpose(tf.constant([[1, 2], [3, 4]])) // runs to [[1 3] [2 4]]
  */
+export function transpose<X extends TensorLike, const P extends TensorLike | null | undefined = undefined>(
+  a: X,
+  perm?: P,
+  options?: TransposeOptions,
+): Tensor<DTypeOf<X>, KnownShape<Transposed<ShapeOf<X>, P>>>;
 export function transpose(
   a: TensorLike,
   perm?: TensorLike | null,

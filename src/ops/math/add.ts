@@ -1,8 +1,10 @@
 /** @file Add and AddV2: the sum of two tensors; Add also joins strings. */
+
 import * as d from '../../core/dtypes.ts';
 import { NDArray } from '../../core/ndarray.ts';
 import { broadcastConcrete } from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
+import type { Broadcasted, BroadcastsWith, CommonDType } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { attr } from '../../op/attrs.ts';
 import { convertToTensor, isSymbolic } from '../../op/convert.ts';
@@ -103,6 +105,11 @@ function joined(x: NDArray, y: NDArray): NDArray {
  *
  * @example tf.add([1, 2], 3) // runs to [4 5]
  */
+export function add<A extends TensorLike, B extends TensorLike>(
+  x: A,
+  y: BroadcastsWith<A, B>,
+  options?: NameOption,
+): Tensor<CommonDType<A, B>, Broadcasted<A, B>>;
 export function add(x: TensorLike, y: TensorLike, options: NameOption = {}): Tensor {
   return nameScope(options.name ?? 'Add', (scope) => {
     const a = convertToTensor(x, { name: 'x', hint: isSymbolic(y) ? y.dtype : undefined });

@@ -1,8 +1,10 @@
 /** @file ArgMax and ArgMin: where along an axis the largest or smallest element is. */
+
 import * as d from '../../core/dtypes.ts';
 import { type DType, int64 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { type Dims, showRuntime } from '../../core/shape.ts';
+import type { KnownShape, Reduce, ShapeOf } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { attr, realNumberTypes } from '../../op/attrs.ts';
 import type { Case } from '../../op/cases.ts';
@@ -163,6 +165,11 @@ function axisOf(axis: TensorLike | null | undefined, { dimension }: ArgOptions):
  *
  * @example tf.argmax(tf.constant([[1, 5, 2], [7, 3, 4]]), 1) // runs to [1 0]
  */
+export function argmax<X extends TensorLike, const A extends TensorLike | null = 0>(
+  input: X,
+  axis?: A,
+  options?: ArgOptions,
+): Tensor<DType, KnownShape<Reduce<ShapeOf<X>, A>>>;
 export function argmax(input: TensorLike, axis?: TensorLike | null, options: ArgOptions = {}): Tensor {
   const chosen = axisOf(axis, options);
   const narrow = isSymbolic(chosen) && [d.int8, d.int16, d.uint8, d.uint16].some((t) => t === chosen.dtype);
@@ -176,6 +183,11 @@ export function argmax(input: TensorLike, axis?: TensorLike | null, options: Arg
  *
  * @example tf.argmin(tf.constant([[1, 5, 2], [7, 3, 4]]), 1) // runs to [0 1]
  */
+export function argmin<X extends TensorLike, const A extends TensorLike | null = 0>(
+  input: X,
+  axis?: A,
+  options?: ArgOptions,
+): Tensor<DType, KnownShape<Reduce<ShapeOf<X>, A>>>;
 export function argmin(input: TensorLike, axis?: TensorLike | null, options: ArgOptions = {}): Tensor {
   const output_type = options.outputType ?? int64;
   return ArgMin.build({ input, dimension: axisOf(axis, options) }, { name: options.name, attrs: { output_type } })

@@ -1,5 +1,5 @@
 /** @file Keeping values or norms within bounds: ClipByValue and the tf.clipBy… functions. */
-import { float32, qint16, quint16 } from '../../core/dtypes.ts';
+import { type DType, float32, qint16, quint16 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { compatible, sameShape, showRuntime, showShape } from '../../core/shape.ts';
 import { colocateWith, nameScope } from '../../graph/graph.ts';
@@ -79,8 +79,8 @@ export const ClipByValue = defineOp({
 });
 
 /** The dense tensor of a gradient's values, named as Python names the conversion. */
-function valuesOf(t: TensorLike, name: string): Tensor {
-  return convertToTensor(t instanceof IndexedSlices ? t.values : t, { name });
+function valuesOf(t: TensorLike, name: string, hint?: DType): Tensor {
+  return convertToTensor(t instanceof IndexedSlices ? t.values : t, { name, hint });
 }
 
 /** `values` in the form `t` had: rows stay rows. */
@@ -137,7 +137,7 @@ export function clipByNorm<T extends TensorLike>(
   options: NameOption & { readonly axes?: readonly number[] } = {},
 ): Clipped<T> {
   const clipped = nameScope(options.name ?? 'clip_by_norm', (name) => {
-    const values = valuesOf(t, 't');
+    const values = valuesOf(t, 't', float32);
     const bound = typeof clipNorm === 'number' ? Math.max(clipNorm, 0) : cast(maximum(clipNorm, 0), values.dtype);
     const squares = reduceSum(times(values, values), options.axes, { keepdims: true });
     // The square root has no derivative at 0, so it is taken of 1 there and not used.
@@ -159,7 +159,7 @@ export function clipByNorm<T extends TensorLike>(
  */
 export function clipByAverageNorm(t: TensorLike, clipNorm: TensorLike, options: NameOption = {}): Tensor {
   return nameScope(options.name ?? 'clip_by_average_norm', (name) => {
-    const values = convertToTensor(t, { name: 't' });
+    const values = convertToTensor(t, { name: 't', hint: float32 });
     const count = cast(size(values), float32);
     const product = times(values, values);
     const inverseNorm = rsqrt(reduceSum(product, range(rank(values))));
@@ -174,11 +174,11 @@ export function clipByAverageNorm(t: TensorLike, clipNorm: TensorLike, options: 
  * The L2 norm of all tensors together, `null` ones left out. Adds an `L2Loss` for each, then the sum and its root under
  * `global_norm/`.
  *
- * @example tf.globalNorm([[3.0], [4.0]]) // runs to 5
+ * @example tf.globalNorm([[3.0], [4.0]]) // runs to 5.0
  */
 export function globalNorm(tList: readonly (TensorLike | null)[], options: NameOption = {}): Tensor {
   return nameScope(options.name ?? 'global_norm', () => {
-    const values = tList.map((t, i) => (t === null ? null : valuesOf(t, `t_${i}`)));
+    const values = tList.map((t, i) => (t === null ? null : valuesOf(t, `t_${i}`, float32)));
     const halves = values.filter((v) => v !== null).map((v) => colocateWith(v, () => l2Loss(v)));
     const half = reduceSum(stack(halves));
     return sqrt(times(half, constant(2, { dtype: half.dtype })), { name: 'global_norm' });
@@ -203,7 +203,7 @@ export function clipByGlobalNorm<T extends TensorLike | null>(
     const finite = times(clipNorm, minimum(inverse, limit));
     // norm - norm is 0, or NaN when the norm is not finite, which must not pass unnoticed.
     const scale = plus(finite, minus(norm, norm));
-    const values = tList.map((t, i) => (t === null ? null : valuesOf(t, `t_${i}`)));
+    const values = tList.map((t, i) => (t === null ? null : valuesOf(t, `t_${i}`, float32)));
     return values.map((v, i) => {
       if (v === null) return null;
       const scaled = colocateWith(v, () => identity(times(v, cast(scale, v.dtype)), { name: `${name}_${i}` }));

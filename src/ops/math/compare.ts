@@ -1,7 +1,9 @@
 /** @file Comparisons: Equal, NotEqual, Less and its relatives, ApproximateEqual. */
+
 import { bool, string } from '../../core/dtypes.ts';
 import { NDArray } from '../../core/ndarray.ts';
 import { broadcastConcrete, type Dims, mergeShapes } from '../../core/shape.ts';
+import type { Broadcasted, BroadcastsWith } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { type AttrSpec, anyType, attr, numbers } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable, type Op } from '../../op/defineOp.ts';
@@ -92,6 +94,11 @@ export const NotEqual: Equality = defineEquality('NotEqual', e.ne, false);
  *
  * @example tf.equal([1, 2], [1, 3]) // runs to [ True False]
  */
+export function equal<A extends TensorLike, B extends TensorLike>(
+  x: A,
+  y: BroadcastsWith<A, B>,
+  options?: NameOption,
+): Tensor<typeof bool, Broadcasted<A, B>>;
 export function equal(x: TensorLike, y: TensorLike, options: NameOption = {}): Tensor<typeof bool> {
   return Equal.build({ x, y }, options).z as Tensor<typeof bool>; // comparisons give bool
 }
@@ -101,6 +108,11 @@ export function equal(x: TensorLike, y: TensorLike, options: NameOption = {}): T
  *
  * @example tf.notEqual([1, 2], [1, 3]) // runs to [False  True]
  */
+export function notEqual<A extends TensorLike, B extends TensorLike>(
+  x: A,
+  y: BroadcastsWith<A, B>,
+  options?: NameOption,
+): Tensor<typeof bool, Broadcasted<A, B>>;
 export function notEqual(x: TensorLike, y: TensorLike, options: NameOption = {}): Tensor<typeof bool> {
   return NotEqual.build({ x, y }, options).z as Tensor<typeof bool>; // comparisons give bool
 }
@@ -130,9 +142,14 @@ export const LessEqual: Comparison = defineComparison('LessEqual', e.le, [true, 
 export const Greater: Comparison = defineComparison('Greater', e.gt, [false, false, true]);
 export const GreaterEqual: Comparison = defineComparison('GreaterEqual', e.ge, [false, true, true]);
 
-type ComparisonFunction = (x: TensorLike, y: TensorLike, options?: NameOption) => Tensor<typeof bool>;
+type ComparisonFunction = <A extends TensorLike, B extends TensorLike>(
+  x: A,
+  y: BroadcastsWith<A, B>,
+  options?: NameOption,
+) => Tensor<typeof bool, Broadcasted<A, B>>;
 function comparisonFunction(op: Comparison): ComparisonFunction {
-  return (x, y, options) => op.build({ x, y }, options).z as Tensor<typeof bool>; // comparisons give bool
+  return <A extends TensorLike, B extends TensorLike>(x: A, y: BroadcastsWith<A, B>, options?: NameOption) =>
+    op.build({ x, y }, options).z as Tensor<typeof bool, Broadcasted<A, B>>; // comparisons give bool and broadcast
 }
 
 /**

@@ -1,5 +1,8 @@
 /** @file Division: RealDiv, Div, DivNoNan, TruncateDiv and FloorDiv. */
+
+import type { DType } from '../../core/dtypes.ts';
 import { nameScope } from '../../graph/graph.ts';
+import type { Broadcasted, BroadcastsWith } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { convertToTensor, isSymbolic } from '../../op/convert.ts';
 import {
@@ -29,7 +32,7 @@ import { arithmeticTypes, floatAndComplexTypes } from './types.ts';
 
 /** The gradient of x / y, where `by` says which op divides. */
 const quotientGradient =
-  (by: BinaryFunction) =>
+  (by: (x: TensorLike, y: TensorLike) => Tensor) =>
   ({ x, y, dy }: BinaryNode): GradientPair => {
     const cx = conj(x);
     const cy = conj(y);
@@ -87,6 +90,11 @@ export const realdiv: BinaryFunction = binaryFunction(RealDiv);
  *
  * @example tf.truediv([1, 3], 2) // runs to [0.5 1.5]
  */
+export function truediv<A extends TensorLike, B extends TensorLike>(
+  x: A,
+  y: BroadcastsWith<A, B>,
+  options?: NameOption,
+): Tensor<DType, Broadcasted<A, B>>;
 export function truediv(x: TensorLike, y: TensorLike, options: NameOption = {}): Tensor {
   return over(x, y, options.name);
 }
@@ -97,6 +105,11 @@ export function truediv(x: TensorLike, y: TensorLike, options: NameOption = {}):
  *
  * @example tf.divide([1, 3], 2) // runs to [0.5 1.5]
  */
+export function divide<A extends TensorLike, B extends TensorLike>(
+  x: A,
+  y: BroadcastsWith<A, B>,
+  options?: NameOption,
+): Tensor<DType, Broadcasted<A, B>>;
 export function divide(x: TensorLike, y: TensorLike, options: NameOption = {}): Tensor {
   if (options.name !== undefined || isSymbolic(x)) return over(x, y, options.name);
   return over(convertToTensor(x, { hint: isSymbolic(y) ? y.dtype : undefined }), y);
@@ -107,6 +120,11 @@ export function divide(x: TensorLike, y: TensorLike, options: NameOption = {}): 
  *
  * @example tf.div([7, -7], 2) // runs to [ 3 -4]
  */
+export function div<A extends TensorLike, B extends TensorLike>(
+  x: A,
+  y: BroadcastsWith<A, B>,
+  options?: NameOption,
+): Tensor<DType, Broadcasted<A, B>>;
 export function div(x: TensorLike, y: TensorLike, options: NameOption = {}): Tensor {
   return nameScope(options.name ?? 'div', (name) => {
     const a = convertToTensor(x, { name: 'x', hint: isSymbolic(y) ? y.dtype : undefined });
@@ -189,6 +207,11 @@ export const FloorDiv = defineBinary({
  *
  * @example tf.floordiv([7, -7], 2) // runs to [ 3 -4]
  */
+export function floordiv<A extends TensorLike, B extends TensorLike>(
+  x: A,
+  y: BroadcastsWith<A, B>,
+  options?: NameOption,
+): Tensor<DType, Broadcasted<A, B>>;
 export function floordiv(x: TensorLike, y: TensorLike, options: NameOption = {}): Tensor {
   return FloorDiv.build({ x, y }, { name: options.name ?? 'floordiv' }).z;
 }
@@ -217,6 +240,11 @@ export const DivNoNan = defineBinary({
  *
  * @example tf.divNoNan([1.5, 3], [0, 2]) // runs to [0.  1.5]
  */
+export function divNoNan<A extends TensorLike, B extends TensorLike>(
+  x: A,
+  y: BroadcastsWith<A, B>,
+  options?: NameOption,
+): Tensor<DType, Broadcasted<A, B>>;
 export function divNoNan(x: TensorLike, y: TensorLike, options: NameOption = {}): Tensor {
   return nameScope(options.name ?? 'div_no_nan', (name) => DivNoNan.build(quotientOperands(x, y), { name }).z);
 }

@@ -1,7 +1,9 @@
 /** @file What the elementwise ops have in common: one input and one output of a type, or two inputs that broadcast. */
+
 import type { DType } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { broadcastShapes, type Dims, showShape } from '../../core/shape.ts';
+import type { Broadcasted, BroadcastsWith, CommonDType } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { type AttrSpec, attr } from '../../op/attrs.ts';
 import type { Case } from '../../op/cases.ts';
@@ -151,7 +153,12 @@ export function unaryFunction(op: UnaryOp): UnaryFunction {
 }
 
 /** `f(x, y, { name })` of a binary op: adds one node of it, called after the op unless named. */
-export type BinaryFunction = (x: TensorLike, y: TensorLike, options?: NameOption) => Tensor;
+export type BinaryFunction = <A extends TensorLike, B extends TensorLike>(
+  x: A,
+  y: BroadcastsWith<A, B>,
+  options?: NameOption,
+) => Tensor<CommonDType<A, B>, Broadcasted<A, B>>;
 export function binaryFunction(op: BinaryOp): BinaryFunction {
-  return (x, y, options) => op.build({ x, y }, options).z;
+  return <A extends TensorLike, B extends TensorLike>(x: A, y: BroadcastsWith<A, B>, options?: NameOption) =>
+    op.build({ x, y }, options).z as Tensor<CommonDType<A, B>, Broadcasted<A, B>>; // a binary op keeps the type and broadcasts
 }

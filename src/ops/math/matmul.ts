@@ -5,6 +5,7 @@ import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { broadcastConcrete, type Dims, isFullyDefined, type Shape, showRuntime, showShape } from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
+import type { CommonDType, Fits, KnownShape, MatMul as ProductShape, ShapeOf } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { attr } from '../../op/attrs.ts';
 import { convertToTensor } from '../../op/convert.ts';
@@ -439,6 +440,14 @@ export const BatchMatMulV3 = defineOp({
 
 // ── the function ─────────────────────────────────────────────────────────────────────────────────
 
+/** The shape of the product, from the operands and what the options turn round. */
+type Product<A, B, O extends MatmulOptions> = ProductShape<
+  ShapeOf<A>,
+  ShapeOf<B>,
+  O extends { transposeA: true } | { adjointA: true } ? true : false,
+  O extends { transposeB: true } | { adjointB: true } ? true : false
+>;
+
 export interface MatmulOptions {
   readonly transposeA?: boolean | undefined;
   readonly transposeB?: boolean | undefined;
@@ -461,6 +470,11 @@ export interface MatmulOptions {
  *
  * @example tf.matmul(tf.constant([[1, 2]]), tf.constant([[3], [4]])) // runs to [[11]]
  */
+export function matmul<
+  A extends TensorLike,
+  B extends TensorLike,
+  const O extends MatmulOptions = Record<never, never>,
+>(a: A, b: B & Fits<Product<A, B, O>>, options?: O): Tensor<CommonDType<A, B>, KnownShape<Product<A, B, O>>>;
 export function matmul(a: TensorLike, b: TensorLike, options: MatmulOptions = {}): Tensor {
   const { adjointA = false, adjointB = false, transposeA = false, transposeB = false, outputType } = options;
   if (transposeA && adjointA) throw new InvalidArgumentError('Only one of transposeA and adjointA can be true.');

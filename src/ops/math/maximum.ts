@@ -1,4 +1,5 @@
 /** @file Maximum and Minimum: the larger and the smaller of two elements. */
+import type { Tensor } from '../../graph/tensor.ts';
 import { max, min } from '../../program/map.ts';
 import { reduceGradients } from './broadcast.ts';
 import { greaterEqual, lessEqual } from './compare.ts';
@@ -14,7 +15,7 @@ import { orderedTypes } from './types.ts';
 import { zerosLike } from './zerosLike.ts';
 
 /** The gradient goes to the operand that was chosen: to x where `chooses(x, y)`. */
-function chosen({ x, y, dy }: BinaryNode, chooses: BinaryFunction): GradientPair {
+function chosen({ x, y, dy }: BinaryNode, chooses: (x: Tensor, y: Tensor) => Tensor): GradientPair {
   const zeros = zerosLike(dy);
   const mask = chooses(x, y);
   const dx = whereV2(mask, dy, zeros);

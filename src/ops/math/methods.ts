@@ -1,6 +1,8 @@
 /** @file The elementwise functions as methods of tensors; those that stand for Python's operators carry their names. */
+
 import type { bool, DType } from '../../core/dtypes.ts';
 import type { Dims } from '../../core/shape.ts';
+import type { Broadcasted, BroadcastsWith } from '../../graph/staticShapes.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { cast } from './cast.ts';
 import { clipByValue } from './clip.ts';
@@ -21,38 +23,83 @@ import { squaredDifference } from './subtract.ts';
 import { acos, asin, atan, cos, sin, tan } from './trig.ts';
 import { onesLike, zerosLike } from './zerosLike.ts';
 
+/** Tensors, and what borrows their methods, such as variables. */
+interface Typed {
+  readonly dtype: DType;
+  readonly shape: Dims;
+}
+
 declare module '../../graph/tensor.ts' {
   interface Tensor<out D extends DType = DType, out S extends Dims = Dims> {
     /** `x + y`; adds an `AddV2` node named `add`, or `Add` for strings. */
-    add(y: TensorLike): Tensor<D>;
+    add<T extends Typed, B extends TensorLike>(this: T, y: BroadcastsWith<T, B>): Tensor<T['dtype'], Broadcasted<T, B>>;
     /** `x - y`; adds a `Sub` node named `sub`. */
-    sub(y: TensorLike): Tensor<D>;
+    sub<T extends Typed, B extends TensorLike>(this: T, y: BroadcastsWith<T, B>): Tensor<T['dtype'], Broadcasted<T, B>>;
     /** `x · y`; adds a `Mul` node named `mul`. */
-    mul(y: TensorLike): Tensor<D>;
+    mul<T extends Typed, B extends TensorLike>(this: T, y: BroadcastsWith<T, B>): Tensor<T['dtype'], Broadcasted<T, B>>;
     /** `x / y` as a fraction; adds a `RealDiv` node named `truediv`, after casts for integers. */
-    div(y: TensorLike): Tensor;
+    div<T extends Typed, B extends TensorLike>(this: T, y: BroadcastsWith<T, B>): Tensor<DType, Broadcasted<T, B>>;
     /** `floor(x / y)`; adds a `FloorDiv` node named `floordiv`. */
-    floordiv(y: TensorLike): Tensor<D>;
+    floordiv<T extends Typed, B extends TensorLike>(
+      this: T,
+      y: BroadcastsWith<T, B>,
+    ): Tensor<T['dtype'], Broadcasted<T, B>>;
     /** The remainder with the sign of `y`; adds a `FloorMod` node named `mod`. */
-    mod(y: TensorLike): Tensor<D>;
+    mod<T extends Typed, B extends TensorLike>(this: T, y: BroadcastsWith<T, B>): Tensor<T['dtype'], Broadcasted<T, B>>;
     /** `x` to the power of `y`; adds a `Pow` node named `pow`. */
-    pow(y: TensorLike): Tensor<D>;
+    pow<T extends Typed, B extends TensorLike>(this: T, y: BroadcastsWith<T, B>): Tensor<T['dtype'], Broadcasted<T, B>>;
     /** `x & y` of bools; adds a `LogicalAnd` node named `and`. */
-    logicalAnd(y: TensorLike): Tensor<typeof bool>;
+    logicalAnd<T extends Typed, B extends TensorLike>(
+      this: T,
+      y: BroadcastsWith<T, B>,
+    ): Tensor<typeof bool, Broadcasted<T, B>>;
     /** `x | y` of bools; adds a `LogicalOr` node named `or`. */
-    logicalOr(y: TensorLike): Tensor<typeof bool>;
+    logicalOr<T extends Typed, B extends TensorLike>(
+      this: T,
+      y: BroadcastsWith<T, B>,
+    ): Tensor<typeof bool, Broadcasted<T, B>>;
     /** `x ^ y` of bools; adds nodes under `xor`. */
-    logicalXor(y: TensorLike): Tensor<typeof bool>;
+    logicalXor<T extends Typed, B extends TensorLike>(
+      this: T,
+      y: BroadcastsWith<T, B>,
+    ): Tensor<typeof bool, Broadcasted<T, B>>;
     logicalNot(): Tensor<typeof bool, S>;
-    equal(y: TensorLike): Tensor<typeof bool>;
-    notEqual(y: TensorLike): Tensor<typeof bool>;
-    less(y: TensorLike): Tensor<typeof bool>;
-    lessEqual(y: TensorLike): Tensor<typeof bool>;
-    greater(y: TensorLike): Tensor<typeof bool>;
-    greaterEqual(y: TensorLike): Tensor<typeof bool>;
-    maximum(y: TensorLike): Tensor<D>;
-    minimum(y: TensorLike): Tensor<D>;
-    squaredDifference(y: TensorLike): Tensor<D>;
+    equal<T extends Typed, B extends TensorLike>(
+      this: T,
+      y: BroadcastsWith<T, B>,
+    ): Tensor<typeof bool, Broadcasted<T, B>>;
+    notEqual<T extends Typed, B extends TensorLike>(
+      this: T,
+      y: BroadcastsWith<T, B>,
+    ): Tensor<typeof bool, Broadcasted<T, B>>;
+    less<T extends Typed, B extends TensorLike>(
+      this: T,
+      y: BroadcastsWith<T, B>,
+    ): Tensor<typeof bool, Broadcasted<T, B>>;
+    lessEqual<T extends Typed, B extends TensorLike>(
+      this: T,
+      y: BroadcastsWith<T, B>,
+    ): Tensor<typeof bool, Broadcasted<T, B>>;
+    greater<T extends Typed, B extends TensorLike>(
+      this: T,
+      y: BroadcastsWith<T, B>,
+    ): Tensor<typeof bool, Broadcasted<T, B>>;
+    greaterEqual<T extends Typed, B extends TensorLike>(
+      this: T,
+      y: BroadcastsWith<T, B>,
+    ): Tensor<typeof bool, Broadcasted<T, B>>;
+    maximum<T extends Typed, B extends TensorLike>(
+      this: T,
+      y: BroadcastsWith<T, B>,
+    ): Tensor<T['dtype'], Broadcasted<T, B>>;
+    minimum<T extends Typed, B extends TensorLike>(
+      this: T,
+      y: BroadcastsWith<T, B>,
+    ): Tensor<T['dtype'], Broadcasted<T, B>>;
+    squaredDifference<T extends Typed, B extends TensorLike>(
+      this: T,
+      y: BroadcastsWith<T, B>,
+    ): Tensor<T['dtype'], Broadcasted<T, B>>;
     clipByValue(min: TensorLike, max: TensorLike): Tensor<D, S>;
     /** The same values as another type; adds a `Cast` node, or none when the type is right already. */
     cast<T extends DType>(dtype: T): Tensor<T, S>;

@@ -1,4 +1,5 @@
 /** @file Pow: one tensor to the power of another. */
+import type { Broadcasted, BroadcastsWith, CommonDType } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { pow as power } from '../../program/map.ts';
 import { reduceGradients } from './broadcast.ts';
@@ -58,6 +59,11 @@ export const Pow = defineBinary({
  *
  * @example tf.pow([2, 3], [3, 2]) // runs to [8 9]
  */
+export function pow<A extends TensorLike, B extends TensorLike>(
+  x: A,
+  y: BroadcastsWith<A, B>,
+  options?: NameOption,
+): Tensor<CommonDType<A, B>, Broadcasted<A, B>>;
 export function pow(x: TensorLike, y: TensorLike, options: NameOption = {}): Tensor {
   return Pow.build({ x, y }, options).z;
 }

@@ -1,9 +1,12 @@
 /** @file The reductions as functions: sums, means, extremes and the like along axes. */
+
 import { type bool, type DType, int64 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { intVector } from '../../core/ndarray.ts';
+import type { Dims } from '../../core/shape.ts';
 import { isFullyDefined } from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
+import type { DTypeOf, KnownShape, Reduce, ShapeOf } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { constantNode, convertToTensor, isSymbolic } from '../../op/convert.ts';
 import { zeros } from '../array/fill.ts';
@@ -26,6 +29,11 @@ import { sub } from './subtract.ts';
 
 /** Axes to reduce: one, several, or all when it is left out. */
 export type Axis = TensorLike | null;
+
+/** The shape left after folding `A`, as the options have it. */
+export type Folded<X, A, O> = O extends { reductionIndices: unknown }
+  ? Dims
+  : KnownShape<Reduce<ShapeOf<X>, A, O extends { keepdims: true } | { keepDims: true } ? true : false>>;
 
 export interface ReduceOptions {
   /** Keep the reduced axes, with size 1. */
@@ -84,6 +92,11 @@ function scalarIfWhole(output: Tensor, axis: Axis, keepdims: boolean): Tensor {
  *
  * @example tf.reduceSum(tf.constant([[1, 2], [3, 4]]), 0) // runs to [4 6]
  */
+export function reduceSum<
+  X extends TensorLike,
+  const A extends Axis = null,
+  const O extends ReduceOptions = Record<never, never>,
+>(input: X, axis?: A, options?: O): Tensor<DTypeOf<X>, Folded<X, A, O>>;
 export function reduceSum(input: TensorLike, axis?: Axis, options: ReduceOptions = {}): Tensor {
   return reduce(Sum, input, axis, options);
 }
@@ -93,6 +106,11 @@ export function reduceSum(input: TensorLike, axis?: Axis, options: ReduceOptions
  *
  * @example tf.reduceMean(tf.constant([[1.5, 2], [3.5, 4]]), 1) // runs to [1.75 3.75]
  */
+export function reduceMean<
+  X extends TensorLike,
+  const A extends Axis = null,
+  const O extends ReduceOptions = Record<never, never>,
+>(input: X, axis?: A, options?: O): Tensor<DTypeOf<X>, Folded<X, A, O>>;
 export function reduceMean(input: TensorLike, axis?: Axis, options: ReduceOptions = {}): Tensor {
   return reduce(Mean, input, axis, options);
 }
@@ -102,6 +120,11 @@ export function reduceMean(input: TensorLike, axis?: Axis, options: ReduceOption
  *
  * @example tf.reduceProd(tf.constant([[1, 2], [3, 4]])) // runs to 24
  */
+export function reduceProd<
+  X extends TensorLike,
+  const A extends Axis = null,
+  const O extends ReduceOptions = Record<never, never>,
+>(input: X, axis?: A, options?: O): Tensor<DTypeOf<X>, Folded<X, A, O>>;
 export function reduceProd(input: TensorLike, axis?: Axis, options: ReduceOptions = {}): Tensor {
   return reduce(Prod, input, axis, options);
 }
@@ -111,6 +134,11 @@ export function reduceProd(input: TensorLike, axis?: Axis, options: ReduceOption
  *
  * @example tf.reduceMax(tf.constant([[1, 2], [3, 4]]), 1) // runs to [2 4]
  */
+export function reduceMax<
+  X extends TensorLike,
+  const A extends Axis = null,
+  const O extends ReduceOptions = Record<never, never>,
+>(input: X, axis?: A, options?: O): Tensor<DTypeOf<X>, Folded<X, A, O>>;
 export function reduceMax(input: TensorLike, axis?: Axis, options: ReduceOptions = {}): Tensor {
   return reduce(Max, input, axis, options);
 }
@@ -120,6 +148,11 @@ export function reduceMax(input: TensorLike, axis?: Axis, options: ReduceOptions
  *
  * @example tf.reduceMin(tf.constant([[1, 2], [3, 4]]), 1) // runs to [1 3]
  */
+export function reduceMin<
+  X extends TensorLike,
+  const A extends Axis = null,
+  const O extends ReduceOptions = Record<never, never>,
+>(input: X, axis?: A, options?: O): Tensor<DTypeOf<X>, Folded<X, A, O>>;
 export function reduceMin(input: TensorLike, axis?: Axis, options: ReduceOptions = {}): Tensor {
   return reduce(Min, input, axis, options);
 }
@@ -129,6 +162,11 @@ export function reduceMin(input: TensorLike, axis?: Axis, options: ReduceOptions
  *
  * @example tf.reduceAll(tf.constant([[true, false], [true, true]]), 1) // runs to [False True]
  */
+export function reduceAll<
+  X extends TensorLike,
+  const A extends Axis = null,
+  const O extends ReduceOptions = Record<never, never>,
+>(input: X, axis?: A, options?: O): Tensor<typeof bool, Folded<X, A, O>>;
 export function reduceAll(input: TensorLike, axis?: Axis, options: ReduceOptions = {}): Tensor<typeof bool> {
   return reduce(All, input, axis, options) as Tensor<typeof bool>; // All gives bools
 }
@@ -138,6 +176,11 @@ export function reduceAll(input: TensorLike, axis?: Axis, options: ReduceOptions
  *
  * @example tf.reduceAny(tf.constant([[true, false], [false, false]]), 1) // runs to [True False]
  */
+export function reduceAny<
+  X extends TensorLike,
+  const A extends Axis = null,
+  const O extends ReduceOptions = Record<never, never>,
+>(input: X, axis?: A, options?: O): Tensor<typeof bool, Folded<X, A, O>>;
 export function reduceAny(input: TensorLike, axis?: Axis, options: ReduceOptions = {}): Tensor<typeof bool> {
   return reduce(Any, input, axis, options) as Tensor<typeof bool>; // Any gives bools
 }

@@ -339,7 +339,7 @@ export const NthElement = defineOp({
 /**
  * The n-th smallest element along the last axis, or the n-th largest with `reverse`. Adds one `NthElement` node.
  *
- * @example tf.contrib.nn.nthElement(tf.constant([5, 1, 3]), 1) // runs to 3
+ * @example tf.nthElement(tf.constant([5, 1, 3]), 1) // runs to 3
  */
 export function nthElement(
   input: TensorLike,
