@@ -40,4 +40,6 @@ export { InteractiveSession, Session, type SessionOptions } from '../runtime/ses
 export * as contrib from './contrib.ts';
 export * as examples from './examples.ts';
 export * as graph from './graph.ts';
+export * as linalg from './linalg.ts';
+export * as math from './math.ts';
 export * as train from './train.ts';

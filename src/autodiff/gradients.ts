@@ -44,7 +44,7 @@ const asList = <T>(value: T | readonly T[]): readonly T[] => (Array.isArray(valu
  * The derivatives of the sum of `ys` with respect to each of `xs`, `null` where nothing connects them. Adds nodes under
  * `gradients/`.
  *
- * @example tf.gradients(tf.square(x), [x]) // runs to [[2 * x]]
+ * @example tf.gradients(tf.square(x), [x])[0] // 2 * x
  */
 export function gradients(
   ys: TensorLike | null | undefined | readonly (TensorLike | null | undefined)[],

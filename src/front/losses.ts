@@ -218,7 +218,7 @@ export function logLoss(
  * The mean, over pairs of elements of one row, of the squared difference between what labels and predictions say about the
  * pair.
  *
- * @example tf.losses.meanPairwiseSquaredError([[1, 2]], [[1, 4]]) // runs to 4
+ * @example tf.losses.meanPairwiseSquaredError([[1, 2]], [[1, 4]]) // runs to 4.0
  */
 export function meanPairwiseSquaredError(
   labels: TensorLike,
@@ -373,7 +373,7 @@ function tensorsIn(collection: string, scope: string | undefined): Tensor[] {
 /**
  * The sum of the penalties that regularizers added. Adds one `AddN` node, or a constant 0 when there are none.
  *
- * @example tf.losses.getRegularizationLoss() // runs to 0
+ * @example tf.losses.getRegularizationLoss() // runs to 0.0
  */
 export function getRegularizationLoss(
   options: { readonly scope?: string | undefined; readonly name?: string | undefined } = {},

@@ -1,5 +1,5 @@
 /** @file defineOp: an op's whole meaning in one record, with types that flow from its ports and attributes. */
-import { allDtypes, type DType, float32 } from '../core/dtypes.ts';
+import { allDtypes, type DType, float32, int32 } from '../core/dtypes.ts';
 import { InvalidArgumentError } from '../core/errors.ts';
 import type { NDArray } from '../core/ndarray.ts';
 import type { Dims } from '../core/shape.ts';
@@ -11,7 +11,7 @@ import type { ProgramBuilder } from '../program/builder.ts';
 import { isPointwise, type Pointwise } from '../program/map.ts';
 import type { Value } from '../program/value.ts';
 import { AttrList, type AttrValue } from '../proto/attr.ts';
-import { type AttrSpecs, type AttrValues, checkAttr, decodeAttr, encodeAttr } from './attrs.ts';
+import { type AttrSpec, type AttrSpecs, type AttrValues, checkAttr, decodeAttr, encodeAttr } from './attrs.ts';
 import type { Case } from './cases.ts';
 import { knownThrough, knownValue, partialValueOf } from './constantValue.ts';
 import { convertToTensor, isSymbolic } from './convert.ts';
@@ -437,8 +437,7 @@ export function defineOp<const I extends PortTypes, const O extends PortTypes, c
     const inputs: Tensor[] = [];
     for (const [i, port] of inputPorts.entries()) {
       const known = port.type ?? (port.typeAttr === undefined ? undefined : types[port.typeAttr]);
-      const fallback = port.typeAttr === undefined ? undefined : spec.attrs[port.typeAttr]!.default;
-      const hint = fallback as DType | undefined; // the default of a type attribute is a dtype
+      const hint = port.typeAttr === undefined ? undefined : literalHint(spec.attrs[port.typeAttr]!);
       const asRef = port.isRef;
       if (isListPort(port)) {
         const list = values[i] as readonly TensorLike[]; // list ports take lists
@@ -473,6 +472,15 @@ export function defineOp<const I extends PortTypes, const O extends PortTypes, c
 
   register(definition);
   return definition;
+}
+
+/**
+ * The type of a literal that nothing else decides. TypeScript's 1.0 and 1 are the same number, so where int32 is not allowed
+ * but float32 is, whole numbers are floats.
+ */
+function literalHint({ default: usual, allowed }: AttrSpec): DType | undefined {
+  if (usual !== undefined) return usual as DType; // the default of a type attribute is a dtype
+  return allowed?.includes(float32) && !allowed.includes(int32) ? float32 : undefined;
 }
 
 /** Tensors keep their own type, so that a mismatch is reported with both ports' names; literals take the wanted one. */

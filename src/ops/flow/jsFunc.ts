@@ -91,7 +91,7 @@ export interface JsFuncOptions {
  * The result of a function of this program, called with the values of `inputs` each time it is needed; `tf.py_func` in
  * Python. Adds one `PyFunc` node (`PyFuncStateless` when not stateful).
  *
- * @example tf.jsFunc((a) => Math.max(...a.numbers()), [x], tf.float32) // runs to the largest element
+ * @example tf.jsFunc((a) => Math.max(...a.numbers()), [[1.5, 3.5]], tf.float32) // runs to 3.5
  */
 export function jsFunc<T extends DType | readonly DType[]>(
   call: JsFunction,

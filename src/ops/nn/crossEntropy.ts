@@ -75,8 +75,8 @@ export function softmaxCrossEntropyWithLogitsV2(args: SoftmaxCrossEntropy): Tens
   requireBoth('softmaxCrossEntropyWithLogitsV2', args);
   const axis = classAxis(args);
   return nameScope(args.name ?? 'softmax_cross_entropy_with_logits', (name) => {
-    const logits = convertToTensor(args.logits, { name: 'logits' });
-    const labels = convertToTensor(args.labels, { name: 'labels' });
+    const logits = convertToTensor(args.logits, { name: 'logits', hint: d.float32 });
+    const labels = convertToTensor(args.labels, { name: 'labels', hint: logits.dtype });
     const half = logits.dtype === d.float16 || logits.dtype === d.bfloat16;
     const precise = half ? cast(logits, d.float32) : logits;
     const probabilities = cast(labels, precise.dtype);
@@ -139,7 +139,7 @@ export function sparseSoftmaxCrossEntropyWithLogits(args: SparseSoftmaxCrossEntr
   requireBoth('sparseSoftmaxCrossEntropyWithLogits', args);
   return nameScope(args.name ?? 'SparseSoftmaxCrossEntropyWithLogits', () => {
     const labels = convertToTensor(args.labels);
-    const logits = convertToTensor(args.logits);
+    const logits = convertToTensor(args.logits, { hint: d.float32 });
     const half = logits.dtype === d.float16;
     const precise = half ? cast(logits, d.float32) : logits;
     const labelsShape = shape(labels);
@@ -180,8 +180,8 @@ export function sigmoidCrossEntropyWithLogits(args: {
 }): Tensor {
   requireBoth('sigmoidCrossEntropyWithLogits', args);
   return nameScope(args.name ?? 'logistic_loss', (name) => {
-    const logits = convertToTensor(args.logits, { name: 'logits' });
-    const labels = convertToTensor(args.labels, { name: 'labels' });
+    const logits = convertToTensor(args.logits, { name: 'logits', hint: d.float32 });
+    const labels = convertToTensor(args.labels, { name: 'labels', hint: logits.dtype });
     checkSameShape(labels, logits);
     const zeros = zerosLike(logits, { dtype: logits.dtype });
     const positive = greaterEqual(logits, zeros);
@@ -208,8 +208,8 @@ export function weightedCrossEntropyWithLogits(args: {
   const given = args.labels ?? args.targets;
   requireBoth('weightedCrossEntropyWithLogits', { labels: given, logits: args.logits });
   return nameScope(args.name ?? 'logistic_loss', (name) => {
-    const logits = convertToTensor(args.logits, { name: 'logits' });
-    const labels = convertToTensor(given!, { name: 'labels' }); // checked by requireBoth
+    const logits = convertToTensor(args.logits, { name: 'logits', hint: d.float32 });
+    const labels = convertToTensor(given!, { name: 'labels', hint: logits.dtype }); // checked by requireBoth
     checkSameShape(labels, logits);
     const extra = typeof args.posWeight === 'number' ? args.posWeight - 1 : minus(args.posWeight, 1);
     const weight = plus(1, times(extra, labels));
@@ -231,8 +231,8 @@ export function logPoissonLoss(
   options: { computeFullLoss?: boolean; name?: string } = {},
 ): Tensor {
   return nameScope(options.name ?? 'log_poisson_loss', () => {
-    const x = convertToTensor(logInput, { name: 'log_input' });
-    const z = convertToTensor(targets, { name: 'targets' });
+    const x = convertToTensor(logInput, { name: 'log_input', hint: d.float32 });
+    const z = convertToTensor(targets, { name: 'targets', hint: x.dtype });
     if (!compatible(z.shape, x.shape))
       throw new InvalidArgumentError(
         `logInput and targets must have the same shape (${showTuple(x.shape)} vs ${showTuple(z.shape)}).`,

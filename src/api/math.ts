@@ -1,0 +1,3 @@
+/** @file `tf.math`. */
+export { confusionMatrix } from '../front/confusionMatrix.ts';
+export * from '../ops/math/index.ts';
