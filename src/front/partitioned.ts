@@ -5,6 +5,7 @@ import { type Shape, showTuple, sizeOf } from '../core/shape.ts';
 import { controlDependencies, nameScope } from '../graph/graph.ts';
 import type { Operation } from '../graph/operation.ts';
 import type { ConvertibleToTensor, Tensor, TensorLike } from '../graph/tensor.ts';
+import { convertToTensor } from '../op/convert.ts';
 import { concat } from '../ops/array/concat.ts';
 import { identity } from '../ops/array/identity.ts';
 import { split } from '../ops/array/split.ts';
@@ -71,7 +72,10 @@ export class PartitionedVariable implements ConvertibleToTensor, Iterable<Variab
 
   private each<T>(value: TensorLike, change: (v: Variable, part: TensorLike) => T): T[] {
     const sizes = this.slices.map((v) => v.shape![this.axis]!);
-    const parts = value instanceof PartitionedVariable ? [...value] : split(value, sizes, { axis: this.axis });
+    const parts =
+      value instanceof PartitionedVariable
+        ? [...value]
+        : split(convertToTensor(value, { hint: this.dtype }), sizes, { axis: this.axis });
     return this.slices.map((v, i) => change(v, parts[i]!));
   }
 

@@ -55,7 +55,8 @@ interface Made extends Parts {
  *
  * @example const W = new tf.Variable(tf.zeros([784, 10]), { name: 'W' });
  */
-export class Variable extends BaseVariable {
+export class Variable<out D extends DType = DType, out S extends Dims = Dims> extends BaseVariable {
+  declare readonly dtype: D;
   readonly initializer: Operation;
   readonly initialValue: Tensor;
   readonly isInitializedOp: Operation | undefined;
@@ -65,7 +66,7 @@ export class Variable extends BaseVariable {
   saveSliceInfo: SaveSliceInfo | undefined;
   private readonly validateShape: boolean;
 
-  constructor(initialValue: TensorLike | (() => TensorLike), options: VariableOptions = {}) {
+  constructor(initialValue: Tensor<D, S> | TensorLike | (() => Tensor<D, S> | TensorLike), options: VariableOptions = {}) {
     const made = controlDependencies(null, () =>
       nameScope(options.name ?? 'Variable', (scope) =>
         (options.useResource === false ? makeReference : makeResource)(scope, initialValue, options),
@@ -83,6 +84,9 @@ export class Variable extends BaseVariable {
     this.graph.addToCollections(collections, this);
   }
 
+  override get shape(): S {
+    return super.shape as S; // S is the shape of the initial value, as far as types know it
+  }
   override get name(): string {
     return this.target.name;
   }

@@ -189,7 +189,11 @@ export function getVariable(
   shape: Dims | undefined,
   options: GetVariableOptions & { partitioner: Partitioner },
 ): PartitionedVariable;
-export function getVariable(name: string, shape?: Dims, options?: GetVariableOptions): Variable;
+export function getVariable<const S extends Dims = Dims>(
+  name: string,
+  shape?: S,
+  options?: GetVariableOptions,
+): Variable<DType, S>;
 export function getVariable(name: string, options: GetVariableOptions): Variable;
 export function getVariable(
   name: string,

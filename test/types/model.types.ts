@@ -40,6 +40,9 @@ shaped<readonly [5, 10]>()(tf.gather(w, tf.placeholder(tf.int32, [5])));
 shaped<readonly [null, 784]>()(tf.less(x, 0));
 shaped<readonly [784, 10]>()(tf.cast(w, tf.float64));
 
+shaped<readonly [null, 10]>()(tf.matmul(x, new tf.Variable(tf.zeros([784, 10]))));
+shaped<readonly [null, 10]>()(tf.matmul(x, tf.getVariable('w', [784, 10])));
+
 const asFloat64: tf.Tensor<typeof tf.float64, readonly [784, 10]> = tf.cast(w, tf.float64);
 const asBool: tf.Tensor<typeof tf.bool> = x.less(0);
 

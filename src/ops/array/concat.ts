@@ -169,6 +169,9 @@ export const ConcatOffset = defineOp({
   shape: ({ shape: shapes }) => ({ offset: shapes.map((dims) => dims ?? [null]) }),
   grad: notDifferentiable,
   lower(p, { concat_dim, shape: shapes }, { shape_type }) {
+    for (const [i, { shape }] of shapes.entries())
+      if (shape.length !== 1)
+        throw new InvalidArgumentError(`input ${i} should be a vector, but got shape ${showRuntime(shape)}`);
     const vectors = shapes.map((v) => p.demandInts(v));
     return { offset: offsets(p.demandInts(concat_dim)[0]!, vectors).map((v) => p.constant(intVector(v, shape_type))) };
   },

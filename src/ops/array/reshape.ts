@@ -43,15 +43,19 @@ function resolve(input: Shape, wanted: readonly number[]): Shape {
       );
     return wanted;
   }
-  if (rest === 0)
-    throw new InvalidArgumentError(
-      'reshape cannot infer the missing input size for an empty tensor unless all specified input sizes are non-zero',
-    );
+  if (rest === 0) return inferBesideZeros(input, wanted);
   if (count % rest !== 0)
     throw new InvalidArgumentError(
       `Input to reshape is a tensor with ${count} values, but the requested shape requires a multiple of ${rest}`,
     );
   return wanted.map((d) => (d === -1 ? count / rest : d));
+}
+
+/** An empty tensor fits any missing size; TensorFlow takes the one that the sizes other than zero leave. */
+function inferBesideZeros(input: Shape, wanted: readonly number[]): Shape {
+  const count = input.reduce((n, d) => n * (d || 1), 1);
+  const rest = wanted.reduce((n, d) => n * (d > 0 ? d : 1), 1);
+  return wanted.map((d) => (d === -1 ? Math.floor(count / rest) : d));
 }
 
 export const Reshape = defineOp({

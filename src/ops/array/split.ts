@@ -135,6 +135,8 @@ export const SplitV = defineOp({
   },
   grad: ({ inputs: { split_dim } }, { output: dy }) => ({ value: concat(dy.map(denseGradient), split_dim) }),
   lower(p, { value, size_splits, split_dim }, { num_split }) {
+    if (sizeOf(split_dim.shape) !== 1)
+      throw new InvalidArgumentError('split_dim_tensor must have exactly one element.');
     const axis = runtimeAxis(p.demandInts(split_dim)[0]!, value.shape.length);
     const sizes = p.demandInts(size_splits);
     if (size_splits.shape.length !== 1 || sizes.length !== num_split)

@@ -110,6 +110,8 @@ export const RandomUniformInt = defineOp({
   },
   grad: notDifferentiable,
   lower(p, { shape, minval, maxval }, { Tout, seed, seed2 }) {
+    // Nothing is drawn into an empty tensor, so any limits will do.
+    if (p.demandInts(shape).includes(0)) return { output: p.fill(Tout, p.demandInts(shape), 0) };
     if (minval.known && maxval.known && minval.known.numberAt(0) >= maxval.known.numberAt(0))
       throw new InvalidArgumentError(`Need minval < maxval, got ${minval.known.item()} >= ${maxval.known.item()}`);
     p.check(
