@@ -87,5 +87,18 @@ import './reductionMethods.ts';
 export { type BincountOptions, bincount } from './bincount.ts';
 export { cross } from './cross.ts';
 export { einsum } from './einsum.ts';
+export { type FourierFunction, fft, fft2d, fft3d, ifft, ifft2d, ifft3d, irfft, rfft } from './fft.ts';
+export {
+  adjoint,
+  cholesky,
+  choleskySolve,
+  matrixDeterminant,
+  matrixInverse,
+  matrixSolve,
+  matrixTriangularSolve,
+  qr,
+  slogdet,
+} from './linalg.ts';
 export { matvec, type NormOptions, norm, trace } from './norm.ts';
+export { selfAdjointEig, selfAdjointEigvals, svd } from './spectrum.ts';
 export { inTopK, nthElement, type TopKOptions, type TopKResult, topK } from './topk.ts';

@@ -1,0 +1,217 @@
+/** @file SelfAdjointEigV2 and Svd: eigenvalues of Hermitian matrices, and singular values. */
+import * as d from '../../core/dtypes.ts';
+import { InvalidArgumentError } from '../../core/errors.ts';
+import { fromElements } from '../../core/ndarray.ts';
+import { type Dims, type Shape, showShape } from '../../core/shape.ts';
+import { controlDependencies } from '../../graph/graph.ts';
+import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { type AttrSpec, attr } from '../../op/attrs.ts';
+import { defineOp, gradientPending, type Op } from '../../op/defineOp.ts';
+import { expandDims } from '../array/expandDims.ts';
+import { denseGradient } from '../array/indexedSlices.ts';
+import { matrixBandPart, matrixDiag, matrixDiagPart, matrixSetDiag } from '../array/matrixDiag.ts';
+import { divNoNan } from './divide.ts';
+import { arrayOf, matricesOf } from './hostMatrix.ts';
+import { eigenHermitian, svd as singular, widen } from './hostSpectrum.ts';
+import { adjoint, checkMatrix, matrixDims, matrixTypes, type TypeAttr } from './linalg.ts';
+import { matmul } from './matmul.ts';
+import { minus, plus, times } from './operators.ts';
+import { onesLike, zerosLike } from './zerosLike.ts';
+
+type EigOp = Op<
+  { readonly input: 'T' },
+  { readonly e: 'T'; readonly v: 'T' },
+  TypeAttr & { readonly compute_v: AttrSpec<'bool'> }
+>;
+
+export const SelfAdjointEigV2: EigOp = defineOp({
+  name: 'SelfAdjointEigV2',
+  inputs: { input: 'T' },
+  outputs: { e: 'T', v: 'T' },
+  attrs: { compute_v: attr('bool', { default: true }), T: matrixTypes },
+  shape({ input }, { compute_v }) {
+    const { batch, rows, columns } = matrixDims('input', input);
+    if (rows !== null && columns !== null && rows !== columns)
+      throw new InvalidArgumentError(`input is ${showShape(input)}, but its matrices must be square.`);
+    const n = rows ?? columns;
+    return { e: batch && [...batch, n], v: compute_v ? batch && [...batch, n, n] : [0] };
+  },
+  grad({ inputs: { input }, outputs: { e, v }, attrs: { compute_v } }, dy) {
+    const [de, dv] = [denseGradient(dy.e), denseGradient(dy.v)];
+    return { input: controlDependencies([de, dv], () => eigenGradient(input, e, v, de, compute_v ? dv : null)) };
+  },
+  lower(p, { input }, { compute_v, T }) {
+    checkMatrix(input.shape);
+    if (input.shape.at(-1) !== input.shape.at(-2)) throw new InvalidArgumentError('Input matrix must be square.');
+    const values = input.shape.slice(0, -1);
+    const vectors: Shape = compute_v ? input.shape : [0];
+    const [e, v] = p.host(
+      [input],
+      [
+        { dtype: T, shape: values },
+        { dtype: T, shape: vectors },
+      ],
+      ([x]) => {
+        const found = matricesOf(x!).map(eigenHermitian);
+        const numbers = found.flatMap((f) => [...f.e]);
+        return [fromElements(T, values, numbers), arrayOf(T, vectors, compute_v ? found.map((f) => f.v) : [])];
+      },
+    );
+    return { e: e!, v: v! };
+  },
+  cases: () => [
+    { shape: '[?, 2, 2] -> [?, 2], [?, 2, 2]' },
+    // The gradient is that of the symmetric matrix, while a central difference moves one half only.
+    {
+      given: {
+        input: [
+          [2, 9],
+          [1, 3],
+        ],
+      },
+      expect: { e: [1.38196601, 3.61803399] },
+      differentiable: false,
+    },
+    {
+      given: {
+        input: [
+          [2, 9],
+          [1, 3],
+        ],
+      },
+      attrs: { compute_v: false },
+      expect: { e: [1.38196601, 3.61803399] },
+      differentiable: false,
+    },
+  ],
+});
+
+/** 1 / x, but 0 for 0. */
+const safeReciprocal = (x: Tensor) => divNoNan(onesLike(x), x);
+
+function eigenGradient(input: Tensor, e: Tensor, given: Tensor, de: Tensor, dv: Tensor | null): Tensor {
+  let middle = matrixDiag(de);
+  let v = given;
+  if (dv) {
+    const gaps = minus(expandDims(e, -2), expandDims(e, -1));
+    const f = matrixSetDiag(safeReciprocal(gaps), zerosLike(e));
+    middle = plus(middle, times(f, matmul(v, dv, { adjointA: true })));
+  } else v = selfAdjointEig(input).v;
+  const whole = matmul(v, matmul(middle, v, { adjointB: true }));
+  // Only the lower half of the input counts, so it gets the gradient of both halves.
+  const lower = matrixBandPart(plus(whole, adjoint(whole)), -1, 0);
+  return matrixSetDiag(lower, times(0.5, matrixDiagPart(lower)));
+}
+
+function svdDims(input: Dims, full: boolean, vectors: boolean): { s: Dims; u: Dims; v: Dims } {
+  const { batch, rows, columns } = matrixDims('input', input);
+  const inner = rows !== null && columns !== null ? Math.min(rows, columns) : null;
+  const s = batch && [...batch, inner];
+  if (!vectors) return { s, u: [0], v: [0] };
+  return {
+    s,
+    u: batch && [...batch, rows, full ? rows : inner],
+    v: batch && [...batch, columns, full ? columns : inner],
+  };
+}
+
+export const Svd = defineOp({
+  name: 'Svd',
+  inputs: { input: 'T' },
+  outputs: { s: 'T', u: 'T', v: 'T' },
+  attrs: {
+    compute_uv: attr('bool', { default: true }),
+    full_matrices: attr('bool', { default: false }),
+    T: attr('type', { allowed: [d.float64, d.float32, d.float16, d.complex64, d.complex128] }),
+  },
+  shape: ({ input }, { compute_uv, full_matrices }) => svdDims(input, full_matrices, compute_uv),
+  grad: gradientPending('the derivatives of singular vectors are not written; use tf.selfAdjointEig of adjoint(a) * a'),
+  lower(p, { input }, { compute_uv, full_matrices, T }) {
+    checkMatrix(input.shape);
+    const shapes = svdDims(input.shape, full_matrices, compute_uv) as Record<'s' | 'u' | 'v', Shape>; // known sizes give known sizes
+    const results = [shapes.s, shapes.u, shapes.v].map((shape) => ({ dtype: T, shape }));
+    const [s, u, v] = p.host([input], results, ([x]) => {
+      const found = matricesOf(x!).map(singular);
+      const kept = shapes.s.at(-1)!;
+      const left = found.map((f) => widen(f.u, kept, shapes.u.at(-1)!));
+      const right = found.map((f) => widen(f.v, kept, shapes.v.at(-1)!));
+      return [
+        fromElements(
+          T,
+          shapes.s,
+          found.flatMap((f) => [...f.s]),
+        ),
+        arrayOf(T, shapes.u, compute_uv ? left : []),
+        arrayOf(T, shapes.v, compute_uv ? right : []),
+      ];
+    });
+    return { s: s!, u: u!, v: v! };
+  },
+  cases: () => [
+    { shape: '[?, 3, 2] -> [?, 2], [?, 3, 2], [?, 2, 2]' },
+    { shape: '[?, 3, 2] -> [?, 2], [?, 3, 3], [?, 2, 2]', attrs: { full_matrices: true } },
+    {
+      given: {
+        input: [
+          [1, 2],
+          [3, 4],
+          [5, 7],
+        ],
+      },
+      expect: { s: [10.19142826, 0.36713769] },
+    },
+    {
+      given: {
+        input: [
+          [1, 3, 5],
+          [2, 4, 7],
+        ],
+      },
+      attrs: { compute_uv: false },
+      expect: { s: [10.19142826, 0.36713769] },
+    },
+    {
+      given: {
+        input: [
+          [0, 0],
+          [0, 0],
+        ],
+      },
+      expect: { s: [0, 0] },
+    },
+  ],
+});
+
+/**
+ * Eigenvalues (smallest first) and eigenvectors of symmetric or Hermitian matrices. Adds one `SelfAdjointEigV2` node.
+ *
+ * @example const { e, v } = tf.selfAdjointEig(tf.constant([[2.0, 1.0], [1.0, 3.0]]))
+ */
+export function selfAdjointEig(
+  input: TensorLike,
+  options: { name?: string } = {},
+): { readonly e: Tensor; readonly v: Tensor } {
+  return SelfAdjointEigV2.build({ input }, { name: options.name, attrs: { compute_v: true } });
+}
+
+/**
+ * Eigenvalues of symmetric or Hermitian matrices, smallest first. Adds one `SelfAdjointEigV2` node.
+ *
+ * @example tf.selfAdjointEigvals(tf.constant([[2.0, 0.0], [0.0, 3.5]])) // runs to [2.  3.5]
+ */
+export function selfAdjointEigvals(input: TensorLike, options: { name?: string } = {}): Tensor {
+  return SelfAdjointEigV2.build({ input }, { name: options.name, attrs: { compute_v: false } }).e;
+}
+
+/**
+ * Singular values (largest first) and singular vectors of matrices. Adds one `Svd` node.
+ *
+ * @example const { s, u, v } = tf.svd(tf.constant([[2.0, 0.0], [0.0, 3.5]]))
+ */
+export function svd(
+  input: TensorLike,
+  options: { fullMatrices?: boolean; computeUv?: boolean; name?: string } = {},
+): { readonly s: Tensor; readonly u: Tensor; readonly v: Tensor } {
+  const attrs = { compute_uv: options.computeUv ?? true, full_matrices: options.fullMatrices ?? false };
+  return Svd.build({ input }, { name: options.name, attrs });
+}
