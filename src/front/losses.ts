@@ -152,8 +152,21 @@ export function cosineDistance(
   labels: TensorLike,
   predictions: TensorLike,
   axis: number,
-  options: LossOptions = {},
+  options?: LossOptions,
+): Tensor;
+export function cosineDistance(
+  labels: TensorLike,
+  predictions: TensorLike,
+  options: LossOptions & { readonly axis: number },
+): Tensor;
+export function cosineDistance(
+  labels: TensorLike,
+  predictions: TensorLike,
+  axisOrOptions: number | (LossOptions & { readonly axis: number }),
+  last: LossOptions = {},
 ): Tensor {
+  const { axis, ...options } = typeof axisOrOptions === 'number' ? { ...last, axis: axisOrOptions } : axisOrOptions;
+  if (axis === undefined) throw new InvalidArgumentError('You must specify argument `axis`.');
   return lossIn('cosine_distance_loss', options, () => {
     const [p, l] = prepared(predictions, labels, float32);
     return minus(1, reduceSum(multiply(p, l), [axis], { keepdims: true }));

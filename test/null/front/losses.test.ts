@@ -187,6 +187,18 @@ describe('weights of losses', () => {
     ).rejects.toThrow(/can not be broadcast|Incompatible shapes/);
   });
 
+  it('and the axis of a cosine may be given either way', () => {
+    const graph = new tf.Graph();
+    graph.asDefault(() => {
+      const shapes = [
+        losses.cosineDistance([[1, 0]], [[0, 1]], { axis: 1 }),
+        losses.cosineDistance([[1, 0]], [[0, 1]], 1),
+      ];
+      expect(shapes.map((t) => t.shape)).toEqual([[], []]);
+      expect(() => losses.cosineDistance([[1, 0]], [[0, 1]], {} as never)).toThrow(/You must specify argument `axis`/);
+    });
+  });
+
   it('name a reduction that there is', () => {
     expect(() => losses.meanSquaredError([1], [2], { reduction: 'median' as never })).toThrow(
       /Invalid Reduction Key median/,
