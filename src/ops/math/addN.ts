@@ -13,6 +13,7 @@ import type { Value } from '../../program/value.ts';
 import { identity } from '../array/identity.ts';
 import type { NameOption } from './elementwise.ts';
 import { simplifyAddN } from './identities.ts';
+import { variantSum } from './variants.ts';
 
 /** One shape that fits all inputs. */
 function commonShape(inputs: readonly Dims[]): Dims {
@@ -26,7 +27,8 @@ function lowerSum(p: ProgramBuilder, inputs: readonly Value[], name: string, typ
       throw new InvalidArgumentError(
         `Inputs to operation ${name} of type ${type} must have the same size and shape.  Input 0: ${showRuntime(first.shape)} != input ${i}: ${showRuntime(input.shape)}`,
       );
-  return p.map(inputs, (...elements) => elements.reduce(add));
+  if (first.dtype === variant) return variantSum(p, inputs);
+  return p.map(inputs, (...elements) => elements.reduce((a, b) => add(a, b)));
 }
 
 export const AddN = defineOp({

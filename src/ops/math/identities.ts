@@ -12,7 +12,7 @@ type Rewritten = ReturnType<Rule>;
  */
 function constantScalar(input: RewriteInput): number | undefined {
   const value = input.constant;
-  if (!value || value.rank !== 0 || value.dtype.isObject) return undefined;
+  if (value?.rank !== 0 || value.dtype.isObject) return undefined;
   const element = value.at(0);
   if (typeof element === 'number') return element;
   return value.dtype.isComplex && value.data[1] === 0 ? value.numberAt(0) : undefined;

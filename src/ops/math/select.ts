@@ -18,6 +18,7 @@ import { convertToTensor, isSymbolic } from '../../op/convert.ts';
 import { defineOp } from '../../op/defineOp.ts';
 import { select } from '../../program/map.ts';
 import { zeros } from '../array/fill.ts';
+import { Where } from '../array/where.ts';
 import { reduceGradients } from './broadcast.ts';
 import { broadcastPorts, type NameOption } from './elementwise.ts';
 import { zerosLike } from './zerosLike.ts';
@@ -153,7 +154,7 @@ function coordinates(condition: TensorLike, options: TensorLike | NameOption | u
     throw new InvalidArgumentError('tf.where takes a condition alone, or a condition with both x and y.');
   return nameScope(options?.name ?? 'Where', (name) => {
     const input = convertToTensor(condition, { name: 'condition', hint: bool });
-    return input.graph.createOp({ type: 'Where', inputs: [input], name }).outputs[0]!;
+    return Where.build({ input }, { name }).index;
   });
 }
 

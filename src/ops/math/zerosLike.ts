@@ -11,6 +11,7 @@ import { ones, zeros } from '../array/fill.ts';
 import { shape } from '../array/shape.ts';
 import type { NameOption } from './elementwise.ts';
 import { arithmeticTypes } from './types.ts';
+import { variantZeros } from './variants.ts';
 
 export const ZerosLike = defineOp({
   name: 'ZerosLike',
@@ -20,6 +21,7 @@ export const ZerosLike = defineOp({
   shape: ({ x }) => ({ y: x }),
   grad: notDifferentiable,
   lower(p, { x }, { T }) {
+    if (T === variant) return { y: variantZeros(p, x) };
     return { y: T.isObject ? p.constant(zeroArray(T, x.shape)) : p.fill(T, x.shape, 0) };
   },
   cases: () => [
