@@ -3,6 +3,7 @@ export * from '../autodiff/index.ts';
 export * from '../core/dtypes.ts';
 export * as errors from '../core/errors.ts';
 export { NDArray } from '../core/ndarray.ts';
+export { TensorShape } from '../core/tensorShape.ts';
 export { confusionMatrix } from '../front/confusionMatrix.ts';
 export * from '../front/index.ts';
 export * as initializers from '../front/initializersApi.ts';
