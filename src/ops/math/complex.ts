@@ -60,7 +60,7 @@ export const Complex = defineOp({
 /**
  * `real + i·imag`. Adds one `Complex` node.
  *
- * @example tf.complex([2.25, 3.5], [4.75, 5.5]) // runs to [2.25+4.75j 3.5 +5.5j ]
+ * @example tf.complex([2.25, 3.5], [4.75, 5.5]) // runs to [2.25+4.75j   3.5+5.5j]
  */
 export function complex(real: TensorLike, imag: TensorLike, options: NameOption = {}): Tensor {
   const re = convertToTensor(real, { name: 'real', hint: isSymbolic(imag) ? imag.dtype : float32 });

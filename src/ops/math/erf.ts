@@ -112,7 +112,7 @@ export function ndtri(x: TensorLike, options: NameOption = {}): Tensor {
 /**
  * The inverse of `erfc`. Adds `mul`, `Ndtri`, `Neg` and `mul` nodes under `erfcinv/`.
  *
- * @example tf.math.erfcinv([1, 0.5]) // runs to [0.         0.47693628]
+ * @example tf.math.erfcinv([1.0, 2.0]) // runs to [  0. -inf]
  */
 export function erfcinv(x: TensorLike, options: NameOption = {}): Tensor {
   return nameScope(options.name ?? 'erfcinv', () => {

@@ -107,7 +107,7 @@ export const Igamma = defineOp({
 /**
  * The lower incomplete gamma function, divided by Γ(a). Adds one `Igamma` node.
  *
- * @example tf.igamma([0.5, 3], [0.25, 2]) // runs to [0.5204999  0.32332358]
+ * @example tf.igamma([0.5, 3], [0, Infinity]) // runs to [0. 1.]
  */
 export function igamma(a: TensorLike, x: TensorLike, options: NameOption = {}): Tensor {
   return Igamma.build({ a, x }, options).z;
@@ -137,7 +137,7 @@ export const Igammac = defineOp({
 /**
  * The upper incomplete gamma function, divided by Γ(a). Adds one `Igammac` node.
  *
- * @example tf.igammac([0.5, 3], [0.25, 2]) // runs to [0.47950011 0.6766764 ]
+ * @example tf.igammac([0.5, 3], [0, Infinity]) // runs to [1. 0.]
  */
 export function igammac(a: TensorLike, x: TensorLike, options: NameOption = {}): Tensor {
   return Igammac.build({ a, x }, options).z;
@@ -208,7 +208,7 @@ export const Polygamma = defineOp({
 /**
  * The derivative of order `a` of the digamma function. Adds one `Polygamma` node.
  *
- * @example tf.polygamma([1.0], [2.0]) // runs to [0.6449341]
+ * @example tf.polygamma([1.0], [2.0]) // runs to [0.64493406]
  */
 export function polygamma(a: TensorLike, x: TensorLike, options: NameOption = {}): Tensor {
   return Polygamma.build({ a, x }, options).z;

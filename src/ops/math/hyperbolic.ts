@@ -43,7 +43,7 @@ export const Cosh = defineUnary({
 /**
  * The hyperbolic cosine. Adds one `Cosh` node.
  *
- * @example tf.cosh([0.5, 1]) // runs to [1.127626  1.5430807]
+ * @example tf.cosh([0.0]) // runs to [1.]
  */
 export const cosh: UnaryFunction = unaryFunction(Cosh);
 
@@ -61,7 +61,7 @@ export const Asinh = defineUnary({
 /**
  * The inverse of the hyperbolic sine. Adds one `Asinh` node.
  *
- * @example tf.asinh([0.5, 1]) // runs to [0.48121184 0.8813736 ]
+ * @example tf.asinh([0.0, 1.0]) // runs to [0.        0.8813736]
  */
 export const asinh: UnaryFunction = unaryFunction(Asinh);
 
@@ -80,7 +80,7 @@ export const Acosh = defineUnary({
 /**
  * The inverse of the hyperbolic cosine. Adds one `Acosh` node.
  *
- * @example tf.acosh([1, 2.5]) // runs to [0.        1.5667992]
+ * @example tf.acosh([1.0]) // runs to [0.]
  */
 export const acosh: UnaryFunction = unaryFunction(Acosh);
 

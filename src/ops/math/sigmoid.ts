@@ -48,7 +48,7 @@ export const SigmoidGrad: GradientOp = defineGradientOp({
 /**
  * The logarithm of the sigmoid, exact also for large negative `x`. Adds `Neg`, `Softplus` and `Neg` nodes.
  *
- * @example tf.logSigmoid([0, 1.5]) // runs to [-0.6931472  -0.20141333]
+ * @example tf.logSigmoid([-1000.0]) // runs to [-1000.]
  */
 export function logSigmoid(x: TensorLike, options: NameOption = {}): Tensor {
   return nameScope(options.name ?? 'LogSigmoid', (name) => {
@@ -72,7 +72,7 @@ export const Tanh = defineUnary({
 /**
  * The hyperbolic tangent. Adds one `Tanh` node.
  *
- * @example tf.tanh([0.5, 1]) // runs to [0.46211717 0.7615942 ]
+ * @example tf.tanh([0.5, 100]) // runs to [0.46211717 1.        ]
  */
 export const tanh: UnaryFunction = unaryFunction(Tanh);
 

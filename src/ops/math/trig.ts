@@ -55,7 +55,7 @@ export const Cos = defineUnary({
 /**
  * The cosine. Adds one `Cos` node.
  *
- * @example tf.cos([0.5, 1]) // runs to [0.87758255 0.5403023 ]
+ * @example tf.cos([0.0, 0.5]) // runs to [1.         0.87758255]
  */
 export const cos: UnaryFunction = unaryFunction(Cos);
 
@@ -146,7 +146,7 @@ export const Atan = defineUnary({
 /**
  * The angle whose tangent is `x`. Adds one `Atan` node.
  *
- * @example tf.atan([0.5, 1]) // runs to [0.4636476  0.7853982]
+ * @example tf.atan([0.5, 1]) // runs to [0.4636476 0.7853982]
  */
 export const atan: UnaryFunction = unaryFunction(Atan);
 
