@@ -1,6 +1,7 @@
 /** @file Division: RealDiv, Div, DivNoNan, TruncateDiv and FloorDiv. */
 
 import type { DType } from '../../core/dtypes.ts';
+import { float32 } from '../../core/dtypes.ts';
 import { nameScope } from '../../graph/graph.ts';
 import type { Broadcasted, BroadcastsWith } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
@@ -256,7 +257,7 @@ export function divNoNan(x: TensorLike, y: TensorLike, options: NameOption = {})
  */
 export function reciprocalNoNan(x: TensorLike, options: NameOption = {}): Tensor {
   return nameScope(options.name ?? 'reciprocal_no_nan', (name) => {
-    const value = convertToTensor(x, { name: 'x' });
+    const value = convertToTensor(x, { name: 'x', hint: float32 });
     return DivNoNan.build({ x: convertToTensor(1, { dtype: value.dtype, name: 'one' }), y: value }, { name }).z;
   });
 }

@@ -1,4 +1,5 @@
 /** @file The error function and its relatives: Erf, Erfc, Erfinv, Ndtri. */
+import { float32 } from '../../core/dtypes.ts';
 import { controlDependencies, nameScope } from '../../graph/graph.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { convertToTensor } from '../../op/convert.ts';
@@ -116,7 +117,7 @@ export function ndtri(x: TensorLike, options: NameOption = {}): Tensor {
  */
 export function erfcinv(x: TensorLike, options: NameOption = {}): Tensor {
   return nameScope(options.name ?? 'erfcinv', () => {
-    const start = convertToTensor(x, { name: 'start' });
+    const start = convertToTensor(x, { name: 'start', hint: float32 });
     return times(negative(ndtri(times(0.5, start))), Math.SQRT1_2);
   });
 }

@@ -1,4 +1,5 @@
 /** @file Sigmoid and Tanh, the S-shaped functions, with the ops that their gradients use. */
+import { float32 } from '../../core/dtypes.ts';
 import { controlDependencies, nameScope } from '../../graph/graph.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { convertToTensor } from '../../op/convert.ts';
@@ -52,7 +53,7 @@ export const SigmoidGrad: GradientOp = defineGradientOp({
  */
 export function logSigmoid(x: TensorLike, options: NameOption = {}): Tensor {
   return nameScope(options.name ?? 'LogSigmoid', (name) => {
-    const value = convertToTensor(x, { name: 'x' });
+    const value = convertToTensor(x, { name: 'x', hint: float32 });
     return Neg.build({ x: softplus(negative(value)) }, { name }).y;
   });
 }
