@@ -8,6 +8,7 @@ import {
   normalizeAxis,
   type Shape,
   showRuntime,
+  showShape,
   sizeOf,
   stridesOf,
 } from '../core/shape.ts';
@@ -107,7 +108,10 @@ export class ProgramBuilder {
 
   /** Scratch memory for a result. */
   temp(dtype: DType, shape: Shape): Value {
-    return dense(new Buffer('temp', sizeOf(shape) * dtype.size), dtype, shape);
+    const bytes = sizeOf(shape) * dtype.size;
+    if (!Number.isSafeInteger(bytes))
+      throw new InvalidArgumentError(`a ${dtype} tensor of shape ${showShape(shape)} is larger than any memory`);
+    return dense(new Buffer('temp', bytes), dtype, shape);
   }
 
   /** A value fixed while tracing. */

@@ -1,7 +1,7 @@
 /** @file Split and SplitV: a tensor cut into pieces along an axis. */
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
-import { type Dims, normalizeAxis, showRuntime, showShape } from '../../core/shape.ts';
+import { type Dims, normalizeAxis, showRuntime, showShape, sizeOf } from '../../core/shape.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, attr } from '../../op/attrs.ts';
 import { convertToTensor } from '../../op/convert.ts';
