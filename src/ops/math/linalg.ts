@@ -453,6 +453,7 @@ export const Cholesky = defineOp({
   },
   cases: () => [
     { shape: '[?, 2, 2] -> [?, 2, 2]' },
+    { given: { input: [[[4]], [[9]]] }, expect: { output: [[[2]], [[3]]] } },
     // The gradient is that of the symmetric matrix, while a central difference moves one half only.
     {
       given: {

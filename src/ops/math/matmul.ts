@@ -431,6 +431,11 @@ export const BatchMatMulV3 = defineOp({
   cases: () => [
     { shape: '[?, 2, 3], [5, 3, 4] -> [5, 2, 4]', attrs: { Tout: d.float32 } },
     {
+      given: { x: [[1, 2]], y: [[[3], [4]]] },
+      attrs: { Tout: d.float32 },
+      expect: { output: [[[11]]] },
+    },
+    {
       given: { x: { dtype: 'int8', value: [[100, 100]] }, y: { dtype: 'int8', value: [[2], [3]] } },
       attrs: { Tout: d.int32 },
       expect: { output: { dtype: 'int32', value: [[500]] } },

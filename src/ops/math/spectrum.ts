@@ -61,6 +61,7 @@ export const SelfAdjointEigV2: EigOp = defineOp({
   },
   cases: () => [
     { shape: '[?, 2, 2] -> [?, 2], [?, 2, 2]' },
+    { given: { input: [[[4]], [[9]]] }, expect: { e: [[4], [9]] } },
     // The gradient is that of the symmetric matrix, while a central difference moves one half only.
     {
       given: {
