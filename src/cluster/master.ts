@@ -1,7 +1,6 @@
 /** @file The MasterService: TensorFlow's session protocol, answered by engines in this process. */
 import { randomBytes } from 'node:crypto';
 import { AbortedError, OpError, UnimplementedError } from '../core/errors.ts';
-import type { Device } from '../devices/device.ts';
 import type { ConfigProto } from '../proto/config.ts';
 import { CallableOptions, ConfigProto as ConfigMessage } from '../proto/config.ts';
 import type { DeviceAttributes } from '../proto/device.ts';
@@ -10,6 +9,7 @@ import type * as m from '../proto/master.ts';
 import type { Init } from '../proto/message.ts';
 import { TensorProto } from '../proto/tensor.ts';
 import { tensorFromProto, tensorToProto } from '../proto/tensorProto.ts';
+import type { Device } from '../runtime/devices.ts';
 import { deviceInfo } from '../runtime/devices.ts';
 import { ResourceManager } from '../runtime/resources.ts';
 import { MasterSession, type Step } from './masterSession.ts';

@@ -9,12 +9,12 @@ import {
   UnimplementedError,
 } from '../core/errors.ts';
 import type { NDArray } from '../core/ndarray.ts';
-import type { Device } from '../devices/device.ts';
 import { schemaOf } from '../graph/graph.ts';
 import { checkDeprecation, checkVersions } from '../graph/import.ts';
 import type { CallableOptions, ConfigProto, RunMetadata, RunOptions } from '../proto/config.ts';
 import type { FunctionDef, GraphDef } from '../proto/graph.ts';
 import { RunMetadata as RunReport } from '../runtime/config.ts';
+import type { Device } from '../runtime/devices.ts';
 import { Engine, type Executable } from '../runtime/engine.ts';
 import { PartialRun } from '../runtime/partialRun.ts';
 import type { ResourceManager } from '../runtime/resources.ts';

@@ -4,6 +4,8 @@ import type { Device } from '../devices/device.ts';
 import { ReferenceDevice } from '../devices/reference/device.ts';
 import type { SessionConfig } from './config.ts';
 
+export type { Device };
+
 let opened: CpuDevice | ReferenceDevice | undefined;
 
 /** The CPU device. `TENSORLOOM_DEVICE=reference` asks for the slow, plain one. */
