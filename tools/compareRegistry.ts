@@ -2,36 +2,32 @@
  * @file Lists every difference between our op registry and TensorFlow's; `--update` also rewrites the golden copy that the
  * tests compare with. Without TensorFlow it compares with the golden copy.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import '../src/ops/index.ts';
 import { registry } from '../src/op/registry.ts';
 import { OpList } from '../src/proto/opDef.ts';
 import { registryDifferences } from './opDefs.ts';
-import { findTensorFlow, runPython } from './tensorflow.ts';
+import { findTensorFlow, runPython, withTemporaryFolder } from './tensorflow.ts';
 
 const golden = 'test/golden/opDefs.pb';
 
 /** The op list of the installed TensorFlow, or the golden copy where there is none. */
-function theirOps(): OpList {
+async function theirOps(): Promise<OpList> {
   const found = findTensorFlow();
   if ('reason' in found) {
     console.log(`${found.reason}; comparing with ${golden}`);
     return OpList.decode(readFileSync(golden));
   }
-  const folder = mkdtempSync(join(tmpdir(), 'tensorloom-'));
-  try {
+  return withTemporaryFolder((folder) => {
     const file = join(folder, 'ops.pb');
     if (runPython(found.python, 'tools/golden/opDefs.py', [file]) !== 0)
       throw new Error('tools/golden/opDefs.py failed');
     return OpList.decode(readFileSync(file));
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  });
 }
 
-const theirs = theirOps();
+const theirs = await theirOps();
 if (process.argv.includes('--update')) {
   const ours = theirs.op.filter((def) => registry.has(def.name));
   writeFileSync(golden, OpList.encode({ op: ours }));

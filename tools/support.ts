@@ -9,7 +9,12 @@ const rows = [...registry.values()]
     const types = Object.entries(op.attrSpecs)
       .filter(([, spec]) => spec.kind === 'type' || spec.kind === 'list(type)')
       .map(([name, spec]) => `${name}: ${spec.allowed?.map((d) => d.name).join(' ') ?? 'any'}`);
-    const gradient = op.gradient === 'none' ? 'none, as in TensorFlow' : typeof op.gradient === 'function' ? 'yes' : `not yet: ${op.gradient.pending}`;
+    const gradient =
+      op.gradient === 'none'
+        ? 'none, as in TensorFlow'
+        : typeof op.gradient === 'function'
+          ? 'yes'
+          : `not yet: ${op.gradient.pending}`;
     return `| ${op.name} | ${types.join('; ') || '–'} | ${gradient} |`;
   });
 const page = `# Supported ops

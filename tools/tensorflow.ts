@@ -1,6 +1,8 @@
 /** @file Finds a Python with TensorFlow and runs scripts in it. */
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 
 /** A Python that can import TensorFlow, or why there is none. `TENSORFLOW_PYTHON` names one. */
 export function findTensorFlow(): { readonly python: string } | { readonly reason: string } {
@@ -26,4 +28,14 @@ export function runPython(python: string, script: string, args: readonly string[
     env: { ...process.env, TF_CPP_MIN_LOG_LEVEL: '3', TF_ENABLE_ONEDNN_OPTS: '0', CUDA_VISIBLE_DEVICES: '' },
   });
   return status ?? 1;
+}
+
+/** A folder of its own for `body`, removed afterwards: several checks may run at once. */
+export async function withTemporaryFolder<T>(body: (folder: string) => T | Promise<T>): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), 'tensorloom-'));
+  try {
+    return await body(folder);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }

@@ -250,11 +250,13 @@ export function addOp(op: OpDefinition, { graph, tensors, attrs }: CaseGraph): O
   return graph.asDefault(() => graph.createOp({ type: op.name, inputs: tensors, attrs, name: op.name }));
 }
 
-/** The inputs with every tensor whose type is the attribute `name` cast to `dtype`. */
+/** The inputs with every tensor whose type is the attribute `name` cast to `dtype`, and with them variables of that type. */
 export function retype(inputs: readonly CaseInput[], name: string, dtype: DType): CaseInput[] {
-  return inputs.map(({ port, array }) =>
-    port.typeAttr === name ? { port, array: castArray(array, dtype) } : { port, array },
-  );
+  const own = inputs.find(({ port }) => port.typeAttr === name)?.array.dtype;
+  // A resource does not name the attribute, but what it holds has the type of the values written to it.
+  const follows = ({ port, array }: CaseInput) =>
+    port.typeAttr === name || (port.type === resource && array.dtype === own);
+  return inputs.map((input) => (follows(input) ? { port: input.port, array: castArray(input.array, dtype) } : input));
 }
 
 /** The elements in another type: as C casts, so far as TypeScript's stores do it. */

@@ -1,8 +1,9 @@
 /**
  * @file Random graphs give the same on the reference device, on the cpu device with the simplifier, and in real TensorFlow:
- * `npm run fuzz [-- COUNT [FIRST]]`.
+ * `npm run fuzz [-- COUNT [FIRST]]`. `FINDINGS=file.md` writes the findings.
  */
-import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs';
+import { closeSync, openSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
 import { gradients } from '../../src/autodiff/index.ts';
 import type { NDArray } from '../../src/core/ndarray.ts';
 import { CpuDevice } from '../../src/devices/cpu/device.ts';
@@ -15,7 +16,7 @@ import { Engine } from '../../src/runtime/engine.ts';
 import { ResourceManager } from '../../src/runtime/resources.ts';
 import { Chance } from '../../test/backend/fuzz/chance.ts';
 import { tolerances, worstDifference } from '../../test/backend/opCases.ts';
-import { findTensorFlow, runPython } from '../tensorflow.ts';
+import { findTensorFlow, runPython, withTemporaryFolder } from '../tensorflow.ts';
 import { type RandomGraph, randomGraph } from './randomGraph.ts';
 import { arrayRecord, type CaseRecord, type GradientRecord, graphRecord, shapesOf } from './records.ts';
 
@@ -136,21 +137,32 @@ async function examine(seed: number): Promise<{ record: CaseRecord; problems: st
   return { record, problems };
 }
 
-const [, , count = '1000', first = '1'] = process.argv;
-mkdirSync('build/differential', { recursive: true });
-const file = 'build/differential/fuzz.jsonl';
-const out = openSync(file, 'w');
-const problems: string[] = [];
-for (let seed = Number(first); seed < Number(first) + Number(count); seed++) {
-  const found = await examine(seed);
-  problems.push(...found.problems);
-  writeSync(out, `${JSON.stringify(found.record)}\n`);
+/** Writes the records of some seeds to a file; gives the problems between our own devices. */
+async function examineAll(file: string, first: number, count: number): Promise<string[]> {
+  const out = openSync(file, 'w');
+  const problems: string[] = [];
+  for (let seed = first; seed < first + count; seed++) {
+    const found = await examine(seed);
+    problems.push(...found.problems);
+    writeSync(out, `${JSON.stringify(found.record)}\n`);
+  }
+  closeSync(out);
+  return problems;
 }
-closeSync(out);
-for (const line of problems) console.log(line);
-console.log(`${count} random graphs, ${problems.length} problems between our devices`);
-process.exitCode = problems.length > 0 ? 1 : 0;
-const found = findTensorFlow();
-if ('reason' in found) console.log(`fuzz: not compared with TensorFlow, ${found.reason}`);
-else if (runPython(found.python, 'tools/differential/compare.py', [file, 'build/differential/fuzz.md']) !== 0)
-  process.exitCode = 1;
+
+const [, , count = '1000', first = '1'] = process.argv;
+await withTemporaryFolder(async (folder) => {
+  const file = join(folder, 'fuzz.jsonl');
+  const problems = await examineAll(file, Number(first), Number(count));
+  for (const line of problems) console.log(line);
+  console.log(`${count} random graphs, ${problems.length} problems between our devices`);
+  process.exitCode = problems.length > 0 ? 1 : 0;
+  const found = findTensorFlow();
+  if ('reason' in found) {
+    console.log(`fuzz: not compared with TensorFlow, ${found.reason}`);
+    return;
+  }
+  const findings = process.env['FINDINGS'];
+  const args = findings ? [file, findings] : [file];
+  if (runPython(found.python, 'tools/differential/compare.py', args) !== 0) process.exitCode = 1;
+});
