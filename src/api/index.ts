@@ -45,4 +45,5 @@ export * as graph from './graph.ts';
 export * as linalg from './linalg.ts';
 export * as math from './math.ts';
 export * as random from './random.ts';
+export * as signal from './signal.ts';
 export * as train from './train.ts';

@@ -9,4 +9,24 @@ export {
   matrixSetDiag as setDiag,
   matrixTranspose as transpose,
 } from '../ops/array/index.ts';
-export { matmul, matvec, norm, tensordot, trace } from '../ops/math/index.ts';
+export {
+  cholesky,
+  choleskySolve,
+  cross,
+  einsum,
+  matmul,
+  matrixDeterminant as det,
+  matrixInverse as inv,
+  matrixSolve as solve,
+  matrixTriangularSolve as triangularSolve,
+  norm,
+  qr,
+  selfAdjointEig as eigh,
+  selfAdjointEigvals as eigvalsh,
+  svd,
+  tensordot,
+  trace,
+} from '../ops/math/index.ts';
+export { adjoint, slogdet } from '../ops/math/linalg.ts';
+export { matvec } from '../ops/math/norm.ts';
+export { l2Normalize } from '../ops/nn/index.ts';

@@ -3,4 +3,5 @@ export { confusionMatrix } from '../front/confusionMatrix.ts';
 export { invertPermutation } from '../ops/array/index.ts';
 export { isNonDecreasing, isStrictlyIncreasing } from '../ops/flow/index.ts';
 export * from '../ops/math/index.ts';
+export * from '../ops/math/mathOnly.ts';
 export { l2Normalize, logSoftmax, softmax, softplus, softsign } from '../ops/nn/index.ts';

@@ -2,11 +2,18 @@
 export {
   getSeed,
   multinomial,
-  multinomial as categorical,
   randomGamma as gamma,
   randomNormal as normal,
+  randomPoisson as poisson,
   randomShuffle as shuffle,
   randomUniform as uniform,
   setRandomSeed,
   truncatedNormal,
 } from '../ops/random/index.ts';
+export { categorical } from '../ops/random/multinomial.ts';
+export {
+  statelessCategorical,
+  statelessNormal,
+  statelessTruncatedNormal,
+  statelessUniform,
+} from '../ops/random/stateless.ts';

@@ -9,5 +9,8 @@ export {
 } from './distributions.ts';
 export { type GammaOptions, randomGamma } from './gamma.ts';
 export { type MultinomialOptions, multinomial } from './multinomial.ts';
+export { randomPoisson } from './poisson.ts';
 export { getSeed, setRandomSeed } from './seed.ts';
 export { randomCrop, randomShuffle } from './shuffle.ts';
+
+import './stateless.ts';

@@ -1,0 +1,4 @@
+/** @file Functions that TensorFlow has in `tf.math` and not in `tf` itself. */
+export { cumulativeLogsumexp } from './cumulative.ts';
+export { reduceEuclideanNorm, reduceStd, reduceVariance } from './reductions.ts';
+export { inTopK, type TopKOptions, type TopKResult, topK } from './topk.ts';
