@@ -50,11 +50,28 @@ export function fuse(instructions: readonly DeviceInstruction[], keep: ReadonlyS
     for (const v of writesOf(current)) lastWrite.set(storageOf(v.buffer), position);
     if (current.kind === 'map' && current.outputs.length === 1) {
       const { buffer } = current.outputs[0]!;
-      if (buffer.kind === 'temp' && readers.get(buffer) === 1 && writers.get(buffer) === 1 && !keep.has(buffer))
+      const single = readers.get(buffer) === 1 && writers.get(buffer) === 1;
+      // What can fail stays by itself, so that its failure names its own node.
+      if (buffer.kind === 'temp' && single && !keep.has(buffer) && !canFail(current.results[0]!))
         producer.set(buffer, position);
     }
   }
   return result.filter((i) => i !== undefined);
+}
+
+const failing: ReadonlySet<string> = new Set(['div', 'floordiv', 'floormod', 'truncmod', 'pow']);
+
+const failures = new WeakMap<Expr, boolean>();
+
+/** Integer division and powers fail on some operands. */
+function canFail(x: Expr): boolean {
+  if (!('args' in x)) return false;
+  let result = failures.get(x);
+  if (result === undefined) {
+    result = (failing.has(x.op) && x.dtype.isInteger) || x.args.some(canFail);
+    failures.set(x, result);
+  }
+  return result;
 }
 
 /** The reader must look at every element of the producer's output once, in the same order. */

@@ -1,6 +1,6 @@
 /** @file Programs: what tracing records and later runs replay. A tree of steps that branches where the host must look. */
 import { type DType, int32 } from '../core/dtypes.ts';
-import type { OpError } from '../core/errors.ts';
+import { OpError, UnknownError } from '../core/errors.ts';
 import { NDArray } from '../core/ndarray.ts';
 import { type Shape, sameShape } from '../core/shape.ts';
 import type { Device, DeviceBuffer, Kernel } from '../devices/device.ts';
@@ -200,13 +200,28 @@ function runSegment(step: SegmentStep, frame: Frame): void | Promise<void> {
 async function runHost(step: HostStep, frame: Frame): Promise<void> {
   const inputs: NDArray[] = [];
   for (const i of step.inputs) inputs.push(await frame.read(i, false));
-  const called = step.instruction.call(inputs);
-  const results = called instanceof Promise ? await frame.stop.unlessStopped(called) : called;
+  const results = await callHost(step.instruction, inputs, frame);
   for (const [i, { slot, shape }] of step.outputs.entries()) {
     const array = results[i]!;
     if (shape && !sameShape(shape, array.shape))
       throw new Error(`a host call promised ${shape} and gave ${array.shape}`);
     frame.store(slot, array);
+  }
+}
+
+/** Whatever a host call throws becomes an error with a code that names the node. */
+async function callHost(
+  instruction: HostStep['instruction'],
+  inputs: NDArray[],
+  frame: Frame,
+): Promise<readonly NDArray[]> {
+  try {
+    const called = instruction.call(inputs);
+    return called instanceof Promise ? await frame.stop.unlessStopped(called) : called;
+  } catch (error) {
+    if (error instanceof OpError && (error.node !== undefined || error === frame.stop.reason)) throw error;
+    const Class = error instanceof OpError ? (error.constructor as typeof OpError) : UnknownError; // subclasses share the signature
+    throw new Class(error instanceof OpError ? error.message : String(error), { node: instruction.node, cause: error });
   }
 }
 

@@ -154,6 +154,26 @@ describe('runs', () => {
     );
   });
 
+  it('name the node that failed, also inside fused work', async () => {
+    const x = tf.placeholder(tf.int32, [2]);
+    const quotient = tf.floordiv(x, tf.constant([1, 0]), { name: 'quotient' });
+    const y = quotient.mul(3).add(1);
+    const error = await new tf.Session().run(y, feed(x, [1, 2])).catch((e: unknown) => e);
+    expect(error).toBeInstanceOf(tf.errors.InvalidArgumentError);
+    expect(String(error)).toMatch(/Integer division by zero.*'quotient', created at .*session\.test\.ts/s);
+    const thrown = tf.jsFunc(
+      () => {
+        throw new RangeError('boom');
+      },
+      [],
+      tf.float32,
+      { name: 'callback' },
+    );
+    const failure = await new tf.Session().run(thrown).catch((e: unknown) => e);
+    expect(failure).toBeInstanceOf(tf.errors.UnknownError);
+    expect(String(failure)).toMatch(/RangeError: boom.*'callback'/s);
+  });
+
   it('reject after close', async () => {
     const y = tf.constant(1);
     const sess = new tf.Session();
