@@ -614,7 +614,7 @@ export function matrixInverse(input: TensorLike, options: AdjointOption = {}): T
 /**
  * The determinant of square matrices. Adds one `MatrixDeterminant` node.
  *
- * @example tf.matrixDeterminant(tf.constant([[1.5, 2.0], [3.0, 4.0]])) // runs to 0
+ * @example tf.matrixDeterminant(tf.constant([[1.5, 2], [3, 5]])) // runs to 1.5
  */
 export function matrixDeterminant(input: TensorLike, options: NameOption = {}): Tensor {
   return MatrixDeterminant.build({ input }, options).output;
@@ -623,7 +623,7 @@ export function matrixDeterminant(input: TensorLike, options: NameOption = {}): 
 /**
  * The sign of the determinant and the logarithm of its size. Adds one `LogMatrixDeterminant` node.
  *
- * @example tf.linalg.slogdet(tf.constant([[1.0, 2.0], [3.0, 4.5]])).sign // runs to -1
+ * @example tf.linalg.slogdet(tf.constant([[1, 2], [3, 4.5]])).sign // runs to -1.0
  */
 export function slogdet(
   input: TensorLike,
@@ -660,7 +660,7 @@ export function matrixTriangularSolve(
 /**
  * The lower triangular L with `L * adjoint(L)` equal to the matrix. Adds one `Cholesky` node.
  *
- * @example tf.cholesky(tf.constant([[4.0, 2.0], [2.0, 5.0]])) // runs to [[2. 0.] [1. 2.]]
+ * @example tf.cholesky(tf.constant([[4, 2], [2, 5]], { dtype: tf.float32 })) // runs to [[2. 0.] [1. 2.]]
  */
 export function cholesky(input: TensorLike, options: NameOption = {}): Tensor {
   return Cholesky.build({ input }, options).output;

@@ -335,16 +335,3 @@ export const NthElement = defineOp({
     { given: { input: [5, 1, 3], n: { dtype: 'int32', value: 3 } }, fails: /last dimension > n = 3/ },
   ],
 });
-
-/**
- * The n-th smallest element along the last axis, or the n-th largest with `reverse`. Adds one `NthElement` node.
- *
- * @example tf.nthElement(tf.constant([5, 1, 3]), 1) // runs to 3
- */
-export function nthElement(
-  input: TensorLike,
-  n: TensorLike,
-  options: { reverse?: boolean; name?: string } = {},
-): Tensor {
-  return NthElement.build({ input, n }, { name: options.name, attrs: { reverse: options.reverse ?? false } }).values;
-}
