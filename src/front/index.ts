@@ -23,6 +23,7 @@ export {
   type Partitioner,
   variableAxisSizePartitioner,
 } from './partitioned.ts';
+export { disableResourceVariables, enableResourceVariables, resourceVariablesEnabled } from './resourceVariables.ts';
 export { makeTemplate, type TemplateOptions } from './template.ts';
 export { type Constraint, Variable, type VariableOptions } from './variable.ts';
 export {

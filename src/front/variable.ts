@@ -13,6 +13,7 @@ import { identity } from '../ops/array/identity.ts';
 import { AttrList } from '../proto/attr.ts';
 import { BaseVariable, type Parts } from './baseVariable.ts';
 import { GraphKeys } from './collections.ts';
+import { usesResource } from './resourceVariables.ts';
 
 /** How a new value is projected after an optimizer has changed the variable. */
 export type Constraint = (value: Tensor) => TensorLike;
@@ -30,7 +31,7 @@ export interface VariableOptions {
   readonly dtype?: DType | undefined;
   readonly shape?: Dims | undefined;
   readonly constraint?: Constraint | undefined;
-  /** False makes a reference variable, as TensorFlow made them before resources. */
+  /** False makes a reference variable, as TensorFlow made them before resources; the scope decides unless given. */
   readonly useResource?: boolean | undefined;
 }
 
@@ -66,10 +67,13 @@ export class Variable<out D extends DType = DType, out S extends Dims = Dims> ex
   saveSliceInfo: SaveSliceInfo | undefined;
   private readonly validateShape: boolean;
 
-  constructor(initialValue: Tensor<D, S> | TensorLike | (() => Tensor<D, S> | TensorLike), options: VariableOptions = {}) {
+  constructor(
+    initialValue: Tensor<D, S> | TensorLike | (() => Tensor<D, S> | TensorLike),
+    options: VariableOptions = {},
+  ) {
     const made = controlDependencies(null, () =>
       nameScope(options.name ?? 'Variable', (scope) =>
-        (options.useResource === false ? makeReference : makeResource)(scope, initialValue, options),
+        (usesResource(options.useResource) ? makeResource : makeReference)(scope, initialValue, options),
       ),
     );
     super(made);

@@ -7,6 +7,7 @@ import { type Graph, nameScope } from '../graph/graph.ts';
 import { convertToTensor } from '../op/convert.ts';
 import { GraphKeys, getCollection } from './collections.ts';
 import type { PartitionedVariable, Partitioner } from './partitioned.ts';
+import { setScopeDefault } from './resourceVariables.ts';
 import type { Constraint, Variable } from './variable.ts';
 import {
   AUTO_REUSE,
@@ -178,6 +179,8 @@ export function getVariableScope(): VariableScope {
   const { graph } = currentContext();
   return entered?.graph === graph ? entered.scope : storeOf(graph).root;
 }
+
+setScopeDefault(() => getVariableScope().useResource);
 
 /**
  * A variable by name: made when it is new, shared when the scope says so.

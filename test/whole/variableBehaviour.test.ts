@@ -97,6 +97,22 @@ describe('sharing', () => {
   );
 
   it(
+    'the kind of variable comes from the scope, or from the program',
+    inGraph(async () => {
+      const kinds = () => [
+        new tf.Variable(1.5).op.type,
+        tf.getVariable(`v${tf.globalVariables().length}`, [1]).op.type,
+      ];
+      expect(tf.variableScope('refs', { useResource: false }, kinds)).toEqual(['VariableV2', 'VariableV2']);
+      tf.disableResourceVariables();
+      expect(kinds()).toEqual(['VariableV2', 'VariableV2']);
+      expect(tf.variableScope('handles', { useResource: true }, kinds)).toEqual(['VarHandleOp', 'VarHandleOp']);
+      tf.enableResourceVariables();
+      expect(kinds()).toEqual(['VarHandleOp', 'VarHandleOp']);
+    }),
+  );
+
+  it(
     'two graphs do not share',
     inGraph(async () => {
       tf.getVariable('v', [1]);

@@ -218,7 +218,10 @@ describe('initializers give the values of TensorFlow', () => {
       const graph = new tf.Graph();
       await graph.asDefault(async () => {
         const value = await new tf.Session({ graph }).run(initializer([3, 4]));
-        expect(value.toArray()).toEqual(golden.initializers[name]);
+        const wanted = golden.initializers[name] as number[][]; // all are matrices
+        // The rounding of a QR decomposition depends on how its sums are ordered; all else is equal to the bit.
+        if (name !== 'orthogonal') expect(value.toArray()).toEqual(wanted);
+        else for (const [i, x] of wanted.flat().entries()) expect(value.numberAt(i)).toBeCloseTo(x, 6);
       });
     });
 });
