@@ -2,7 +2,7 @@
 import { int32, int64 } from '../../core/dtypes.ts';
 import { InternalError, InvalidArgumentError } from '../../core/errors.ts';
 import { fromElements, type NDArray } from '../../core/ndarray.ts';
-import { type Dims, type Shape, sameShape, showRuntime, showShape, sizeOf } from '../../core/shape.ts';
+import { type Dims, type Shape, sameShape, showRuntime, showShape, sizeOf, withRank } from '../../core/shape.ts';
 import type { Operation } from '../../graph/operation.ts';
 import { type AttrSpecs, attr, numbers } from '../../op/attrs.ts';
 import type { ShapeCase } from '../../op/cases.ts';
@@ -36,7 +36,11 @@ function inferShape(rule: UpdateRule, op: Operation, others: readonly string[], 
     const given = dims[port]!;
     if (isGradient(port)) {
       if (!sparse) shape = mergeWith('var', shape, port, given);
-      else if (shape && given) mergeWith('a row of var', shape.slice(1), `a row of ${port}`, given.slice(1));
+      else if (given) {
+        const [count] = withRank(dims['indices']!, 1);
+        mergeWith('indices', [count!], `the first axis of ${port}`, given.slice(0, 1));
+        shape = mergeWith('var', shape, `${port} (but for its first axis)`, [null, ...given.slice(1)]);
+      }
     } else if (port !== 'indices' && given !== null && given.length !== 0)
       throw new InvalidArgumentError(
         `Shape must be rank 0 but is rank ${given.length}: ${port} is ${showShape(given)}, but it must be a scalar.`,
@@ -198,8 +202,7 @@ function shapeCase(rule: UpdateRule, form: Form, others: readonly string[]): Sha
     ...['var', ...rule.slots].map(() => variable),
     ...others.map((port) => (isGradient(port) ? rows : port === 'indices' ? '[2]' : '[]')),
   ];
-  const output = others.includes('indices') ? '[4, ?]' : '[4, 3]';
-  return { shape: `${inputs.join(', ')} ->${form === 'resource' ? '' : ` ${output}`}` };
+  return { shape: `${inputs.join(', ')} ->${form === 'resource' ? '' : ' [4, 3]'}` };
 }
 
 for (const rule of updateRules)
