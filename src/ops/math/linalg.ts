@@ -350,7 +350,7 @@ export const MatrixTriangularSolve: TriangularOp = defineOp({
   },
   shape: ({ matrix, rhs }) => ({ output: solutionDims(matrix, rhs, broadcastShapes) }),
   grad({ inputs: { matrix, rhs }, outputs: { output }, attrs: { lower, adjoint: turned } }, { output: dy }) {
-    const dRhs = MatrixTriangularSolve.build({ matrix, rhs: dy }, { attrs: { lower, adjoint: !turned } }).output;
+    const dRhs = matrixTriangularSolve(matrix, dy, { lower, adjoint: !turned });
     const product = turned ? matmul(output, dRhs, { adjointB: true }) : matmul(dRhs, output, { adjointB: true });
     const dMatrix = lower ? matrixBandPart(minusOf(product), -1, 0) : matrixBandPart(minusOf(product), 0, -1);
     const batches = [matrix, rhs].map((t) => t.shape?.slice(0, -2) ?? null);
@@ -644,7 +644,8 @@ export function matrixSolve(matrix: TensorLike, rhs: TensorLike, options: Adjoin
 }
 
 /**
- * The x for which `matrix * x = rhs`, where only one half of the matrix is looked at. Adds one `MatrixTriangularSolve` node.
+ * The x for which `matrix * x = rhs`, where only one half of the matrix is looked at. Adds one `MatrixTriangularSolve` node
+ * under `triangular_solve/`.
  *
  * @example tf.matrixTriangularSolve(tf.constant([[2.0, 0.0], [1.0, 4.5]]), [[1], [5]]) // runs to [[0.5] [1. ]]
  */
@@ -654,7 +655,10 @@ export function matrixTriangularSolve(
   options: AdjointOption & { lower?: boolean } = {},
 ): Tensor {
   const attrs = { lower: options.lower ?? true, adjoint: options.adjoint ?? false };
-  return MatrixTriangularSolve.build({ matrix, rhs }, { name: options.name, attrs }).output;
+  return nameScope(
+    options.name ?? 'triangular_solve',
+    () => MatrixTriangularSolve.build({ matrix, rhs }, { attrs }).output,
+  );
 }
 
 /**
@@ -673,8 +677,8 @@ export function cholesky(input: TensorLike, options: NameOption = {}): Tensor {
  */
 export function choleskySolve(chol: TensorLike, rhs: TensorLike, options: NameOption = {}): Tensor {
   return nameScope(options.name ?? 'cholesky_solve', () => {
-    const y = matrixTriangularSolve(chol, rhs, { adjoint: false, lower: true });
-    return matrixTriangularSolve(chol, y, { adjoint: true, lower: true });
+    const y = MatrixTriangularSolve.build({ matrix: chol, rhs }).output;
+    return MatrixTriangularSolve.build({ matrix: chol, rhs: y }, { attrs: { adjoint: true } }).output;
   });
 }
 

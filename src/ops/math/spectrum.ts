@@ -10,6 +10,7 @@ import { defineOp, gradientPending, type Op } from '../../op/defineOp.ts';
 import { expandDims } from '../array/expandDims.ts';
 import { denseGradient } from '../array/indexedSlices.ts';
 import { matrixBandPart, matrixDiag, matrixDiagPart, matrixSetDiag } from '../array/matrixDiag.ts';
+import { real } from './complex.ts';
 import { divNoNan } from './divide.ts';
 import { arrayOf, matricesOf } from './hostMatrix.ts';
 import { eigenHermitian, svd as singular, widen } from './hostSpectrum.ts';
@@ -214,5 +215,6 @@ export function svd(
   options: { fullMatrices?: boolean; computeUv?: boolean; name?: string } = {},
 ): { readonly s: Tensor; readonly u: Tensor; readonly v: Tensor } {
   const attrs = { compute_uv: options.computeUv ?? true, full_matrices: options.fullMatrices ?? false };
-  return Svd.build({ input }, { name: options.name, attrs });
+  const { s, u, v } = Svd.build({ input }, { name: options.name, attrs });
+  return { s: real(s), u, v };
 }

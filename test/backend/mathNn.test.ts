@@ -1,0 +1,303 @@
+/** @file Reductions, products, segments and nn functions build TensorFlow's nodes, gradients included, and give its values. */
+import { readFileSync } from 'node:fs';
+import * as tf from 'tensorloom';
+import { describe, expect, it } from 'vitest';
+import { fromElements } from '../../src/core/ndarray.ts';
+import type { Dims, Shape } from '../../src/core/shape.ts';
+
+interface Golden {
+  readonly nodes: readonly string[];
+  readonly values: readonly (readonly number[])[];
+}
+const golden = JSON.parse(readFileSync(new URL('../golden/mathNn.json', import.meta.url), 'utf8')) as Record<
+  string,
+  Golden
+>;
+
+interface InputOptions {
+  readonly static?: Dims;
+  readonly seed?: number;
+  readonly low?: number;
+  readonly high?: number;
+  readonly diff?: false;
+}
+
+/** Placeholders of a case, with the values to feed; the floats among them are differentiated. */
+class Inputs {
+  readonly feeds: [tf.Tensor, tf.NDArray][] = [];
+  readonly sources: tf.Tensor[] = [];
+
+  /** The same numbers as in tools/golden/mathNn.py. */
+  float(shape: Shape, name = 'x', options: InputOptions = {}): tf.Tensor {
+    const { seed = 1, low = -2, high = 2 } = options;
+    const count = shape.reduce((a, b) => a * b, 1);
+    const values = Array.from({ length: count }, (_, i) => {
+      const wild = Math.sin(i * 1.7 + seed) * 43758.5453;
+      return low + (high - low) * (wild - Math.floor(wild));
+    });
+    const tensor: tf.Tensor = tf.placeholder(tf.float64, options.static === undefined ? shape : options.static, {
+      name,
+    });
+    this.feeds.push([tensor, fromElements(tf.float64, shape, values)]);
+    if (options.diff !== false) this.sources.push(tensor);
+    return tensor;
+  }
+
+  ints(values: readonly (number | readonly number[])[], name = 'ids', dims?: Dims): tf.Tensor {
+    const first = values[0];
+    const shape = Array.isArray(first) ? [values.length, first.length] : [values.length];
+    const tensor: tf.Tensor = tf.placeholder(tf.int32, dims ?? shape, { name });
+    this.feeds.push([tensor, fromElements(tf.int32, shape, values.flat())]);
+    return tensor;
+  }
+}
+
+type Build = (x: Inputs) => tf.Tensor | readonly tf.Tensor[];
+const cases: Record<string, Build> = {};
+
+const statics: Record<string, Dims> = { full: [2, 3], part: [null, 3], unknown: null };
+const reductions = {
+  sum: tf.reduceSum,
+  mean: tf.reduceMean,
+  prod: tf.reduceProd,
+  max: tf.reduceMax,
+  min: tf.reduceMin,
+  logsumexp: tf.reduceLogsumexp,
+};
+for (const [kind, dims] of Object.entries(statics))
+  for (const [name, of] of Object.entries(reductions)) {
+    cases[`${name} ${kind}`] = (x) => of(x.float([2, 3], 'x', { static: dims }));
+    cases[`${name} ${kind} 1`] = (x) => of(x.float([2, 3], 'x', { static: dims }), 1);
+    cases[`${name} ${kind} keep`] = (x) => of(x.float([2, 3], 'x', { static: dims }), [-1], { keepdims: true });
+  }
+
+Object.assign(cases, {
+  euclideanNorm: (x) => tf.math.reduceEuclideanNorm(x.float([2, 3], 'x', { static: [null, 3] }), 1),
+  std: (x) => tf.math.reduceStd(x.float([2, 3]), 1),
+  variance: (x) => tf.math.reduceVariance(x.float([2, 3], 'x', { static: null })),
+  countNonzero: (x) => tf.countNonzero(x.float([2, 3])),
+  all: (x) => tf.reduceAll(tf.greater(x.float([2, 3]), 0), 1),
+  argmax: (x) => tf.argmax(x.float([2, 3]), 1),
+  argmin: (x) => tf.argmin(x.float([2, 3]), -1, { outputType: tf.int32 }),
+  matmul: (x) => tf.matmul(x.float([2, 3]), x.float([3, 4], 'y', { seed: 2 })),
+  'matmul ta': (x) => tf.matmul(x.float([3, 2]), x.float([3, 4], 'y', { seed: 2 }), { transposeA: true }),
+  'matmul tb': (x) => tf.matmul(x.float([2, 3]), x.float([4, 3], 'y', { seed: 2 }), { transposeB: true }),
+  'matmul tab': (x) =>
+    tf.matmul(x.float([3, 2]), x.float([4, 3], 'y', { seed: 2 }), { transposeA: true, transposeB: true }),
+  'matmul batch': (x) => tf.matmul(x.float([5, 2, 3]), x.float([3, 4], 'y', { seed: 2 })),
+  'matmul batch unknown': (x) =>
+    tf.matmul(x.float([5, 3, 2]), x.float([5, 3, 4], 'y', { static: [null, 3, 4], seed: 2 }), { transposeA: true }),
+  'matmul operator': (x) => x.float([2, 3]).matmul(x.float([3, 4], 'y', { seed: 2 })),
+  'matmul literals': () => tf.matmul([[1.5, 2]], [[3], [4]]),
+  cumsum: (x) => tf.cumsum(x.float([2, 3]), 1, { exclusive: true }),
+  cumprod: (x) => tf.cumprod(x.float([2, 3]), 1),
+  cumulativeLogsumexp: (x) => tf.math.cumulativeLogsumexp(x.float([2, 3]), 1),
+} satisfies Record<string, Build>);
+
+const { relu, relu6, elu, selu, leakyRelu, softplus, softsign, crelu, gelu } = tf.nn;
+for (const [name, of] of Object.entries({ relu, relu6, elu, selu, leakyRelu, softplus, softsign, crelu, gelu }))
+  cases[name] = (x) => of(x.float([2, 3], 'x', { static: [null, 3], low: -3, high: 8 }));
+
+/** Labels between 0 and 1, and logits. */
+const pair = (x: Inputs, shape: Shape, dims: Dims = shape) => ({
+  labels: x.float(shape, 'l', { static: dims, low: 0, high: 1 }),
+  logits: x.float(shape, 'z', { static: dims, seed: 4 }),
+});
+
+Object.assign(cases, {
+  'gelu approximate': (x) => gelu(x.float([2, 3]), { approximate: true }),
+  biasAdd: (x) => tf.nn.biasAdd(x.float([2, 3], 'x', { static: [null, 3] }), x.float([3], 'b', { seed: 3 })),
+  'biasAdd NCHW': (x) => tf.nn.biasAdd(x.float([2, 3, 2]), x.float([3], 'b', { seed: 3 }), { dataFormat: 'NCHW' }),
+  softmax: (x) => tf.nn.softmax(x.float([2, 3], 'x', { static: [null, 3] })),
+  'softmax 0': (x) => tf.nn.softmax(x.float([2, 3], 'x', { static: [null, 3] }), 0),
+  'softmax -2': (x) => tf.nn.softmax(x.float([2, 3, 2], 'x', { static: [null, 3, 2] }), -2, { name: 'sm' }),
+  'logSoftmax 1': (x) => tf.nn.logSoftmax(x.float([2, 3, 2]), 1),
+  softmaxCrossEntropy: (x) => tf.nn.softmaxCrossEntropyWithLogits(pair(x, [4, 3])),
+  softmaxCrossEntropyV2: (x) => tf.nn.softmaxCrossEntropyWithLogitsV2(pair(x, [4, 3], [null, 3])),
+  'softmaxCrossEntropyV2 axis': (x) => tf.nn.softmaxCrossEntropyWithLogitsV2({ ...pair(x, [4, 2, 3]), axis: 1 }),
+  sparseSoftmaxCrossEntropy: (x) =>
+    tf.nn.sparseSoftmaxCrossEntropyWithLogits({
+      labels: x.ints([0, 2, 1, 1], 'l'),
+      logits: x.float([4, 3], 'z', { static: [null, 3], seed: 4 }),
+    }),
+  'sparseSoftmaxCrossEntropy 3': (x) =>
+    tf.nn.sparseSoftmaxCrossEntropyWithLogits({
+      labels: x.ints(
+        [
+          [0, 2],
+          [1, 1],
+        ],
+        'l',
+      ),
+      logits: x.float([2, 2, 3], 'z', { seed: 4 }),
+      name: 'foo',
+    }),
+  'sparseSoftmaxCrossEntropy unknown': (x) =>
+    tf.nn.sparseSoftmaxCrossEntropyWithLogits({
+      labels: x.ints(
+        [
+          [0, 2],
+          [1, 1],
+        ],
+        'l',
+        [null, 2],
+      ),
+      logits: x.float([2, 2, 3], 'z', { static: [null, null, 3], seed: 4 }),
+    }),
+  sigmoidCrossEntropy: (x) => tf.nn.sigmoidCrossEntropyWithLogits(pair(x, [4, 3])),
+  weightedCrossEntropy: (x) => tf.nn.weightedCrossEntropyWithLogits({ ...pair(x, [4, 3]), posWeight: 2.5 }),
+  logPoissonLoss: (x) =>
+    tf.nn.logPoissonLoss(x.float([4], 'l', { low: 0, high: 3 }), x.float([4], 'z', { seed: 4 }), {
+      computeFullLoss: true,
+    }),
+  l2Loss: (x) => tf.nn.l2Loss(x.float([2, 3])),
+  l2Normalize: (x) => tf.nn.l2Normalize(x.float([2, 3]), 1),
+  moments: (x) => tf.nn.moments(x.float([4, 3]), [0]),
+  'moments keep': (x) => tf.nn.moments(x.float([4, 3], 'x', { static: [null, 3] }), [0, 1], { keepDims: true }),
+  weightedMoments: (x) => tf.nn.weightedMoments(x.float([4, 3]), [0], x.float([4, 1], 'w', { low: 0, high: 1 })),
+  sufficientStatistics: (x) =>
+    tf.nn.normalizeMoments(...tf.nn.sufficientStatistics(x.float([4, 3], 'x', { static: [null, 3] }), [0])),
+  batchNormalization: (x) =>
+    tf.nn.batchNormalization(
+      x.float([4, 3]),
+      x.float([3], 'm'),
+      x.float([3], 'v', { low: 0.5, high: 1 }),
+      x.float([3], 'o'),
+      x.float([3], 's'),
+      1e-3,
+    ),
+  xwPlusB: (x) => tf.nn.xwPlusB(x.float([4, 3]), x.float([3, 2], 'w'), x.float([2], 'b')),
+  reluLayer: (x) => tf.nn.reluLayer(x.float([4, 3]), x.float([3, 2], 'w'), x.float([2], 'b')),
+  dropout: (x) => tf.nn.dropout(x.float([4, 3]), { keepProb: 0.6, seed: 7 }),
+  'dropout noise': (x) => tf.nn.dropout(x.float([4, 3]), { rate: 0.6, seed: 7, noiseShape: [null, 1] }),
+  'dropout tensor': (x) =>
+    tf.nn.dropout(x.float([4, 3], 'x', { static: [null, 3] }), {
+      keepProb: x.float([], 'kp', { low: 0.5, high: 0.9, diff: false }),
+      seed: 7,
+    }),
+  topK: (x) => Object.values(tf.nn.topK(x.float([3, 4], 'x', { static: [null, 4] }), 2)),
+  bincount: (x) => tf.bincount(x.ints([1, 2, 2, 5])),
+  cross: (x) => tf.cross(x.float([2, 3]), x.float([2, 3], 'y', { seed: 2 })),
+  tensordot: (x) =>
+    tf.tensordot(x.float([2, 3, 4]), x.float([4, 3], 'y'), [
+      [1, 2],
+      [1, 0],
+    ]),
+  'tensordot unknown': (x) =>
+    tf.tensordot(x.float([2, 3, 4], 'x', { static: [null, 3, 4] }), x.float([4, 3], 'y'), [[2], [0]]),
+  norm: (x) => tf.norm(x.float([2, 3])),
+  'norm 1': (x) => tf.norm(x.float([2, 3]), { ord: 1, axis: 1 }),
+  'norm 3': (x) => tf.norm(x.float([2, 3]), { ord: 3, axis: 1, keepdims: true }),
+  'norm inf': (x) => tf.norm(x.float([2, 3]), { ord: Number.POSITIVE_INFINITY, axis: [0, 1] }),
+  trace: (x) => tf.trace(x.float([3, 3])),
+  embeddingLookup: (x) => tf.nn.embeddingLookup(x.float([4, 2]), x.ints([1, 3, 1])),
+  'embeddingLookup mod': (x) =>
+    tf.nn.embeddingLookup([x.float([2, 2]), x.float([2, 2], 'y', { seed: 2 })], x.ints([1, 3, 0])),
+  'embeddingLookup div': (x) =>
+    tf.nn.embeddingLookup([x.float([3, 2]), x.float([2, 2], 'y', { seed: 2 })], x.ints([1, 3, 0]), {
+      partitionStrategy: 'div',
+    }),
+  matrixInverse: (x) => tf.matrixInverse(x.float([2, 2, 2])),
+  matrixDeterminant: (x) => tf.matrixDeterminant(x.float([2, 2, 2])),
+  matrixSolve: (x) => tf.matrixSolve(x.float([2, 2]), x.float([2, 3], 'y', { seed: 2 })),
+  matrixTriangularSolve: (x) =>
+    tf.matrixTriangularSolve(x.float([3, 2, 2]), x.float([2, 3], 'y', { seed: 2 }), { lower: false }),
+  qr: (x) => Object.values(tf.qr(x.float([3, 2]))),
+} satisfies Record<string, Build>);
+
+for (const [name, of] of Object.entries({
+  sum: tf.segmentSum,
+  mean: tf.segmentMean,
+  max: tf.segmentMax,
+  min: tf.segmentMin,
+  prod: tf.segmentProd,
+}))
+  cases[`segment ${name}`] = (x) => of(x.float([4, 2], 'x', { static: [null, 2], low: 1 }), x.ints([0, 0, 2, 2]));
+for (const [name, of] of Object.entries({
+  sum: tf.unsortedSegmentSum,
+  max: tf.unsortedSegmentMax,
+  min: tf.unsortedSegmentMin,
+  prod: tf.unsortedSegmentProd,
+  mean: tf.unsortedSegmentMean,
+  sqrt_n: tf.unsortedSegmentSqrtN,
+}))
+  cases[`unsorted ${name}`] = (x) => of(x.float([4, 2], 'x', { static: [null, 2], low: 1 }), x.ints([0, -1, 2, 2]), 3);
+for (const [name, of] of Object.entries({
+  sum: tf.sparseSegmentSum,
+  mean: tf.sparseSegmentMean,
+  sqrt_n: tf.sparseSegmentSqrtN,
+}))
+  cases[`sparse ${name}`] = (x) => of(x.float([4, 2], 'x', { low: 1 }), x.ints([3, 1, 1], 'i'), x.ints([0, 0, 2]));
+
+const einsums: Record<string, readonly Shape[]> = {
+  'ij,jk->ik': [
+    [2, 3],
+    [3, 4],
+  ],
+  'ij->ji': [[2, 3]],
+  'ii->i': [[3, 3]],
+  ii: [[3, 3]],
+  'i,j->ij': [[2], [3]],
+  '...ij,...jk->...ik': [
+    [5, 1, 2, 3],
+    [4, 3, 2],
+  ],
+  'abc,cd->abd': [
+    [2, 3, 4],
+    [4, 2],
+  ],
+  'ij,ij->': [
+    [2, 3],
+    [2, 3],
+  ],
+  'ij->i': [[2, 3]],
+  'ijk->ki': [[2, 3, 4]],
+  'ij,k->i': [[2, 3], [4]],
+  'ij,jk,kl->il': [
+    [2, 3],
+    [3, 4],
+    [4, 2],
+  ],
+};
+for (const [equation, shapes] of Object.entries(einsums))
+  cases[`einsum ${equation}`] = (x) => {
+    const inputs = shapes.map((shape, k) => x.float(shape, 'xyz'[k], { seed: k + 1 }));
+    return tf.einsum(equation, ...inputs, {});
+  };
+
+/** A node as the golden file writes it. */
+function text(op: tf.Operation): string {
+  const inputs = op.inputs.map((t) => (t.index === 0 ? t.op.name : t.name));
+  return [op.name, op.type, ...inputs, ...op.controlInputs.map((c) => `^${c.name}`).sort()].join(' ');
+}
+
+/** Equal to nine digits, but for what sums of several numbers lose. */
+function close(actual: number, wanted: number): boolean {
+  return Math.abs(actual - wanted) <= 1e-7 * Math.max(1, Math.abs(wanted));
+}
+
+describe('as TensorFlow', () => {
+  it('every golden case is tried', () => expect(Object.keys(cases).sort()).toEqual(Object.keys(golden).sort()));
+
+  for (const [name, build] of Object.entries(cases))
+    it(name, async () => {
+      const graph = new tf.Graph();
+      const inputs = new Inputs();
+      const fetches = graph.asDefault(() => {
+        const made = build(inputs);
+        const outputs = made instanceof tf.Tensor ? [made] : [...made];
+        const floats = outputs.filter((y) => y.dtype.isFloating);
+        const gradients = floats.length > 0 && inputs.sources.length > 0 ? tf.gradients(floats, inputs.sources) : [];
+        return [...outputs, ...gradients.flatMap((g) => (g === null ? [] : [tf.convertToTensor(g)]))];
+      });
+      const { nodes, values } = golden[name]!;
+      expect(graph.operations.map(text)).toEqual(nodes);
+      const arrays = await new tf.Session({ graph }).run(fetches, inputs.feeds);
+      expect(arrays.length).toBe(values.length);
+      for (const [k, wanted] of values.entries()) {
+        const actual = (arrays[k] as tf.NDArray).numbers(); // a list of tensors gives a list of arrays
+        const wrong = wanted.flatMap((w, i) => (close(actual[i]!, w) ? [] : [`${i}: ${actual[i]} for ${w}`]));
+        expect(wrong, `value ${k}`).toEqual([]);
+      }
+    });
+});
