@@ -8,7 +8,6 @@ import { GraphDef } from '../proto/graph.ts';
 import type * as m from '../proto/master.ts';
 import type { Init } from '../proto/message.ts';
 import { TensorProto } from '../proto/tensor.ts';
-import { tensorFromProto, tensorToProto } from '../proto/tensorProto.ts';
 import type { Device } from '../runtime/devices.ts';
 import { deviceInfo } from '../runtime/devices.ts';
 import { ResourceManager } from '../runtime/resources.ts';
@@ -70,7 +69,7 @@ export class Master {
     this.requests.checkNew(request.request_id, 'RunStep');
     try {
       const step: Step = {
-        feeds: new Map(request.feed.map(({ name, tensor }) => [name, tensorFromProto(tensor ?? TensorProto.create())])),
+        feeds: new Map(request.feed.map(({ name, tensor }) => [name, session.read(tensor ?? TensorProto.create())])),
         fetches: request.fetch,
         targets: request.target,
         options: request.options,
@@ -78,7 +77,7 @@ export class Master {
       };
       const handle = request.partial_run_handle;
       const { values, metadata } = await (handle === '' ? session.run(step) : session.runPartially(handle, step));
-      const tensor = request.fetch.map((name, i) => ({ name, tensor: tensorToProto(values[i]!) }));
+      const tensor = request.fetch.map((name, i) => ({ name, tensor: session.write(values[i]!) }));
       return { tensor, ...(metadata && { metadata }) };
     } catch (error) {
       if (!request.store_errors_in_response_body) throw error;
@@ -101,8 +100,9 @@ export class Master {
   async runCallable(request: m.RunCallableRequest, signal: AbortSignal): Promise<Init<m.RunCallableResponse>> {
     const session = this.find(request.session_handle);
     this.requests.checkNew(request.request_id, 'RunCallable');
-    const { values, metadata } = await session.runCallable(request.handle, request.feed.map(tensorFromProto), signal);
-    return { fetch: values.map(tensorToProto), ...(metadata && { metadata }) };
+    const feeds = request.feed.map((tensor) => session.read(tensor));
+    const { values, metadata } = await session.runCallable(request.handle, feeds, signal);
+    return { fetch: values.map((value) => session.write(value)), ...(metadata && { metadata }) };
   }
 
   releaseCallable(request: m.ReleaseCallableRequest): Init<m.ReleaseCallableResponse> {

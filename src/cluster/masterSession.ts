@@ -13,6 +13,7 @@ import { schemaOf } from '../graph/graph.ts';
 import { checkDeprecation, checkVersions } from '../graph/import.ts';
 import type { CallableOptions, ConfigProto, RunMetadata, RunOptions } from '../proto/config.ts';
 import type { FunctionDef, GraphDef } from '../proto/graph.ts';
+import type { TensorProto } from '../proto/tensor.ts';
 import { RunMetadata as RunReport } from '../runtime/config.ts';
 import type { Device } from '../runtime/devices.ts';
 import { Engine, type Executable } from '../runtime/engine.ts';
@@ -22,6 +23,7 @@ import { StatsCollector } from '../runtime/stepStats.ts';
 import { StopToken } from '../runtime/stop.ts';
 import { checkPlacement } from './placement.ts';
 import { costGraphProto, stepStatsProto } from './stepStatsProto.ts';
+import { fromWire, toWire } from './tensors.ts';
 
 const closedByClient = 'Step was cancelled by an explicit call to `Session::Close()`.';
 const levelOff = -1;
@@ -72,6 +74,20 @@ export class MasterSession {
     if (config.session_inter_op_thread_pool.length > 0)
       throw new InvalidArgumentError('Distributed session does not support session thread pool options.');
     this.engine = new Engine(device, resources, { simplify: wantsSimplifying(config) });
+  }
+
+  /** A tensor that the client sent. */
+  read(tensor: TensorProto): NDArray {
+    return fromWire(tensor, this.environment.resources);
+  }
+
+  /** A tensor for the client. */
+  write(value: NDArray): TensorProto {
+    return toWire(value, this.deviceName);
+  }
+
+  private get deviceName(): string {
+    return `${this.environment.task}/device:${this.environment.device.type}:0`;
   }
 
   get isBusy(): boolean {
@@ -170,10 +186,10 @@ export class MasterSession {
   private prepare(feeds: readonly string[], fetches: readonly string[], targets: readonly string[]): Executable {
     this.throwIfClosed();
     const executable = this.engine.prepare(feeds, fetches, targets);
-    const { device, task, config } = this.environment;
+    const { config } = this.environment;
     // As in TensorFlow, the whole graph must be placeable, unless the client (an interactive one) says otherwise.
     const nodes = config.graph_options?.place_pruned_graph ? executable.source : [...this.placements.values()];
-    if (!this.isPlaced) checkPlacement(nodes, [`${task}/device:${device.type}:0`], config.allow_soft_placement);
+    if (!this.isPlaced) checkPlacement(nodes, [this.deviceName], config.allow_soft_placement);
     this.isPlaced ||= nodes !== executable.source;
     return executable;
   }

@@ -165,6 +165,21 @@ describe('sessions', () => {
     expect(await values(two, ['read:0'])).toEqual([2]);
   });
 
+  it('give handles of variables away, and take them back', async () => {
+    const handle = await open({ isolate_session_state: true });
+    await run(handle, [], {}, { target: [initOp] });
+    const name = graph.operations.find((op) => op.type === 'VarHandleOp')!.name;
+    const fetched = (await run(handle, [`${name}:0`])).tensor[0]!;
+    expect(fetched.tensor!.resource_handle_val).toMatchObject([
+      { device: `${task}/device:CPU:0`, container: 'localhost', name: 'v', dtypes_and_shapes: [{ dtype: 1 }] },
+    ]);
+    expect(await values(handle, ['read:0'], {}, { feed: [fetched] })).toEqual([1]);
+    const nameless = { dtype: 20, resource_handle_val: [{ name: 'v' }] };
+    await expect(run(handle, ['read:0'], {}, { feed: [{ name: `${name}:0`, tensor: nameless }] })).rejects.toThrow(
+      /^3: the fed handle 'v' does not say what it holds/,
+    );
+  });
+
   it('end: later calls are refused, and nothing else is', async () => {
     const handle = await open();
     expect(await client.call('CloseSession', { session_handle: handle })).toEqual({});
