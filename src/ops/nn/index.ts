@@ -15,6 +15,7 @@ export {
   swish,
   swish as silu,
 } from './activations.ts';
+export { type FusedBatchNormOptions, type FusedBatchNormResult, fusedBatchNorm } from './batchNorm.ts';
 export { type BiasAddOptions, biasAdd, reluLayer, xwPlusB } from './biasAdd.ts';
 export {
   logPoissonLoss,
@@ -41,3 +42,4 @@ export {
   weightedMoments,
 } from './moments.ts';
 export { logSoftmax, type SoftmaxOptions, softmax } from './softmax.ts';
+export { zeroFraction } from './zeroFraction.ts';
