@@ -36,6 +36,8 @@ export interface ValueCase<I extends string = string, O extends string = string>
   readonly differentiable?: false | 'once';
   /** The outputs through which the gradient is checked, where TensorFlow's leaves some out; all of them unless given. */
   readonly gradientOf?: readonly O[];
+  /** Outputs that TensorFlow leaves undefined here, or makes differently in different kernels: not compared with its. */
+  readonly unspecified?: readonly O[];
   /** Largest relative difference allowed; the default is 1e-5 for float32. A comment says why it differs. */
   readonly tolerance?: number;
 }

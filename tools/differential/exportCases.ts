@@ -39,6 +39,10 @@ const bound = new Set(['PyFunc', 'PyFuncStateless', 'Placeholder', 'Print', 'Pri
 const message = (error: unknown) => (error instanceof Error ? error.message : String(error));
 const unfetchable = (dtype: DType) => dtype.name === 'resource' || dtype.name === 'variant';
 
+/** Whether TensorFlow does not say what this output is; ops with such outputs have no list ports. */
+const isUnspecified = (op: OpDefinition, c: ValueCase, { index }: Tensor) =>
+  c.unspecified?.includes(op.outputPorts[index]?.name ?? '') ?? false;
+
 /** Deprecated ops are only accepted in graphs of their time. */
 const producerOf = (op: OpDefinition, graph: { versions: { producer: number } }) =>
   op.deprecatedSince === undefined ? graph.versions.producer : op.deprecatedSince - 1;
@@ -82,7 +86,8 @@ async function record(
     };
   }
   const reads = graph.asDefault(() => variables.map((v) => v.read()));
-  const fetched = [...built.op.outputs.filter((t) => !unfetchable(t.dtype)), ...reads];
+  const comparable = built.op.outputs.filter((t) => !unfetchable(t.dtype) && !isUnspecified(op, c, t));
+  const fetched = [...comparable, ...reads];
   // What a variable holds afterwards is read after the op: a control edge orders the two in one run.
   for (const read of reads) read.op.controlInputs = [built.op];
   const base = {
@@ -102,7 +107,7 @@ async function record(
     error = message(failure);
   }
   if (outputs && typeof op.gradient === 'function' && c.differentiable !== false && !c.fails)
-    gradient = await gradientRecord(built, outputs, runner, fed);
+    gradient = await gradientRecord(built, comparable, outputs, runner, fed);
   return {
     ...base,
     graph: graphRecord(graph, producerOf(op, graph)),
@@ -123,19 +128,19 @@ function randomLike(array: NDArray, chance: Chance): NDArray {
 }
 
 async function gradientRecord(
-  { graph, op, feeds }: BuiltCase,
+  { graph, feeds }: BuiltCase,
+  comparable: readonly Tensor[],
   outputs: readonly NDArray[],
   runner: CaseRunner,
   fed: (readonly [Tensor, NDArray])[],
 ): Promise<GradientRecord | undefined> {
   const chance = new Chance(7);
-  const fetchable = op.outputs.filter((t) => !unfetchable(t.dtype));
-  const ys = fetchable.filter((t) => isContinuous(t.dtype));
+  const ys = comparable.filter((t) => isContinuous(t.dtype));
   const xs = feeds.map(([t]) => t).filter((t) => isContinuous(t.dtype));
   if (ys.length === 0 || xs.length === 0) return undefined;
   return graph.asDefault(async () => {
     const gradYs = ys.map((y, i) => {
-      const value = randomLike(outputs[fetchable.indexOf(y)]!, chance);
+      const value = randomLike(outputs[comparable.indexOf(y)]!, chance);
       const t = placeholder(value.dtype, value.shape, { name: `dy_${i}` });
       fed.push([t, value]);
       return t;
