@@ -67,6 +67,11 @@ void splat(const Node& node, char* out) {
 
 constexpr int64_t roundUp(int64_t n) { return (n + 63) & ~int64_t{63}; }
 
+/** What a cast converts to before it is wrapped: small integers go by way of int32, as C casts on x86 do. */
+constexpr Kind castTarget(DType to) {
+  return to == DType::u8 || to == DType::u16 ? Kind::i32 : kindOf(to);
+}
+
 }  // namespace
 
 Expression Expression::decode(Reader& in) {
@@ -180,7 +185,8 @@ void Body::plan(const Expression& e, const Layout& layout) {
         s.scalar = s.scalar && steps_[static_cast<size_t>(node.args[a])].scalar;
       }
       const Step& deciding = steps_[static_cast<size_t>(node.args[node.op == Op::select ? 1 : 0])];
-      s.compute = node.op == Op::cast ? kernels.casts[static_cast<int>(deciding.kind)][static_cast<int>(s.kind)]
+      const int target = static_cast<int>(castTarget(s.dtype));
+      s.compute = node.op == Op::cast ? kernels.casts[static_cast<int>(deciding.kind)][target]
                                       : kernels.ops[static_cast<int>(node.op)][static_cast<int>(deciding.kind)];
       if (!s.compute) throw std::runtime_error("an operation is not defined for its type");
       for (int a = node.op == Op::select ? 1 : 0; a < s.argCount; a++)

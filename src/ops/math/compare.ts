@@ -41,12 +41,10 @@ function defineEquality(name: 'Equal' | 'NotEqual', element: typeof e.eq, equal:
     commutative: true,
     shape({ x, y }, { incompatible_shape_error }) {
       if (incompatible_shape_error) return { z: broadcastPorts(['x', x], ['y', y]) };
-      return {
-        z:
-          x !== null && y !== null && broadcastable(x, y) && !mayClash(x, y)
-            ? broadcastPorts(['x', x], ['y', y])
-            : null,
-      };
+      if (x === null || y === null) return { z: null };
+      // Shapes that cannot be compared give a single answer.
+      if (!broadcastable(x, y)) return { z: [] };
+      return { z: mayClash(x, y) ? null : broadcastPorts(['x', x], ['y', y]) };
     },
     grad: notDifferentiable,
     lower(p, { x, y }, { T, incompatible_shape_error }) {
@@ -64,7 +62,7 @@ function defineEquality(name: 'Equal' | 'NotEqual', element: typeof e.eq, equal:
     cases: () => [
       { shape: '[2, ?], [1] -> [2, ?]' },
       { shape: '[2], [3]', rejects: /Dimensions must be equal, but are 2 and 3/ },
-      { shape: '[2], [3] -> ?', attrs: { incompatible_shape_error: false } },
+      { shape: '[2], [3] -> []', attrs: { incompatible_shape_error: false } },
       { given: { x: [1, 2, nan], y: [1, 3, nan] }, expect: { z: answers([true, false, false]) } },
       { given: { x: [true, false], y: true }, expect: { z: answers([true, false]) } },
       { given: { x: ['a', 'b'], y: 'b' }, expect: { z: answers([false, true]) } },

@@ -116,15 +116,17 @@ function foldMean(p: ProgramBuilder, value: Value, axes: readonly number[]): Val
   const { dtype } = value;
   const count = sizeOf(axes.map((a) => value.shape[a]!));
   if (!dtype.isInteger) {
+    // As in TensorFlow, which divides before it adds up when the numbers are complex, so that there is no 0 / 0.
+    if (dtype.isComplex && count === 0) return p.fill(dtype, p.reduce('sum', value, axes).shape, 0);
     const wide = isHalf(dtype) ? d.float32 : dtype;
     const total = p.reduce('sum', value, axes, { of: (x) => e.cast(x, wide) });
     return p.map([total], (x) => e.cast(e.div(x, e.constant(dtype.isComplex ? [count, 0] : count, wide)), dtype));
   }
-  const total = p.reduce('sum', value, axes);
-  // An integer mean rounds toward zero, and that of nothing is 0. The count need not fit the narrow types.
+  // Neither the sum nor the count need fit the narrow types. An integer mean rounds toward zero, and that of nothing is 0.
+  const wide = dtype.isUnsigned ? d.uint64 : d.int64;
+  const total = p.reduce('sum', value, axes, { of: (x) => e.cast(x, wide) });
   if (count === 0) return p.fill(dtype, total.shape, 0);
-  const exact = dtype === d.uint64 ? d.uint64 : d.int64;
-  return p.map([total], (x) => e.cast(e.div(e.cast(x, exact), count), dtype));
+  return p.map([total], (x) => e.cast(e.div(x, count), dtype));
 }
 
 function foldNorm(p: ProgramBuilder, value: Value, axes: readonly number[]): Value {

@@ -1,7 +1,16 @@
 /** @file The cross entropy ops: losses of logits against class probabilities or class numbers, with their gradients. */
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
-import { broadcastConcrete, broadcastShapes, type Dims, type Shape, showRuntime, showShape } from '../../core/shape.ts';
+import {
+  broadcastConcrete,
+  broadcastShapes,
+  compatible,
+  type Dims,
+  mergeShapes,
+  type Shape,
+  showRuntime,
+  showShape,
+} from '../../core/shape.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { attr, floats } from '../../op/attrs.ts';
 import { defineOp } from '../../op/defineOp.ts';
@@ -35,7 +44,7 @@ function isZeros(dy: Gradient): boolean {
 function pairShape(features: Dims, labels: Dims): readonly [number | null, number | null] {
   let shape: Dims;
   try {
-    shape = broadcastShapes(features, labels);
+    shape = mergedOrBroadcast(features, labels);
   } catch {
     throw new InvalidArgumentError(
       `features is ${showShape(features)} and labels is ${showShape(labels)}; they must have the same shape, [batch, classes], or broadcast to one.`,
@@ -47,6 +56,12 @@ function pairShape(features: Dims, labels: Dims): readonly [number | null, numbe
       `features is ${showShape(features)} and labels is ${showShape(labels)}, but together they must have rank 2: [batch, classes].`,
     );
   return [shape[0]!, shape[1]!];
+}
+
+/** One matrix shape if both can have it, else what they broadcast to. */
+function mergedOrBroadcast(features: Dims, labels: Dims): Dims {
+  const matrix = features === null ? [null, null] : features;
+  return compatible(matrix, labels) ? mergeShapes(matrix, labels) : broadcastShapes(features, labels);
 }
 
 function concretePair(features: Shape, labels: Shape): Shape {
@@ -95,7 +110,7 @@ export const SoftmaxCrossEntropyWithLogits = defineOp({
   cases: () => [
     { shape: '[?, 3], [2, 3] -> [2], [2, 3]' },
     { shape: '[1, 3], [2, ?] -> [2], [2, 3]' },
-    { shape: '?, [2, 3] -> [?], [?, ?]' },
+    { shape: '?, [2, 3] -> [2], [2, 3]' },
     { shape: '[2, 3], [2, 4]', rejects: /features is \[2, 3\] and labels is \[2, 4\]/ },
     { shape: '[3], [3]', rejects: /must have rank 2/ },
     {
