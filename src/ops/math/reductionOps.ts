@@ -131,14 +131,15 @@ function foldMean(p: ProgramBuilder, value: Value, axes: readonly number[]): Val
 
 function foldNorm(p: ProgramBuilder, value: Value, axes: readonly number[]): Value {
   const { dtype } = value;
-  const wide = isHalf(dtype) ? d.float32 : dtype.isInteger ? d.float64 : dtype;
+  const wide = isHalf(dtype) ? d.float32 : dtype;
   const squares = p.reduce('sum', value, axes, {
     of: (x) => {
       const y = e.cast(x, wide);
       return e.mul(y, dtype.isComplex ? e.conj(y) : y);
     },
   });
-  return p.map([squares], (x) => e.cast(e.sqrt(x), dtype));
+  // Squares of integers wrap as their sum does; only the root needs a float.
+  return p.map([squares], (x) => e.cast(e.sqrt(dtype.isInteger ? e.cast(x, d.float64) : x), dtype));
 }
 
 const axisCases: readonly Case<'input' | 'reduction_indices', 'output'>[] = [
@@ -284,6 +285,10 @@ export const EuclideanNorm = defineReduction({
   grad: (context, dy) => normGradient(context, dy),
   cases: () => [
     ...axisCases,
+    {
+      given: { input: { dtype: 'uint8', value: [16, 4] }, reduction_indices: axis(0) },
+      expect: { output: { dtype: 'uint8', value: 4 } },
+    },
     {
       given: {
         input: [
