@@ -95,7 +95,18 @@ Object.assign(cases, {
 } satisfies Record<string, Build>);
 
 const { relu, relu6, elu, selu, leakyRelu, softplus, softsign, crelu, gelu } = tf.nn;
-for (const [name, of] of Object.entries({ relu, relu6, elu, selu, leakyRelu, softplus, softsign, crelu, gelu }))
+const activations: Record<string, (x: tf.TensorLike) => tf.Tensor> = {
+  relu,
+  relu6,
+  elu,
+  selu,
+  leakyRelu,
+  softplus,
+  softsign,
+  crelu,
+  gelu,
+};
+for (const [name, of] of Object.entries(activations))
   cases[name] = (x) => of(x.float([2, 3], 'x', { static: [null, 3], low: -3, high: 8 }));
 
 /** Labels between 0 and 1, and logits. */

@@ -2,7 +2,7 @@
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { fromElements } from '../../core/ndarray.ts';
-import { mergeShapes, sameShape, showRuntime } from '../../core/shape.ts';
+import { type Dims, mergeShapes, sameShape, showRuntime } from '../../core/shape.ts';
 import { controlDependencies, nameScope } from '../../graph/graph.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { type AttrSpec, attr, floats, realNumbers, realNumberTypes } from '../../op/attrs.ts';
@@ -345,6 +345,10 @@ function activate(
  *
  * @example tf.nn.relu(tf.constant([-1.5, 2])) // runs to [0. 2.]
  */
+export function relu<D extends d.DType, S extends Dims>(
+  features: Tensor<D, S> | TensorLike,
+  options?: NameOption,
+): Tensor<D, S>;
 export function relu(features: TensorLike, options: NameOption = {}): Tensor {
   return activate(Relu, features, options);
 }
@@ -354,6 +358,10 @@ export function relu(features: TensorLike, options: NameOption = {}): Tensor {
  *
  * @example tf.nn.relu6(tf.constant([-1.5, 2, 7])) // runs to [0. 2. 6.]
  */
+export function relu6<D extends d.DType, S extends Dims>(
+  features: Tensor<D, S> | TensorLike,
+  options?: NameOption,
+): Tensor<D, S>;
 export function relu6(features: TensorLike, options: NameOption = {}): Tensor {
   return activate(Relu6, features, options);
 }
@@ -363,6 +371,10 @@ export function relu6(features: TensorLike, options: NameOption = {}): Tensor {
  *
  * @example tf.nn.elu(tf.constant([-1.5, 2])) // runs to [-0.7768698  2.       ]
  */
+export function elu<D extends d.DType, S extends Dims>(
+  features: Tensor<D, S> | TensorLike,
+  options?: NameOption,
+): Tensor<D, S>;
 export function elu(features: TensorLike, options: NameOption = {}): Tensor {
   return activate(Elu, features, options);
 }
@@ -372,6 +384,10 @@ export function elu(features: TensorLike, options: NameOption = {}): Tensor {
  *
  * @example tf.nn.selu(tf.constant([-1.5, 2])) // runs to [-1.3658142  2.101402 ]
  */
+export function selu<D extends d.DType, S extends Dims>(
+  features: Tensor<D, S> | TensorLike,
+  options?: NameOption,
+): Tensor<D, S>;
 export function selu(features: TensorLike, options: NameOption = {}): Tensor {
   return activate(Selu, features, options);
 }
@@ -406,6 +422,10 @@ export function crelu(features: TensorLike, options: { axis?: number; name?: str
  *
  * @example tf.nn.softplus(tf.constant([0.5, 1])) // runs to [0.974077  1.3132616]
  */
+export function softplus<D extends d.DType, S extends Dims>(
+  features: Tensor<D, S> | TensorLike,
+  options?: NameOption,
+): Tensor<D, S>;
 export function softplus(features: TensorLike, options: NameOption = {}): Tensor {
   return activate(Softplus, features, options);
 }
@@ -415,6 +435,10 @@ export function softplus(features: TensorLike, options: NameOption = {}): Tensor
  *
  * @example tf.nn.softsign(tf.constant([0.5, -1])) // runs to [ 0.33333334 -0.5       ]
  */
+export function softsign<D extends d.DType, S extends Dims>(
+  features: Tensor<D, S> | TensorLike,
+  options?: NameOption,
+): Tensor<D, S>;
 export function softsign(features: TensorLike, options: NameOption = {}): Tensor {
   return activate(Softsign, features, options);
 }

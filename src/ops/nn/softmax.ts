@@ -1,4 +1,6 @@
 /** @file Softmax and LogSoftmax over the last axis, and their functions for any axis. */
+
+import type { DType } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { type Dims, showRuntime, showShape } from '../../core/shape.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
@@ -157,6 +159,11 @@ function alongAxis(
  *
  * @example tf.nn.softmax(tf.constant([1.5, 1.5])) // runs to [0.5 0.5]
  */
+export function softmax<D extends DType, S extends Dims>(
+  logits: Tensor<D, S> | TensorLike,
+  axis?: number | Tensor | null,
+  options?: SoftmaxOptions,
+): Tensor<D, S>;
 export function softmax(logits: TensorLike, axis?: number | Tensor | null, options: SoftmaxOptions = {}): Tensor {
   return alongAxis(logits, axis, options, (x, name) => Softmax.build({ logits: x }, { name }).softmax);
 }
@@ -167,6 +174,11 @@ export function softmax(logits: TensorLike, axis?: number | Tensor | null, optio
  *
  * @example tf.nn.logSoftmax(tf.constant([1.5, 1.5])) // runs to [-0.6931472 -0.6931472]
  */
+export function logSoftmax<D extends DType, S extends Dims>(
+  logits: Tensor<D, S> | TensorLike,
+  axis?: number | Tensor | null,
+  options?: SoftmaxOptions,
+): Tensor<D, S>;
 export function logSoftmax(logits: TensorLike, axis?: number | Tensor | null, options: SoftmaxOptions = {}): Tensor {
   return alongAxis(logits, axis, options, (x, name) => LogSoftmax.build({ logits: x }, { name }).logsoftmax);
 }
