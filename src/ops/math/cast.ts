@@ -63,6 +63,7 @@ export const Cast = defineOp({
       expect: { y: { dtype: 'uint8', value: [255, 0, 44] } },
     },
     { given: { x: [true, false] }, attrs: { DstT: d.float32 }, expect: { y: [1, 0] } },
+    { given: { x: [1.5, -2] }, attrs: { DstT: d.float64 }, expect: { y: { dtype: 'float64', value: [1.5, -2] } } },
     { given: { x: [0, -0.5, Number.NaN] }, attrs: { DstT: d.bool }, expect: { y: [false, true, true] } },
     {
       given: { x: { dtype: 'complex64', value: [{ re: 1.5, im: 2 }] } },

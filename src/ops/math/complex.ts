@@ -99,6 +99,7 @@ export const ComplexAbs = defineOp({
       expect: { y: [5, 0] },
       differentiable: false,
     },
+    { given: { x: { dtype: 'complex64', value: [{ re: 3, im: -4 }] } }, expect: { y: [5] } },
   ],
 });
 
@@ -233,6 +234,7 @@ export const Angle = defineOp({
       expect: { output: [Math.PI / 2, Math.PI] },
       differentiable: false,
     },
+    { given: { input: { dtype: 'complex64', value: [{ re: 1, im: -1 }] } }, expect: { output: [-Math.PI / 4] } },
   ],
 });
 

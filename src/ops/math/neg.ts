@@ -58,6 +58,7 @@ export const Abs = defineUnary({
   grad: ({ x, dy }) => times(dy, sign(x)),
   cases: () => [
     { shape: '[2, ?] -> [2, ?]' },
+    { given: { x: [-1.5, 2] }, expect: { y: [1.5, 2] } },
     { given: { x: [-1.5, 2, Number.NEGATIVE_INFINITY] }, expect: { y: [1.5, 2, Number.POSITIVE_INFINITY] } },
     { given: { x: { dtype: 'int8', value: [-5, -128] } }, expect: { y: { dtype: 'int8', value: [5, -128] } } },
   ],

@@ -38,6 +38,7 @@ export const NextAfter = defineOp({
       expect: { output: [1.0000001192092896, -1.401298464324817e-45, 2] },
       differentiable: false,
     },
+    { given: { x1: [1, 0.5], x2: [2, -1] }, expect: { output: [1.0000001192092896, 0.4999999701976776] } },
   ],
 });
 
