@@ -33,6 +33,8 @@ export interface LoweredNode {
   readonly device: string;
   /** Types of the outputs, list ports expanded. */
   readonly outputTypes: readonly DType[];
+  /** Names of the nodes that the inputs come from. */
+  readonly inputNames: readonly string[];
 }
 
 /** A node as a simplifier sees it: it can look at its inputs' producers and propose a replacement. */

@@ -43,6 +43,7 @@ function lower(node: RunNode, inputs: readonly Value[], builder: ProgramBuilder)
       name: node.name,
       device: node.device,
       outputTypes: node.outputs.map((o) => o.dtype),
+      inputNames: node.inputs.map((port) => port.node.name),
     });
   } catch (error) {
     if (error instanceof HostResultNeeded) return undefined;

@@ -389,7 +389,12 @@ function snapshot(state: State): State {
 }
 
 function lowered(node: RunNode) {
-  return { name: node.name, device: node.device, outputTypes: node.outputs.map((o) => o.dtype) };
+  return {
+    name: node.name,
+    device: node.device,
+    outputTypes: node.outputs.map((o) => o.dtype),
+    inputNames: node.inputs.map((port) => port.node.name),
+  };
 }
 
 interface Chunk {

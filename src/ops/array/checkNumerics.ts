@@ -9,7 +9,6 @@ import { convertToTensor } from '../../op/convert.ts';
 import { defineOp } from '../../op/defineOp.ts';
 import { isinf, isnan } from '../../program/map.ts';
 import { type Named, scoped } from './common.ts';
-import { denseGradient } from './indexedSlices.ts';
 import { withDependencies } from './neighbours.ts';
 
 export const CheckNumerics = defineOp({
@@ -21,10 +20,7 @@ export const CheckNumerics = defineOp({
   shape: ({ tensor }) => ({ output: tensor }),
   // Python formats the message as the bytes it is.
   grad: ({ attrs: { message } }, { output: dy }) => ({
-    tensor: checkNumerics(
-      denseGradient(dy),
-      `Not a number (NaN) or infinity (Inf) values detected in gradient. b'${message}'`,
-    ),
+    tensor: checkNumerics(dy, `Not a number (NaN) or infinity (Inf) values detected in gradient. b'${message}'`),
   }),
   lower(p, { tensor }, { message }) {
     const axes = tensor.shape.map((_, i) => i);
@@ -64,10 +60,10 @@ export const EnsureShape = defineOp({
     return { output: mergeShapes(input, shape) };
   },
   grad: (_, dy) => ({ input: dy.output }),
-  lower(_p, { input }, { shape }) {
+  lower(_p, { input }, { shape }, { inputNames }) {
     if (!compatible(input.shape, shape))
       throw new InvalidArgumentError(
-        `Shape of tensor input ${showRuntime(input.shape)} is not compatible with expected shape ${showRuntime(shape)}.`,
+        `Shape of tensor ${inputNames[0]} ${showRuntime(input.shape)} is not compatible with expected shape ${showRuntime(shape)}.`,
       );
     return { output: input };
   },

@@ -1,5 +1,5 @@
 /** @file Reference variables, as TensorFlow made them before resources: VariableV2, Variable and temporary ones. */
-import { InvalidArgumentError } from '../../core/errors.ts';
+import { AlreadyExistsError, InvalidArgumentError, NotFoundError } from '../../core/errors.ts';
 import { isFullyDefined, type Shape, showShape } from '../../core/shape.ts';
 import { anyType, attr } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
@@ -56,6 +56,20 @@ export const IsVariableInitialized = defineOp({
   cases: () => [{ shape: '[2, ?] -> []' }, { given: { ref: [1.5] }, expect: { is_initialized: true } }],
 });
 
+/** For each name of a temporary variable, the nodes of one program that make and destroy it. */
+interface Temporaries {
+  readonly makers: Map<string, string>;
+  readonly destroyers: Map<string, string>;
+}
+const temporaries = new WeakMap<object, Temporaries>();
+
+/** A name can be made and destroyed by one node each; a node that is lowered again is still the same node. */
+function temporariesOf(p: ProgramBuilder): Temporaries {
+  let found = temporaries.get(p.state);
+  if (!found) temporaries.set(p.state, (found = { makers: new Map(), destroyers: new Map() }));
+  return found;
+}
+
 export const TemporaryVariable = defineOp({
   name: 'TemporaryVariable',
   inputs: {},
@@ -67,7 +81,14 @@ export const TemporaryVariable = defineOp({
   lower: (p, _, { shape, dtype, var_name }, node) => {
     if (!isFullyDefined(shape))
       throw new InvalidArgumentError(`the shape of a temporary variable must be known, not ${showShape(shape)}`);
-    const variable = named(p, '__temporary', var_name || node.name, { dtype, shape });
+    const name = var_name || node.name;
+    const { makers } = temporariesOf(p);
+    if ((makers.get(name) ?? node.name) !== node.name)
+      throw new AlreadyExistsError(
+        `Resource __per_step/${name}/TmpVar already exists: '${makers.get(name)}' makes it too.`,
+      );
+    makers.set(name, node.name);
+    const variable = named(p, '__temporary', name, { dtype, shape });
     // Its content lasts for one step and is undefined at first; zeros keep runs alike.
     p.assign(variable, p.fill(dtype, shape, 0));
     return { ref: p.reference(variable) };
@@ -82,7 +103,11 @@ export const DestroyTemporaryVariable = defineOp({
   attrs: { T: anyType, var_name: attr('string') },
   shape: ({ ref }) => ({ value: ref }),
   grad: notDifferentiable,
-  lower: (p, { ref }) => {
+  lower: (p, { ref }, { var_name }, node) => {
+    const { makers, destroyers } = temporariesOf(p);
+    if (!makers.has(var_name) || (destroyers.get(var_name) ?? node.name) !== node.name)
+      throw new NotFoundError(`Resource __per_step/${var_name}/TmpVar does not exist.`);
+    destroyers.set(var_name, node.name);
     const variable = variableOf(p, ref);
     return { value: p.read(variable, missing(ref, variable)) };
   },
