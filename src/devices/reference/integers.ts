@@ -101,9 +101,7 @@ export const bigBinary: Partial<Record<BinaryOp, (x: bigint, y: bigint) => bigin
   floormod: bigFloormod,
   truncmod: (x, y) => x % divisor(y),
   pow: bigPow,
-  // biome-ignore lint/complexity/useMathMinMax: Math.max does not take bigints
   max: (x, y) => (x > y ? x : y),
-  // biome-ignore lint/complexity/useMathMinMax: Math.min does not take bigints
   min: (x, y) => (x < y ? x : y),
   and: (x, y) => x & y,
   or: (x, y) => x | y,
