@@ -42,3 +42,6 @@ TL_API void tl_program_free(void* program);
 /** How many threads large instructions are spread over; takes effect with the next run. 0 asks for all processors. */
 TL_API void tl_set_threads(int32_t count);
 TL_API int32_t tl_threads();
+
+/** Asks for large pages behind a fresh block of memory, which then costs far fewer page faults to fill. */
+TL_API void tl_prefer_large_pages(void* memory, int64_t bytes);

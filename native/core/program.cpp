@@ -70,7 +70,7 @@ constexpr Family families[] = {
 
 using namespace tl;
 
-int64_t tl_version() { return 1; }
+int64_t tl_version() { return 2; }
 
 const char* tl_variant() { return simd().name; }
 

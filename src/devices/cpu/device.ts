@@ -13,6 +13,9 @@ import { type NativeLibrary, nativeLibrary } from './library.ts';
 /** Native code may read and write whole cache lines; it is fastest when rows begin on one. */
 const alignment = 64;
 
+/** Bytes from which a block is worth large pages. */
+const largeBlock = 8 * 2 ** 20;
+
 /** Estimated nanoseconds from which a segment runs on a thread of its own. An asynchronous call itself costs some 20 µs. */
 const longWork = 1e6;
 
@@ -37,6 +40,7 @@ function allocateAligned(library: NativeLibrary, bytes: number): CpuBuffer {
     throw new ResourceExhaustedError(`the cpu device could not get ${bytes} bytes of memory`, { cause });
   }
   const address = library.address(memory);
+  if (bytes >= largeBlock) library.preferLargePages(address, bytes);
   const skip = Number(-address & BigInt(alignment - 1));
   return new CpuBuffer(new Uint8Array(memory, skip, bytes), address + BigInt(skip));
 }

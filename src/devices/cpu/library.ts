@@ -7,7 +7,7 @@ import type { KoffiFunc } from 'koffi';
 import { InternalError } from '../../core/errors.ts';
 
 /** Must equal `tl_version()`; a library built from other sources is not used. */
-const version = 1;
+const version = 2;
 
 /** Families of names that have numbers in encoded programs. */
 export type Family = 'dtype' | 'op' | 'instruction' | 'reduce' | 'combine' | 'bounds' | 'scan' | 'random' | 'failure';
@@ -26,6 +26,8 @@ export interface NativeLibrary {
   setThreads(count: number): void;
   threads(): number;
   address(memory: ArrayBufferLike | ArrayBufferView): bigint;
+  /** Makes a fresh block cheaper to fill. */
+  preferLargePages(address: bigint, bytes: number): void;
 }
 
 /** The directory of the package: the nearest one above this file whose package.json is tensorloom's. */
@@ -74,6 +76,7 @@ function load(path: string): NativeLibrary | undefined {
   const freeProgram = library.func('void tl_program_free(int64_t program)');
   const setThreads = library.func('void tl_set_threads(int32_t count)');
   const threads = library.func('int32_t tl_threads()');
+  const preferLargePages = library.func('void tl_prefer_large_pages(int64_t memory, int64_t bytes)');
   const codes = new Map<string, number>();
   return {
     variant: library.func('const char* tl_variant()')(),
@@ -104,5 +107,6 @@ function load(path: string): NativeLibrary | undefined {
     setThreads: (count) => setThreads(count),
     threads: () => threads(),
     address: (memory) => koffi.address(memory),
+    preferLargePages: (address, bytes) => preferLargePages(address, bytes),
   };
 }

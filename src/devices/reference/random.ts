@@ -4,10 +4,10 @@ import { InternalError } from '../../core/errors.ts';
 import { fromBfloat16Bits, fromHalfBits } from '../../core/half.ts';
 import { sizeOf } from '../../core/shape.ts';
 import type { RandomInstruction, View } from '../../program/instructions.ts';
+import { advance, Philox } from '../../program/philox.ts';
 import { Stop } from './failure.ts';
 import { cosf, logf, sinf } from './libm.ts';
 import { type Cursor, cursorOn, type Memory } from './memory.ts';
-import { advance, Philox } from '../../program/philox.ts';
 import { arithmeticOf } from './scalars.ts';
 import type { Value } from './values.ts';
 
