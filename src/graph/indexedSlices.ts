@@ -9,9 +9,11 @@ import type { ConvertibleToTensor, Tensor } from './tensor.ts';
 let densify: (slices: IndexedSlices, options: { name?: string | undefined }) => Tensor = () => {
   throw new InvalidArgumentError('IndexedSlices cannot become a tensor before the array ops are loaded');
 };
-/** Gives the conversion to a dense tensor, which needs ops. */
-export function setDensify(convert: typeof densify): void {
+let staticShape: (denseShape: Tensor) => Dims = () => null;
+/** Gives what needs ops: the conversion to a dense tensor, and what is known of a shape's value. */
+export function setDensify(convert: typeof densify, shapeOf: typeof staticShape): void {
   densify = convert;
+  staticShape = shapeOf;
 }
 
 /** `values[i]` belongs to row `indices[i]` of a tensor of shape `denseShape`; repeated rows add up. */
@@ -36,7 +38,10 @@ export class IndexedSlices implements ConvertibleToTensor {
   get device(): string {
     return this.values.device;
   }
+  /** The shape of the whole tensor, so far as it is known. */
   get shape(): Dims {
+    const whole = this.denseShape && staticShape(this.denseShape);
+    if (whole) return whole;
     const rest = this.values.shape?.slice(1);
     return rest ? [null, ...rest] : null;
   }

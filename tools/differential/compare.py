@@ -7,6 +7,7 @@ The work is done in a child process, because some graphs make TensorFlow abort; 
 import collections
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -19,10 +20,19 @@ class Row:
         self.gradients = 0
         self.worst = 0.0
         self.without_kernel = 0
+        self.accepted = 0
         self.findings = collections.OrderedDict()
 
 
 rows = collections.OrderedDict()
+
+# Differences that are known, with the reason; anything else is a finding.
+with open(os.path.join(os.path.dirname(__file__), "accepted.json")) as file:
+    accepted = json.load(file)
+
+
+def is_accepted(kind, case):
+    return any(kind in rule["kinds"] and re.search(rule["cases"], case) for rule in accepted)
 
 
 def results(file):
@@ -61,17 +71,21 @@ def main():
         row.without_kernel += result["without_kernel"]
         row.worst = max(row.worst, result["worst"])
         for kind, case, text in result["findings"]:
-            row.findings.setdefault(kind, []).append((case, text))
-    print(f"{'op':34} {'graphs':>7} {'values':>7} {'grads':>6} {'no kernel':>9} {'worst':>9}  findings")
+            if is_accepted(kind, case):
+                row.accepted += 1
+            else:
+                row.findings.setdefault(kind, []).append((case, text))
+    print(f"{'op':34} {'graphs':>7} {'values':>7} {'grads':>6} {'no kernel':>9} {'accepted':>8} {'worst':>9}  findings")
     for op, row in rows.items():
         found = ", ".join(f"{kind} {len(items)}" for kind, items in row.findings.items())
-        print(f"{op:34} {row.graphs:7} {row.values:7} {row.gradients:6} {row.without_kernel:9} {row.worst:9.2g}  {found}")
+        print(f"{op:34} {row.graphs:7} {row.values:7} {row.gradients:6} {row.without_kernel:9} {row.accepted:8} {row.worst:9.2g}  {found}")
     # That TensorFlow aborts is worth knowing, but no fault of the op here.
     failing = {op: row for op, row in rows.items() if set(row.findings) - {"TensorFlow aborts"}}
     total = lambda key: sum(getattr(row, key) for row in rows.values())
     print(
         f"{len(rows)} ops, {total('graphs')} graphs, {total('values')} values and {total('gradients')} gradients compared, "
-        f"{total('without_kernel')} without a TensorFlow kernel; {len(failing)} ops with findings"
+        f"{total('without_kernel')} without a TensorFlow kernel, {total('accepted')} accepted differences; "
+        f"{len(failing)} ops with findings"
     )
     if len(sys.argv) > 2:
         with open(sys.argv[2], "w") as out:

@@ -226,6 +226,8 @@ function concatGradient(values: readonly Tensor[], axis: Tensor, dy: Gradient): 
   if (dy instanceof IndexedSlices) {
     const fixed = constantValue(axis)?.numberAt(0);
     const valueRank = values[0]!.rank;
+    // Python asks for the rank once more to count an axis from the end, and the node stays.
+    if (fixed !== undefined && fixed < 0) rank(values[0]!);
     if (fixed === undefined || (fixed < 0 && valueRank === null))
       throw new LookupError('an IndexedSlices gradient of a concatenation needs an axis that is known while building');
     return concatSlicesGradient(values, dim, fixed < 0 ? fixed + valueRank! : fixed, dy);

@@ -4,6 +4,7 @@ import { scalar } from '../../core/ndarray.ts';
 import { IndexedSlices } from '../../graph/indexedSlices.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { constantNode } from '../../op/convert.ts';
+import { add as named } from '../math/add.ts';
 import { concat } from './concat.ts';
 import { expandDims } from './expandDims.ts';
 import { zeros } from './fill.ts';
@@ -36,7 +37,7 @@ function alongColumns(sizes: readonly Tensor[], dim: Tensor, dy: IndexedSlices):
   return sizes.map((size) => {
     const values = slice(dy.values, begin, concat([[-1], slice(size, [1], [-1])], 0));
     const part = new IndexedSlices(values, dy.indices, size);
-    begin = add(begin, mul(size, mask));
+    begin = named(begin, mul(size, mask));
     return part;
   });
 }

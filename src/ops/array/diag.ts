@@ -6,7 +6,6 @@ import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { attr } from '../../op/attrs.ts';
 import { defineOp } from '../../op/defineOp.ts';
 import { atLeastRank, filled, mergeDim, type Named, part, zeroElement } from './common.ts';
-import { denseGradient } from './indexedSlices.ts';
 
 const types = attr('type', {
   allowed: [d.bfloat16, d.float16, d.float32, d.float64, d.int32, d.int64, d.complex64, d.complex128],
@@ -21,7 +20,7 @@ export const Diag = defineOp({
     atLeastRank(diagonal, 1, 'diagonal');
     return { output: diagonal === null ? null : [...diagonal, ...diagonal] };
   },
-  grad: (_, { output: dy }) => ({ diagonal: diagPart(denseGradient(dy)) }),
+  grad: (_, { output: dy }) => ({ diagonal: diagPart(dy) }),
   lower(p, { diagonal }) {
     const n = sizeOf(diagonal.shape);
     const flat = filled(p, zeroElement(p, diagonal.dtype), [n * n]);
@@ -62,7 +61,7 @@ export const DiagPart = defineOp({
   outputs: { diagonal: 'T' },
   attrs: { T: types },
   shape: ({ input }) => ({ diagonal: diagonalOf(input) }),
-  grad: (_, { diagonal: dy }) => ({ input: diag(denseGradient(dy)) }),
+  grad: (_, { diagonal: dy }) => ({ input: diag(dy) }),
   lower(p, { input }) {
     const half = input.shape.length / 2;
     const shape = input.shape.slice(0, half);

@@ -14,7 +14,6 @@ import type { Value } from '../../program/value.ts';
 import { complete, type Named } from './common.ts';
 import { gather } from './gather.ts';
 import { getItem } from './getItem.ts';
-import { denseGradient } from './indexedSlices.ts';
 import { reduceProdAll, unsortedSegmentSum } from './neighbours.ts';
 import { range } from './range.ts';
 import { reshape } from './reshape.ts';
@@ -247,7 +246,7 @@ function partitionGradient(data: Tensor, partitions: Tensor, count: number, dy: 
   const lead = shape(partitions);
   const original = reshape(range(reduceProdAll(lead)), lead);
   const indices = dynamicPartition(original, partitions, count);
-  const merged = ParallelDynamicStitch.build({ indices, data: dy.map(denseGradient) }).merged;
+  const merged = ParallelDynamicStitch.build({ indices, data: dy }).merged;
   return reshape(merged, shape(data));
 }
 

@@ -10,7 +10,6 @@ import { anyType, attr, indexTypes } from '../../op/attrs.ts';
 import { constantNode, convertToTensor } from '../../op/convert.ts';
 import { defineOp, gradientPending } from '../../op/defineOp.ts';
 import { concreteShape, dimsFrom, type Known, type Named, ofRank, scoped, zeroElement } from './common.ts';
-import { denseGradient } from './indexedSlices.ts';
 import { reduceSumAll } from './neighbours.ts';
 import { reshape } from './reshape.ts';
 
@@ -24,7 +23,7 @@ export const Fill = defineOp({
     ofRank(value, 0, 'value');
     return { output: dimsFrom(context.partial('dims')) };
   },
-  grad: (_, { output: dy }) => ({ value: reduceSumAll(denseGradient(dy)) }),
+  grad: (_, { output: dy }) => ({ value: reduceSumAll(dy) }),
   lower(p, { dims, value }) {
     if (value.shape.length !== 0)
       throw new InvalidArgumentError(`value must represent a scalar, got shape ${showRuntime(value.shape)}`);

@@ -2,6 +2,7 @@
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { IndexedSlices, setDensify } from '../../graph/indexedSlices.ts';
 import type { Tensor } from '../../graph/tensor.ts';
+import { partialValueOf } from '../../op/constantValue.ts';
 import type { Gradient } from '../../op/registry.ts';
 import { getItem } from './getItem.ts';
 import { unsortedSegmentSum } from './neighbours.ts';
@@ -15,7 +16,7 @@ function densify(slices: IndexedSlices, { name }: { name?: string | undefined } 
   return unsortedSegmentSum(slices.values, slices.indices, getItem(slices.denseShape, [0]), name);
 }
 
-setDensify(densify);
+setDensify(densify, (denseShape) => partialValueOf(denseShape)?.map((d) => (d === null || d < 0 ? null : d)) ?? null);
 
 /** The gradient as a tensor. */
 export function denseGradient(dy: Gradient): Tensor {

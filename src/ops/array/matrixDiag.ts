@@ -86,7 +86,7 @@ export const MatrixDiag = defineOp({
     atLeastRank(diagonal, 1, 'diagonal');
     return { output: diagonal === null ? null : [...diagonal, diagonal.at(-1)!] };
   },
-  grad: (_, { output: dy }) => ({ diagonal: matrixDiagPart(denseGradient(dy)) }),
+  grad: (_, { output: dy }) => ({ diagonal: matrixDiagPart(dy) }),
   lower(p, { diagonal }) {
     const output = filled(p, zeroElement(p, diagonal.dtype), [...diagonal.shape, diagonal.shape.at(-1)!]);
     forEachDiagonal(p, output, diagonal, mainDiagonal, leftLeft, (target, source) => p.copyInto(source, target));
@@ -119,7 +119,7 @@ export const MatrixDiagV2 = defineOp({
   shape: ({ diagonal }, _, c) => ({
     output: diagDims(diagonal, c.partial('k'), c.partial('num_rows'), c.partial('num_cols')),
   }),
-  grad: ({ inputs: { k } }, { output: dy }) => ({ diagonal: matrixDiagPart(denseGradient(dy), { k }) }),
+  grad: ({ inputs: { k } }, { output: dy }) => ({ diagonal: matrixDiagPart(dy, { k }) }),
   lower: (p, inputs) => ({ output: lowerDiag(p, inputs, leftLeft) }),
   cases: () => [
     { shape: '[2, 3], ?, [], [], [] -> ?' },
@@ -167,7 +167,7 @@ export const MatrixDiagV3 = defineOp({
     output: diagDims(diagonal, c.partial('k'), c.partial('num_rows'), c.partial('num_cols')),
   }),
   grad: ({ inputs: { k }, attrs }, { output: dy }) => ({
-    diagonal: matrixDiagPart(denseGradient(dy), { k, align: attrs.align as Alignment }), // checked against the choices
+    diagonal: matrixDiagPart(dy, { k, align: attrs.align as Alignment }), // checked against the choices
   }),
   lower: (p, inputs, attrs) => ({ output: lowerDiag(p, inputs, attrs.align) }),
   cases: () => [
@@ -254,7 +254,7 @@ export const MatrixDiagPart = defineOp({
   attrs: { T: anyType },
   shape: ({ input }) => ({ diagonal: partDims(input, [0]) }),
   grad: ({ inputs: { input } }, { diagonal: dy }) => ({
-    input: isSquare(input.shape) ? matrixDiag(denseGradient(dy)) : matrixSetDiag(zerosLike(input), denseGradient(dy)),
+    input: isSquare(input.shape) ? matrixDiag(dy) : matrixSetDiag(zerosLike(input), dy),
   }),
   lower(p, { input }) {
     checkMatrix(input);
@@ -282,7 +282,7 @@ const isSquare = (dims: Dims) => {
 
 /** Back from diagonals to a matrix of the input's shape. */
 function partGradient(input: Tensor, k: Tensor, dy: Gradient, packing?: string): Tensor {
-  const grad = denseGradient(dy);
+  const grad = dy;
   const options = { k, ...(packing === undefined ? {} : { align: packing as Alignment }) }; // checked against the choices
   const matrix = input.shape?.slice(-2);
   if (matrix && isFullyDefined(matrix)) return matrixDiag(grad, { ...options, numRows: matrix[0], numCols: matrix[1] });
@@ -464,7 +464,7 @@ function setDiagGradient(inputs: { diagonal: Tensor; k: Tensor }, dy: Gradient, 
     throw new InvalidArgumentError(
       'the gradient of MatrixSetDiag needs a diagonal of known shape. Give it one with tf.ensureShape or tf.reshape.',
     );
-  const grad = denseGradient(dy);
+  const grad = dy;
   const options = { k, ...(packing === undefined ? {} : { align: packing as Alignment }) }; // checked against the choices
   const input = matrixSetDiag(grad, zeros(diagonal.shape, { dtype: grad.dtype }), options);
   return { input, diagonal: matrixDiagPart(grad, options) };
@@ -548,7 +548,7 @@ export const MatrixBandPart = defineOp({
   hostInputs: ['num_lower', 'num_upper'],
   shape: ({ input }) => ({ band: atLeastRank(input, 2, 'input') }),
   grad: ({ inputs: { num_lower, num_upper } }, { band: dy }) => ({
-    input: matrixBandPart(denseGradient(dy), num_lower, num_upper),
+    input: matrixBandPart(dy, num_lower, num_upper),
   }),
   lower(p, { input, num_lower, num_upper }) {
     checkMatrix(input);

@@ -8,7 +8,6 @@ import type { Gradient } from '../../op/registry.ts';
 import type { ProgramBuilder } from '../../program/builder.ts';
 import type { Value } from '../../program/value.ts';
 import { filled, type Named, part, unknownDims, zeroElement } from './common.ts';
-import { denseGradient } from './indexedSlices.ts';
 import { MirrorPad } from './mirrorPad.ts';
 import { reshape } from './reshape.ts';
 import { rank, shape } from './shape.ts';
@@ -67,7 +66,7 @@ function padGradient(input: Tensor, paddings: Tensor, dy: Gradient): Tensor {
   const before = slice(paddings, [0, 0], stack([rank(input), 1]));
   const begin = reshape(before, [-1]);
   const size = shape(input, { outType: begin.dtype });
-  return slice(denseGradient(dy), begin, size);
+  return slice(dy, begin, size);
 }
 
 export const Pad = defineOp({

@@ -34,7 +34,7 @@ export const ReverseV2 = defineOp({
     }
     return { output: tensor };
   },
-  grad: ({ inputs: { axis } }, { output: dy }) => ({ tensor: reverse(denseGradient(dy), axis) }),
+  grad: ({ inputs: { axis } }, { output: dy }) => ({ tensor: reverse(dy, axis) }),
   lower(p, { tensor, axis }) {
     const rank = tensor.shape.length;
     const seen = new Set<number>();
@@ -129,7 +129,7 @@ export const ReverseSequence = defineOp({
     return { output: input.map((n, i) => (i === batch_dim ? batch : n)) };
   },
   grad: ({ inputs: { seq_lengths }, attrs: { seq_dim, batch_dim } }, { output: dy }) => ({
-    input: reverseSequence(denseGradient(dy), seq_lengths, { seqAxis: seq_dim, batchAxis: batch_dim }),
+    input: reverseSequence(dy, seq_lengths, { seqAxis: seq_dim, batchAxis: batch_dim }),
   }),
   lower(p, { input, seq_lengths }, { seq_dim, batch_dim }) {
     const { shape } = input;

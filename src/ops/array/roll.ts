@@ -7,7 +7,6 @@ import { anyType, indexTypes } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
 import { cast, floordiv, floormod, ge, lt } from '../../program/map.ts';
 import { atLeastRank, int32or64, type Named } from './common.ts';
-import { denseGradient } from './indexedSlices.ts';
 import { negative } from './neighbours.ts';
 
 export const Roll = defineOp({
@@ -17,7 +16,7 @@ export const Roll = defineOp({
   attrs: { T: anyType, Tshift: int32or64, Taxis: int32or64 },
   hostInputs: ['shift', 'axis'],
   shape: ({ input }) => ({ output: atLeastRank(input, 1, 'input') }),
-  grad: ({ inputs: { shift, axis } }, { output: dy }) => ({ input: roll(denseGradient(dy), negative(shift), axis) }),
+  grad: ({ inputs: { shift, axis } }, { output: dy }) => ({ input: roll(dy, negative(shift), axis) }),
   lower(p, { input, shift, axis }) {
     if (input.shape.length < 1) throw new InvalidArgumentError('input must be 1-D or higher');
     if (shift.shape.length > 1) throw new InvalidArgumentError('shift must be a scalar or a 1-D vector.');

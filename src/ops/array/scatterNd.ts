@@ -88,7 +88,7 @@ export const ScatterNd = defineOp({
     checkUpdates(indices, updates, output);
     return { output };
   },
-  grad: ({ inputs: { indices } }, { output: dy }) => ({ updates: gatherNd(denseGradient(dy), indices) }),
+  grad: ({ inputs: { indices } }, { output: dy }) => ({ updates: gatherNd(dy, indices) }),
   lower(p, { indices, updates, shape: whole }, { bad_indices_policy }) {
     const dims = concreteShape(p, whole, 'shape');
     const target = filled(p, zeroElement(p, updates.dtype), dims);
@@ -268,7 +268,7 @@ export const ScatterNdNonAliasingAdd = defineOp({
     checkUpdates(indices, updates, input);
     return { output: input };
   },
-  grad: ({ inputs: { indices } }, { output: dy }) => ({ input: dy, updates: gatherNd(denseGradient(dy), indices) }),
+  grad: ({ inputs: { indices } }, { output: dy }) => ({ input: dy, updates: gatherNd(dy, indices) }),
   lower(p, { input, indices, updates }, { bad_indices_policy }) {
     const ignore = bad_indices_policy === 'IGNORE';
     return { output: scatterInto(p, 'add', p.copy(input), { indices, updates }, { ignore }) };

@@ -6,7 +6,6 @@ import { anyType } from '../../op/attrs.ts';
 import { defineOp } from '../../op/defineOp.ts';
 import { complete, int32or64, type Named, unknownDims } from './common.ts';
 import { concat } from './concat.ts';
-import { denseGradient } from './indexedSlices.ts';
 import { sub } from './neighbours.ts';
 import { pad } from './pad.ts';
 import { reshape } from './reshape.ts';
@@ -52,7 +51,7 @@ export const Slice = defineOp({
     const column = stack([axes, 1]);
     const before = reshape(begin, column);
     const after = reshape(sub(sub(shape(input, { outType: begin.dtype }), size), begin), column);
-    return { input: pad(denseGradient(dy), concat([before, after], 1)) };
+    return { input: pad(dy, concat([before, after], 1)) };
   },
   lower(p, { input, begin, size }) {
     const from = p.demandInts(begin);

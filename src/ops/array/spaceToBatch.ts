@@ -8,7 +8,6 @@ import { defineOp } from '../../op/defineOp.ts';
 import type { ProgramBuilder } from '../../program/builder.ts';
 import type { Value } from '../../program/value.ts';
 import { complete, filled, type Known, type Named, part, zeroElement } from './common.ts';
-import { denseGradient } from './indexedSlices.ts';
 
 type Pairs = readonly number[];
 
@@ -135,7 +134,7 @@ export const SpaceToBatchND = defineOp({
     output: spaceDims(input, blockOf(c.partial('block_shape')), pairsOf(c.value('paddings'))),
   }),
   grad: ({ inputs: { block_shape, paddings } }, { output: dy }) => ({
-    input: batchToSpaceNd(denseGradient(dy), block_shape, paddings),
+    input: batchToSpaceNd(dy, block_shape, paddings),
   }),
   lower(p, { input, block_shape, paddings }) {
     const block = p.demandInts(block_shape);
@@ -181,7 +180,7 @@ export const BatchToSpaceND = defineOp({
     output: batchDims(input, blockOf(c.partial('block_shape')), pairsOf(c.value('crops'))),
   }),
   grad: ({ inputs: { block_shape, crops } }, { output: dy }) => ({
-    input: spaceToBatchNd(denseGradient(dy), block_shape, crops),
+    input: spaceToBatchNd(dy, block_shape, crops),
   }),
   lower(p, { input, block_shape, crops }) {
     const block = p.demandInts(block_shape);
@@ -223,7 +222,7 @@ export const SpaceToBatch = defineOp({
   hostInputs: ['paddings'],
   shape: ({ input }, { block_size: b }, c) => ({ output: spaceDims(input, [b, b], pairsOf(c.value('paddings'))) }),
   grad: ({ inputs: { paddings }, attrs: { block_size } }, { output: dy }) => ({
-    input: batchToSpace(denseGradient(dy), paddings, block_size),
+    input: batchToSpace(dy, paddings, block_size),
   }),
   lower: (p, { input, paddings }, { block_size: b }) => ({
     output: lowerToBatch(p, input, [b, b], demandPairs(p, paddings, 2, 'paddings')),
@@ -272,7 +271,7 @@ export const BatchToSpace = defineOp({
   hostInputs: ['crops'],
   shape: ({ input }, { block_size: b }, c) => ({ output: batchDims(input, [b, b], pairsOf(c.value('crops'))) }),
   grad: ({ inputs: { crops }, attrs: { block_size } }, { output: dy }) => ({
-    input: spaceToBatch(denseGradient(dy), crops, block_size),
+    input: spaceToBatch(dy, crops, block_size),
   }),
   lower: (p, { input, crops }, { block_size: b }) => ({
     output: lowerToSpace(p, input, [b, b], demandPairs(p, crops, 2, 'crops')),

@@ -5,7 +5,6 @@ import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, attr } from '../../op/attrs.ts';
 import { defineOp } from '../../op/defineOp.ts';
 import { type Named, ofRank } from './common.ts';
-import { denseGradient } from './indexedSlices.ts';
 
 export type ImageFormat = 'NHWC' | 'NCHW';
 
@@ -44,7 +43,7 @@ export const SpaceToDepth = defineOp({
     return { output };
   },
   grad: ({ attrs: { block_size, data_format } }, { output: dy }) => ({
-    input: depthToSpace(denseGradient(dy), block_size, { dataFormat: data_format as ImageFormat }), // axesOf refuses the third
+    input: depthToSpace(dy, block_size, { dataFormat: data_format as ImageFormat }), // axesOf refuses the third
   }),
   lower(p, { input }, { block_size: b, data_format }) {
     const [h, w, c] = axesOf(data_format);
@@ -93,7 +92,7 @@ export const DepthToSpace = defineOp({
     return { output };
   },
   grad: ({ attrs: { block_size, data_format } }, { output: dy }) => ({
-    input: spaceToDepth(denseGradient(dy), block_size, { dataFormat: data_format as ImageFormat }), // axesOf refuses the third
+    input: spaceToDepth(dy, block_size, { dataFormat: data_format as ImageFormat }), // axesOf refuses the third
   }),
   lower(p, { input }, { block_size: b, data_format }) {
     const [h, w, c] = axesOf(data_format);

@@ -10,7 +10,6 @@ import type { ProgramBuilder } from '../../program/builder.ts';
 import type { Value } from '../../program/value.ts';
 import { complete, type Known, type Named, unknownDims } from './common.ts';
 import { concat } from './concat.ts';
-import { denseGradient } from './indexedSlices.ts';
 
 /** Views of the pieces. */
 function pieces(p: ProgramBuilder, value: Value, axis: number, sizes: readonly number[]): Value[] {
@@ -65,7 +64,7 @@ export const Split = defineOp({
     }
     return { output: new Array<Dims>(num_split).fill(piece) };
   },
-  grad: ({ inputs: { split_dim } }, { output: dy }) => ({ value: concat(dy.map(denseGradient), split_dim) }),
+  grad: ({ inputs: { split_dim } }, { output: dy }) => ({ value: concat(dy, split_dim) }),
   lower(p, { split_dim, value }, { num_split }) {
     const axis = runtimeAxis(p.demandInts(split_dim)[0]!, value.shape.length);
     const n = value.shape[axis]!;
@@ -133,7 +132,7 @@ export const SplitV = defineOp({
       output: Array.from({ length: num_split }, (_, k) => value.map((d, i) => (i === at ? (exact?.[k] ?? null) : d))),
     };
   },
-  grad: ({ inputs: { split_dim } }, { output: dy }) => ({ value: concat(dy.map(denseGradient), split_dim) }),
+  grad: ({ inputs: { split_dim } }, { output: dy }) => ({ value: concat(dy, split_dim) }),
   lower(p, { value, size_splits, split_dim }, { num_split }) {
     if (sizeOf(split_dim.shape) !== 1)
       throw new InvalidArgumentError('split_dim_tensor must have exactly one element.');

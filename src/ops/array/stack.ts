@@ -9,7 +9,6 @@ import { convertToTensor } from '../../op/convert.ts';
 import { defineOp, gradientPending } from '../../op/defineOp.ts';
 import { type Named, scoped } from './common.ts';
 import { expandDims } from './expandDims.ts';
-import { denseGradient } from './indexedSlices.ts';
 
 function packed(values: readonly Dims[], axis: number): Dims {
   let element: Dims = null;
@@ -32,7 +31,7 @@ export const Pack = defineOp({
   outputs: { output: 'T' },
   attrs: { N: attr('int', { minimum: 1 }), T: anyType, axis: attr('int', { default: 0 }) },
   shape: ({ values }, { axis }) => ({ output: packed(values, axis) }),
-  grad: ({ attrs: { N, axis } }, { output: dy }) => ({ values: unstack(denseGradient(dy), { num: N, axis }) }),
+  grad: ({ attrs: { N, axis } }, { output: dy }) => ({ values: unstack(dy, { num: N, axis }) }),
   lower(p, { values }, { axis }) {
     const first = values[0]!.shape;
     for (const [i, { shape }] of values.entries())
@@ -100,7 +99,7 @@ export const Unpack = defineOp({
       );
     return { output: new Array<Dims>(num).fill(value.filter((_, i) => i !== at)) };
   },
-  grad: ({ attrs: { axis } }, { output: dy }) => ({ value: stack(dy.map(denseGradient), { axis }) }),
+  grad: ({ attrs: { axis } }, { output: dy }) => ({ value: stack(dy, { axis }) }),
   lower(p, { value }, { num, axis }) {
     const rank = value.shape.length;
     if (axis < -rank || axis >= rank) throw new InvalidArgumentError(`axis = ${axis} not in [${-rank}, ${rank})`);

@@ -13,7 +13,6 @@ import { cast, conj, gt } from '../../program/map.ts';
 import type { Value } from '../../program/value.ts';
 import { complete, type Known, type Named, ofRank, scoped, unknownDims } from './common.ts';
 import { concat } from './concat.ts';
-import { denseGradient } from './indexedSlices.ts';
 import { sub } from './neighbours.ts';
 import { Range } from './range.ts';
 import { Rank, rank } from './shape.ts';
@@ -60,7 +59,7 @@ export const Transpose = defineOp({
   attrs: { T: anyType, Tperm: indexTypes },
   hostInputs: ['perm'],
   shape: ({ x }, _, context) => ({ y: transposed(x, context.partial('perm')) }),
-  grad: ({ inputs: { perm } }, { y: dy }) => ({ x: transpose(denseGradient(dy), invertPermutation(perm)) }),
+  grad: ({ inputs: { perm } }, { y: dy }) => ({ x: transpose(dy, invertPermutation(perm)) }),
   lower: (p, inputs) => ({ y: lowerTranspose(p, inputs) }),
   cases: () => [
     { shape: '[2, ?, 4], [3] -> [4, 2, ?]', given: { perm: { dtype: 'int32', value: [2, 0, 1] } } },
@@ -94,7 +93,7 @@ export const ConjugateTranspose = defineOp({
   hostInputs: ['perm'],
   shape: ({ x }, _, context) => ({ y: transposed(x, context.partial('perm')) }),
   grad: ({ inputs: { perm } }, { y: dy }) => ({
-    x: transpose(denseGradient(dy), invertPermutation(perm), { conjugate: true }),
+    x: transpose(dy, invertPermutation(perm), { conjugate: true }),
   }),
   lower: (p, inputs) => {
     const y = lowerTranspose(p, inputs);

@@ -3,7 +3,7 @@ import { int32, int64 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { fromElements } from '../../core/ndarray.ts';
 import { type Dims, isFullyDefined, type Shape, sameShape, showRuntime } from '../../core/shape.ts';
-import type { Tensor } from '../../graph/tensor.ts';
+import { Tensor } from '../../graph/tensor.ts';
 import { attr } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
 import type { Gradient } from '../../op/registry.ts';
@@ -85,8 +85,9 @@ function staticAxes(x: Dims, y: Dims): [number[], number[]] | undefined {
   return [xAxes, yAxes];
 }
 
-/** Whether operands and gradient have one, fully known shape, so that nothing was repeated. */
+/** Whether operands and (dense) gradient have one, fully known shape, so that nothing was repeated. */
 export function shapesEqual(x: Tensor, y: Tensor, dy: Gradient): boolean {
+  if (!(dy instanceof Tensor)) return false;
   const [a, b, c] = [x.shape, y.shape, dy.shape];
   return isFullyDefined(a) && isFullyDefined(b) && isFullyDefined(c) && sameShape(a, b) && sameShape(a, c);
 }

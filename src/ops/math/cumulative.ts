@@ -9,7 +9,6 @@ import type { Case } from '../../op/cases.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { defineOp } from '../../op/defineOp.ts';
 import type { Gradient } from '../../op/registry.ts';
-import { denseGradient } from '../array/indexedSlices.ts';
 import { greater, less } from './compare.ts';
 import { divNoNan } from './divide.ts';
 import { exp, log } from './exp.ts';
@@ -134,10 +133,9 @@ export const CumulativeLogsumexp = defineScan({
   T: floats,
   // Sums of exponentials again, with the signs of the incoming gradient taken apart because logarithms have none.
   grad({ x, axis, out, dy, exclusive, reverse }) {
-    const grad = denseGradient(dy);
-    const lowest = scalar(grad.dtype, grad.dtype.min);
-    const positive = whereV2(greater(grad, 0), log(grad), lowest);
-    const negative = whereV2(less(grad, 0), log(minusOf(grad)), lowest);
+    const lowest = scalar(dy.dtype, dy.dtype.min);
+    const positive = whereV2(greater(dy, 0), log(dy), lowest);
+    const negative = whereV2(less(dy, 0), log(minusOf(dy)), lowest);
     const back = (logs: Tensor) =>
       exp(plus(cumulativeLogsumexp(minus(logs, out), axis, { reverse: !reverse, exclusive }), x));
     const up = back(positive);

@@ -1,6 +1,6 @@
 /** @file Gradients of the reductions, node for node as TensorFlow's Python builds them. */
 import { int32 } from '../../core/dtypes.ts';
-import { intVector, scalar } from '../../core/ndarray.ts';
+import { intVector, type NDArray, scalar } from '../../core/ndarray.ts';
 import { isFullyDefined, type Shape, sizeOf } from '../../core/shape.ts';
 import { colocateWith, device, type Graph } from '../../graph/graph.ts';
 import type { Tensor } from '../../graph/tensor.ts';
@@ -59,11 +59,11 @@ export function knownInts(tensor: Tensor): readonly number[] | undefined {
   return entries && !entries.includes(null) ? (entries as readonly number[]) : undefined; // no nulls, as just checked
 }
 
-/** `shape` with 1 in place of the reduced sizes: a list when everything is constant, else nodes that compute it. */
-export function reducedShape(inputShape: Tensor, axes: Tensor): Tensor | Shape {
+/** `shape` with 1 in place of the reduced sizes: an array when everything is constant, else nodes that compute it. */
+export function reducedShape(inputShape: Tensor, axes: Tensor): Tensor | NDArray {
   const sizes = knownInts(inputShape);
   const reduced = knownInts(axes);
-  if (sizes && reduced) return withOnes(sizes, reduced);
+  if (sizes && reduced) return intVector(withOnes(sizes, reduced));
   const inputRank = size(inputShape, { outType: axes.dtype });
   const positions = modulo(plus(axes, inputRank), inputRank);
   const axesShape = shape(positions);
@@ -101,7 +101,10 @@ export function sumGradient({ inputs, attrs }: ReductionContext, dy: Gradient): 
   if (dims && axes) {
     const all = reduction_indices.shape?.length === 1 && axes.length === dims.length && axes.every((a, i) => a === i);
     if (all) {
-      const expanded = reshape(dy, intVector(dims.map(() => 1)));
+      const expanded = reshape(
+        dy,
+        dims.map(() => 1),
+      );
       return tile(expanded, isFullyDefined(dims) ? constantNode(intVector(dims)) : shape(input));
     }
     if (isFullyDefined(dims)) {
@@ -137,7 +140,7 @@ export function extremeGradient({ inputs, outputs, attrs }: ReductionContext, dy
   const inputShape = shape(input);
   let y = outputs.output;
   let grad = dy;
-  let kept: Tensor | Shape;
+  let kept: Tensor | NDArray;
   if (attrs.keep_dims) kept = shape(y);
   else {
     kept = reducedShape(inputShape, reduction_indices);

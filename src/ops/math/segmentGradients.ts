@@ -6,7 +6,6 @@ import { concat } from '../array/concat.ts';
 import { expandDims } from '../array/expandDims.ts';
 import { ones } from '../array/fill.ts';
 import { gather } from '../array/gather.ts';
-import { denseGradient } from '../array/indexedSlices.ts';
 import { reshape } from '../array/reshape.ts';
 import { rank, shape } from '../array/shape.ts';
 import { cast } from './cast.ts';
@@ -52,7 +51,7 @@ export function segmentExtremeGradient({ data, ids, output }: Node, dy: Gradient
 
 /** Dividing the product by each factor fails at zeros, so these are told apart by how many a segment has. */
 export function segmentProdGradient({ data, ids, output }: Node, given: Gradient): Tensor {
-  let dy = denseGradient(given);
+  let dy = given;
   const isZero = equal(data, 0);
   const zeroCount = segmentSum(cast(isZero, int32), ids);
   dy = whereV2(greater(zeroCount, 1), zerosLike(dy), dy);
@@ -103,7 +102,7 @@ export function unsortedExtremeGradient({ data, ids, segments, output }: Unsorte
 }
 
 export function unsortedProdGradient({ data, ids, segments, output }: UnsortedNode, given: Gradient): Tensor {
-  let dy = denseGradient(given);
+  let dy = given;
   const isZero = equal(data, 0);
   const zeroCount = UnsortedSegmentSum.build({
     data: cast(isZero, int32),

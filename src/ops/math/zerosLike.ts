@@ -3,6 +3,7 @@ import { bool, type DType, variant } from '../../core/dtypes.ts';
 import { intVector, zeros as zeroArray } from '../../core/ndarray.ts';
 import { isFullyDefined } from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
+import { IndexedSlices } from '../../graph/indexedSlices.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, attr } from '../../op/attrs.ts';
 import { constantNode, convertToTensor } from '../../op/convert.ts';
@@ -87,7 +88,9 @@ interface LikeOptions extends NameOption {
  */
 export function zerosLike(tensor: TensorLike, { dtype, name, optimize = true }: LikeOptions = {}): Tensor {
   return nameScope(name ?? 'zeros_like', (scope) => {
-    const x = convertToTensor(tensor, { name: 'tensor' });
+    // Slices whose whole shape is known need not become a tensor for this.
+    const isKnownSlices = tensor instanceof IndexedSlices && optimize && isFullyDefined(tensor.shape);
+    const x = isKnownSlices ? tensor : convertToTensor(tensor, { name: 'tensor' });
     if (optimize && isFullyDefined(x.shape) && x.dtype !== variant)
       return zeros(x.shape, { dtype: dtype ?? x.dtype, name: scope });
     if (dtype !== undefined && dtype !== x.dtype && dtype !== variant)

@@ -58,7 +58,7 @@ export const ResourceGather = defineOp({
     const whole = shapeOfHandle(resource);
     const count = expandDims(size(indices), 0);
     const rowShape = concat([count, getItem(whole, '1:')], 0);
-    const values = reshape(denseGradient(dy), rowShape);
+    const values = reshape(dy, rowShape);
     return { resource: new IndexedSlices(values, reshape(indices, count), whole) };
   },
   lower: (p, { resource, indices }, { batch_dims }) => {
