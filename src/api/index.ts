@@ -42,6 +42,7 @@ export * as contrib from './contrib.ts';
 export * as debugging from './debugging.ts';
 export * as examples from './examples.ts';
 export * as graph from './graph.ts';
+export * as image from './image.ts';
 export * as linalg from './linalg.ts';
 export * as math from './math.ts';
 export * as random from './random.ts';

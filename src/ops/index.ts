@@ -1,6 +1,7 @@
 /** @file Loads every op definition: the registry is complete once this is imported. */
 import './array/index.ts';
 import './flow/index.ts';
+import './image/index.ts';
 import './math/index.ts';
 import './nn/index.ts';
 import './random/index.ts';

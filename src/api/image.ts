@@ -1,0 +1,2 @@
+/** @file `tf.image`. */
+export * from '../ops/image/index.ts';
