@@ -17,14 +17,31 @@ function additive(value: object, what: string): AdditiveVariant {
   throw new UnimplementedError(`No ${what} function is registered for the variant ${value.constructor.name}`);
 }
 
+/** A number in a variant, as clients send it: its C++ type and its bytes. */
+interface SerializedNumber {
+  readonly type_name: string;
+  readonly metadata: Uint8Array;
+}
+const numberTypes = new Set(['int', 'float', 'double', 'bool']);
+
+function isSerializedNumber(value: object): value is SerializedNumber {
+  return (
+    'type_name' in value &&
+    numberTypes.has(String(value.type_name)) &&
+    'metadata' in value &&
+    value.metadata instanceof Uint8Array
+  );
+}
+
+function zerosLike(value: object): object {
+  if (isSerializedNumber(value)) return { ...value, metadata: new Uint8Array(value.metadata.length) };
+  return additive(value, 'zeros_like').zerosLike();
+}
+
 /** Zeros of the form of each object. */
 export function variantZeros(p: ProgramBuilder, x: Value): Value {
   const [y] = p.host([x], [{ dtype: variant, shape: x.shape }], ([values]) => [
-    new NDArray(
-      variant,
-      x.shape,
-      values!.objects.map((v) => additive(v, 'zeros_like').zerosLike()),
-    ),
+    new NDArray(variant, x.shape, values!.objects.map(zerosLike)),
   ]);
   return y!;
 }
