@@ -62,9 +62,12 @@ export function masterHandlers(master: Master): UntypedServiceImplementation {
 function handler<Request, Response>(master: Master, method: Rpc<Request, Response>) {
   return async (call: ServerUnaryCall<Buffer, Buffer>, reply: sendUnaryData<Buffer>): Promise<void> => {
     const gone = new AbortController();
-    call.on('cancelled', () => gone.abort());
+    let isAnswered = false;
+    // The event also comes when an answered call ends, and an abort costs a stack trace.
+    call.on('cancelled', () => isAnswered || gone.abort());
     try {
       const response = await method.handle(master, method.request.decode(call.request), gone.signal);
+      isAnswered = true;
       reply(null, asBuffer(method.response.encode(response)));
     } catch (error) {
       reply({ code: statusOf(error), details: cut(wordsOf(error)) });
