@@ -320,6 +320,12 @@ function portsOf(op: OpDefinition, c: ShapeCase, count: number): PortSpec[] {
   );
 }
 
+/** The type a variable of the op holds when the case does not say. */
+function heldType(op: OpDefinition): DType {
+  const allowed = (op.attrSpecs['dtype'] ?? op.attrSpecs['T'])?.allowed;
+  return allowed && !allowed.includes(float32) ? allowed[0]! : float32;
+}
+
 /** A shape case as a graph, and the shapes it promises (`undefined` when it only has to be accepted). */
 export function buildShapeCase(op: OpDefinition, c: ShapeCase): { node: Operation; promised: Dims[] | undefined } {
   const [left, right] = c.shape.split('->') as [string, string | undefined]; // split gives at least one part
@@ -347,6 +353,12 @@ export function buildShapeCase(op: OpDefinition, c: ShapeCase): { node: Operatio
       if (port.isRef) {
         const attrs = { dtype: { type: dtype.number }, shape: { shape: shapeToProto(dims[i] ?? null) } };
         return graph.createOp({ type: 'VariableV2', inputs: [], attrs, name }).outputs[0]!;
+      }
+      // A handle says what it leads to, of a shape not known yet; TensorFlow refuses one that does not say.
+      if (port.type === resource && dims[i]?.length === 0) {
+        const held = types['dtype'] ?? types['T'] ?? heldType(op);
+        const attrs = { dtype: { type: held.number }, shape: { shape: shapeToProto(null) } };
+        return graph.createOp({ type: 'VarHandleOp', inputs: [], attrs, name }).outputs[0]!;
       }
       return placeholder(graph, dtype, dims[i]!, name);
     });

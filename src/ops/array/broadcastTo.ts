@@ -8,7 +8,6 @@ import { partialValueOf } from '../../op/constantValue.ts';
 import { constantNode } from '../../op/convert.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
 import { complete, concreteShape, dimsFrom, type Known, type Named } from './common.ts';
-import { denseGradient } from './indexedSlices.ts';
 import { broadcastGradientArgs, sum } from './neighbours.ts';
 import { reshape } from './reshape.ts';
 import { shape as shapeOf } from './shape.ts';
@@ -39,7 +38,7 @@ export const BroadcastTo = defineOp({
     const known = complete(partialValueOf(shape));
     const whole = known ? constantNode(intVector(known, shape.dtype)) : shape;
     const [, axes] = broadcastGradientArgs(whole, inputShape);
-    return { input: reshape(sum(denseGradient(dy), axes, { keepdims: true }), inputShape) };
+    return { input: reshape(sum(dy, axes, { keepdims: true }), inputShape) };
   },
   lower(p, { input, shape }) {
     const output = concreteShape(p, shape, 'shape');

@@ -45,7 +45,7 @@ export function cast(x: Tensor, dtype: DType): Tensor {
 interface FoldOptions {
   readonly keepdims?: boolean;
 }
-export function sum(input: Tensor, axes: TensorLike, { keepdims = false }: FoldOptions = {}): Tensor {
+export function sum(input: TensorLike, axes: TensorLike, { keepdims = false }: FoldOptions = {}): Tensor {
   return Sum.build({ input, reduction_indices: axes }, { attrs: { keep_dims: keepdims } }).output;
 }
 export function prod(input: Tensor, axes: TensorLike): Tensor {

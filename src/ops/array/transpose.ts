@@ -3,6 +3,7 @@
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { intVector } from '../../core/ndarray.ts';
 import { type Dims, showShape } from '../../core/shape.ts';
+import { IndexedSlices } from '../../graph/indexedSlices.ts';
 import type { DTypeOf, KnownShape, ShapeOf, Transpose as Transposed } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, indexTypes } from '../../op/attrs.ts';
@@ -187,6 +188,8 @@ export function transpose(
   { name, conjugate = false }: TransposeOptions = {},
 ): Tensor {
   return scoped(name ?? 'transpose', [a, perm], (scope) => {
+    // The rows of a sparse gradient are added up by the op's own conversion, under the name of its port.
+    if (a instanceof IndexedSlices && perm != null) return Transpose.build({ x: a, perm }, { name: scope }).y;
     const x = convertToTensor(a, { name: 'a' });
     const op = conjugate && x.dtype.isComplex ? ConjugateTranspose : Transpose;
     return op.build({ x, perm: perm ?? reversed(x) }, { name: scope }).y;
