@@ -176,7 +176,7 @@ export const ParallelConcat = defineOp({
   grad: gradientPending('TensorFlow has none either; use tf.stack, which has one'),
   lower: (p, { values }) => ({ output: p.concat(values, 0) }),
   cases: () => [
-    { shape: '[1, 2], [1, ?] -> [2, 2]', attrs: { N: 2, shape: [2, 2] } },
+    { shape: '[1, 2], [1, 2] -> [2, 2]', attrs: { N: 2, shape: [2, 2] } },
     {
       given: { values: [[[1, 2]], [[3, 4]]] },
       attrs: { shape: [2, 2] },
