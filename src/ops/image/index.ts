@@ -1,4 +1,32 @@
 /** @file Public functions of the image ops; importing it loads their definitions. */
+export {
+  adjustBrightness,
+  adjustContrast,
+  adjustGamma,
+  adjustHue,
+  adjustSaturation,
+  type ConvertImageOptions,
+  convertImageDtype,
+  grayscaleToRgb,
+  perImageStandardization,
+  randomBrightness,
+  randomContrast,
+  randomHue,
+  randomSaturation,
+  rgbToGrayscale,
+} from './adjust.ts';
 export { hsvToRgb, rgbToHsv } from './colors.ts';
 export { type CropAndResizeOptions, cropAndResize } from './cropAndResize.ts';
 export { type ResizeOptions, resizeBilinear, resizeNearestNeighbor } from './resize.ts';
+export {
+  centralCrop,
+  cropToBoundingBox,
+  flipLeftRight,
+  flipUpDown,
+  padToBoundingBox,
+  resizeImageWithCropOrPad,
+  resizeImageWithCropOrPad as resizeWithCropOrPad,
+  transposeImage,
+  transposeImage as transpose,
+} from './transform.ts';
+export { imageGradients, totalVariation } from './variation.ts';
