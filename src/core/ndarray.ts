@@ -1,5 +1,5 @@
 /** @file NDArray: a host value of a dtype and a shape, row-major, sharing its typed array with whoever made it. */
-import { bool, type DType, type DTypeName, float32, int32, string, type TypedArray } from './dtypes.ts';
+import { bool, complex128, type DType, type DTypeName, float32, int32, string, type TypedArray } from './dtypes.ts';
 import { InvalidArgumentError } from './errors.ts';
 import { fromBfloat16Bits, fromHalfBits, toBfloat16Bits, toHalfBits } from './half.ts';
 import { printArray } from './print.ts';
@@ -204,11 +204,12 @@ export function flatten(value: Nested): { shape: number[]; elements: Element[] }
   return { shape, elements };
 }
 
-/** The dtype TensorFlow gives to a plain value: float32, int32, bool or string. */
+/** The dtype TensorFlow gives to a plain value: float32, int32, complex128, bool or string. */
 export function inferDtype(elements: readonly Element[]): DType {
   const first = elements[0];
   if (typeof first === 'boolean') return bool;
   if (typeof first === 'string' || first instanceof Uint8Array) return string;
+  if (elements.some(isComplex)) return complex128;
   if (elements.length > 0 && elements.every((x) => typeof x === 'bigint' || Number.isInteger(x))) return int32;
   return float32;
 }
@@ -246,11 +247,24 @@ export function fromElements(dtype: DType, shape: Shape, elements: readonly Elem
   const data = dtype.allocate(elements.length);
   for (let i = 0; i < elements.length; i++) {
     const x = elements[i]!;
-    if (typeof x === 'string' || x instanceof Uint8Array)
-      throw new InvalidArgumentError(`expected ${dtype}, but ${JSON.stringify(x)} is text`);
+    if (!isNumeric(x, dtype))
+      throw new InvalidArgumentError(
+        typeof x === 'string'
+          ? `expected ${dtype}, but ${JSON.stringify(x)} is text`
+          : `expected ${dtype}, but got ${x}`,
+      );
     storeElement(dtype, data, i, x);
   }
   return new NDArray(dtype, shape, data);
+}
+
+/** Whether an element of a numeric array can be `x`; JavaScript would make NaN of anything else. */
+function isNumeric(x: unknown, dtype: DType): boolean {
+  return typeof x === 'number' || typeof x === 'bigint' || typeof x === 'boolean' || (dtype.isComplex && isComplex(x));
+}
+
+function isComplex(x: unknown): x is Complex {
+  return typeof x === 'object' && x !== null && 're' in x && 'im' in x;
 }
 
 function toBytes(x: Element): Uint8Array {
