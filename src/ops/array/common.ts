@@ -1,5 +1,5 @@
 /** @file What the array ops share: scopes of composite functions, shapes given as tensors, attribute types. */
-import { type DType, int32, int64 } from '../../core/dtypes.ts';
+import { DType, int32, int64 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { zeros } from '../../core/ndarray.ts';
 import { type Dims, normalizeAxis, type Shape, showRuntime, showShape, sizeOf } from '../../core/shape.ts';
@@ -111,6 +111,15 @@ export function zeroElement(p: ProgramBuilder, dtype: DType): Value {
 /** A part of freshly written memory, to be written again. */
 export function part(value: Value, begin: readonly number[], size: Shape, step?: readonly number[]): Value {
   return sliceView(value, begin, size, step);
+}
+
+/** Options in which a dtype may stand alone: Python's users write `tf.zeros([2], tf.int32)`. */
+export function dtypeOrOptions(given: ValueOptions | DType): ValueOptions {
+  return given instanceof DType ? { dtype: given } : given;
+}
+interface ValueOptions extends Named {
+  readonly dtype?: DType | undefined;
+  readonly shape?: Shape | undefined;
 }
 
 /** Whether the last argument of a function with optional positional arguments is its options object. */

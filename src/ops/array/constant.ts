@@ -9,6 +9,7 @@ import type { Literal, Tensor } from '../../graph/tensor.ts';
 import { anyType, attr } from '../../op/attrs.ts';
 import { constantNode, toArray } from '../../op/convert.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
+import { dtypeOrOptions } from './common.ts';
 
 export const Const = defineOp({
   name: 'Const',
@@ -33,6 +34,10 @@ export interface ConstantOptions {
  *
  * @example tf.constant([[1, 2.5], [3, 4]]) // runs to [[1.  2.5] [3.  4. ]], float32 because a number has a fraction
  */
+export function constant<const V extends Literal | NDArray, const D extends DType>(
+  value: V,
+  dtype: D,
+): Tensor<D, KnownShape<ShapeOf<V>>>;
 export function constant<const V extends Literal | NDArray, const O extends ConstantOptions = Record<never, never>>(
   value: V,
   options?: O,
@@ -40,9 +45,10 @@ export function constant<const V extends Literal | NDArray, const O extends Cons
   O extends { dtype: infer D extends DType } ? D : KnownDType<LiteralDType<V>>,
   O extends { shape: infer S extends Shape } ? KnownShape<Reshape<S>> : KnownShape<ShapeOf<V>>
 >;
-export function constant(value: Literal | NDArray, options: ConstantOptions = {}): Tensor {
-  const array = toArray(value, options.dtype);
-  return constantNode(options.shape ? spread(array, options.shape) : array, options.name ?? 'Const');
+export function constant(value: Literal | NDArray, options: ConstantOptions | DType = {}): Tensor {
+  const { dtype, shape, name = 'Const' } = dtypeOrOptions(options);
+  const array = toArray(value, dtype);
+  return constantNode(shape ? spread(array, shape) : array, name);
 }
 
 function spread(array: NDArray, shape: Shape): NDArray {

@@ -9,7 +9,16 @@ import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { anyType, attr, indexTypes } from '../../op/attrs.ts';
 import { constantNode, convertToTensor } from '../../op/convert.ts';
 import { defineOp, gradientPending } from '../../op/defineOp.ts';
-import { concreteShape, dimsFrom, type Known, type Named, ofRank, scoped, zeroElement } from './common.ts';
+import {
+  concreteShape,
+  dimsFrom,
+  dtypeOrOptions,
+  type Known,
+  type Named,
+  ofRank,
+  scoped,
+  zeroElement,
+} from './common.ts';
 import { reduceSumAll } from './neighbours.ts';
 import { reshape } from './reshape.ts';
 
@@ -128,9 +137,10 @@ function plainSizes(shape: TensorLike): readonly number[] | undefined {
  */
 export function zeros<const T extends TensorLike, D extends DType = typeof float32>(
   shape: T,
-  options?: FilledOptions & { dtype?: D | undefined },
+  options?: (FilledOptions & { dtype?: D | undefined }) | D,
 ): Tensor<D, KnownShape<Reshape<T>>>;
-export function zeros(shape: TensorLike, { dtype = float32, name }: FilledOptions = {}): Tensor {
+export function zeros(shape: TensorLike, options: FilledOptions | DType = {}): Tensor {
+  const { dtype = float32, name } = dtypeOrOptions(options);
   return scoped(name ?? 'zeros', [shape], (scope) => filledWith(0, shape, dtype, scope));
 }
 
@@ -141,8 +151,9 @@ export function zeros(shape: TensorLike, { dtype = float32, name }: FilledOption
  */
 export function ones<const T extends TensorLike, D extends DType = typeof float32>(
   shape: T,
-  options?: FilledOptions & { dtype?: D | undefined },
+  options?: (FilledOptions & { dtype?: D | undefined }) | D,
 ): Tensor<D, KnownShape<Reshape<T>>>;
-export function ones(shape: TensorLike, { dtype = float32, name }: FilledOptions = {}): Tensor {
+export function ones(shape: TensorLike, options: FilledOptions | DType = {}): Tensor {
+  const { dtype = float32, name } = dtypeOrOptions(options);
   return scoped(name ?? 'ones', [shape], (scope) => filledWith(1, shape, dtype, scope));
 }
