@@ -191,13 +191,19 @@ export function decodeAttr(name: string, spec: AttrSpec, value: AttrValue): unkn
   return result;
 }
 
+/** JavaScript does not tell 2.0 from 2, so a literal of whole numbers is int32 where Python would see floats. */
+function wholeNumberHint(given: DType, allowed: readonly DType[]): string {
+  const isLikely = given === d.int32 && allowed.includes(d.float32);
+  return isLikely ? '. Whole numbers make int32; for floats say so, as in tf.constant([3, 4], tf.float32).' : '';
+}
+
 /** Checks a value against what its spec admits. */
 export function checkAttr(name: string, spec: AttrSpec, value: unknown): void {
   if (spec.kind === 'type' || spec.kind === 'list(type)') {
     for (const dtype of (Array.isArray(value) ? value : [value]) as DType[]) // a type kind holds dtypes
       if (spec.allowed && !spec.allowed.includes(dtype))
         throw new InvalidArgumentError(
-          `Value for attr '${name}' of ${dtype.runtimeName} is not in the list of allowed values: ${spec.allowed.map((t) => t.runtimeName).join(', ')}`,
+          `Value for attr '${name}' of ${dtype.runtimeName} is not in the list of allowed values: ${spec.allowed.map((t) => t.runtimeName).join(', ')}${wholeNumberHint(dtype, spec.allowed)}`,
         );
   }
   if (spec.choices && !spec.choices.includes(value as string))
