@@ -1,6 +1,7 @@
 /** @file What every variable can do: be read, assigned to, changed in parts, and used like a tensor. */
 import type { DType } from '../core/dtypes.ts';
 import { InvalidArgumentError } from '../core/errors.ts';
+import type { NDArray } from '../core/ndarray.ts';
 import { compatible, type Dims, isFullyDefined, mergeShapes, showTuple } from '../core/shape.ts';
 import { withContext } from '../graph/context.ts';
 import { colocateWith, controlDependencies, type Graph, nameScope } from '../graph/graph.ts';
@@ -12,6 +13,11 @@ import { getItem, type SliceSpec } from '../ops/array/getItem.ts';
 import { identity } from '../ops/array/identity.ts';
 import '../ops/index.ts';
 import { node, outputOf } from '../op/node.ts';
+
+type Feeds = Parameters<Tensor['eval']>[0];
+type Session = NonNullable<Parameters<Tensor['eval']>[1]>;
+const isSession = (x: Session | Feeds): x is Session =>
+  typeof x === 'object' && 'run' in x && typeof x.run === 'function';
 
 export interface UpdateOptions {
   readonly name?: string | undefined;
@@ -117,9 +123,11 @@ export abstract class BaseVariable implements ConvertibleToTensor {
     return this.snapshot;
   }
 
-  /** The variable's value in a session. */
-  eval(...args: Parameters<Tensor['eval']>): ReturnType<Tensor['eval']> {
-    return this.snapshot.eval(...args);
+  /** The variable's value in a session, the default one unless it is given. Feeds may come first, as for tensors. */
+  eval(session?: Session): Promise<NDArray>;
+  eval(feeds?: Feeds, session?: Session): Promise<NDArray>;
+  eval(first?: Session | Feeds, session?: Session): Promise<NDArray> {
+    return isSession(first) ? this.snapshot.eval(undefined, first) : this.snapshot.eval(first, session);
   }
 
   /** Replaces the value. Adds one `AssignVariableOp` (or `Assign`) node. */
@@ -131,7 +139,7 @@ export abstract class BaseVariable implements ConvertibleToTensor {
       const tensor = convertToTensor(value, { dtype: this.dtype });
       if (!compatible(this.shape, tensor.shape))
         throw new InvalidArgumentError(
-          `Cannot assign value to variable ' ${this.name}': Shape mismatch.The variable shape ${showTuple(this.shape)}, and the assigned value shape ${showTuple(tensor.shape)} are incompatible.`,
+          `Cannot assign a value of shape ${showTuple(tensor.shape)} to variable '${this.name}', which has shape ${showTuple(this.shape)}.`,
         );
       const attrs = { validate_shape: this.validatesShape && isFullyDefined(this.shape) };
       const op = node('AssignVariableOp', { resource: this.handle!, value: tensor }, { name: options.name, attrs });

@@ -199,7 +199,9 @@ describe('values', () => {
       expect((await v.eval([], sess)).toArray()).toEqual([3, 4]);
       await sess.run(v.assign([7]));
       expect((await sess.run(v.add(1))).toArray()).toEqual([8]);
-      expect(() => new tf.Variable([1, 2]).assign([1, 2, 3])).toThrow(/Shape mismatch/);
+      expect(() => new tf.Variable([1, 2]).assign([1, 2, 3])).toThrow(
+        /shape \(3,\) to variable 'Variable_1:0', which has shape \(2,\)/,
+      );
       expect(() => new tf.Variable([1, 2], { shape: [3] })).toThrow(/is not compatible/);
     }),
   );
