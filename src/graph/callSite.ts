@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 
 /** Frames from this folder (src or dist/src) are ours, not the user's. */
 const ownFolder = dirname(dirname(fileURLToPath(import.meta.url)));
-/** Variables are made deep inside scopes; layers make theirs deeper still. */
-const depth = 64;
+/** A layer in a model in a scope makes its variables some 70 calls below the user's line. */
+const depth = 200;
 
 /** A stack captured now and read later. */
 export class CallSite {
