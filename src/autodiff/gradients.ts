@@ -2,7 +2,8 @@
 import { type DType, resource, variant } from '../core/dtypes.ts';
 import { InvalidArgumentError } from '../core/errors.ts';
 import { compatible, type Dims, showShape } from '../core/shape.ts';
-import { withContext } from '../graph/context.ts';
+import { CallSite } from '../graph/callSite.ts';
+import { currentContext, withContext } from '../graph/context.ts';
 import { colocateWith, getDefaultGraph, nameScope } from '../graph/graph.ts';
 import { IndexedSlices } from '../graph/indexedSlices.ts';
 import type { Operation } from '../graph/operation.ts';
@@ -63,44 +64,57 @@ export function gradients(
       `ys[${i}] is null: there is nothing to differentiate. tf.gradients gives null where no path leads from ys to xs.`,
     );
   });
-  const grads = new GradientTable();
-
-  const sources = nameScope(options.name ?? 'gradients', () => {
-    getDefaultGraph().uniqueName('uid');
-    const targets = given.map((y, i) => convertToTensor(y, { name: `y_${i}` }));
-    const sources = asList(xs).map(sourceTensor);
-    const first = initialGradients(targets, options.gradYs, colocate);
-    const targetOps = targets.map((t) => t.op);
-    const sourceOps = sources.map((t) => t.op);
-    const between = new Between(targetOps, sourceOps);
-    for (const [i, target] of targets.entries()) grads.add(target, first[i]!);
-
-    const queue = [...new Set(targetOps)].filter(
-      (op) => between.pendingOf(op) === 0 && between.reachableTargets.has(op),
-    );
-    const stops = between.stops(
-      sourceOps,
-      stopped.map((t) => t.op),
-    );
-    for (let next = 0; next < queue.length; next++) {
-      const op = queue[next]!;
-      maybeColocate(op, colocate, () => {
-        const dy = grads.settle(op, method);
-        const backward = dy.some((g) => g !== null) && !stops.has(op) ? gradientOf(op) : null;
-        if (!backward) return;
-        const filled = dy.map((g, i) => g ?? zerosFor(op.outputs[i]!));
-        const dx = nameScope(`${op.name}_grad`, () => {
-          const result = backward(op, filled);
-          checkCount(op, result);
-          return options.gateGradients && result.filter((g) => g !== null).length > 1 ? gate(result) : result;
-        });
-        for (const [i, g] of dx.entries()) if (g !== null) grads.add(op.inputs[i]!, checkShape(op, i, g));
-      });
-      for (const input of op.inputs) if (between.arrive(input.op)) queue.push(input.op);
-    }
-    return sources;
+  // One place for all nodes of the backward pass, which saves looking for it at each of them.
+  const site = currentContext().site ?? new CallSite();
+  return withContext({ site }, () => {
+    const grads = new GradientTable();
+    const sources = nameScope(options.name ?? 'gradients', () => {
+      getDefaultGraph().uniqueName('uid');
+      const targets = given.map((y, i) => convertToTensor(y, { name: `y_${i}` }));
+      const sources = asList(xs).map(sourceTensor);
+      const first = initialGradients(targets, options.gradYs, colocate);
+      for (const [i, target] of targets.entries()) grads.add(target, first[i]!);
+      walkBack(targets, sources, grads, { stopped, method, colocate, gated: options.gateGradients ?? false });
+      return sources;
+    });
+    return sources.map((x) => grads.of(x) ?? (unconnected === 'zero' ? unconnectedZeros(x) : null));
   });
-  return sources.map((x) => grads.of(x) ?? (unconnected === 'zero' ? unconnectedZeros(x) : null));
+}
+
+interface Walk {
+  readonly stopped: readonly Tensor[];
+  readonly method: AggregationMethod;
+  readonly colocate: boolean;
+  readonly gated: boolean;
+}
+
+/** Visits the operations between targets and sources, each when all gradients of its outputs have arrived. */
+function walkBack(targets: readonly Tensor[], sources: readonly Tensor[], grads: GradientTable, how: Walk): void {
+  const targetOps = targets.map((t) => t.op);
+  const sourceOps = sources.map((t) => t.op);
+  const between = new Between(targetOps, sourceOps);
+  const isReady = (op: Operation) => between.pendingOf(op) === 0 && between.reachableTargets.has(op);
+  const queue = [...new Set(targetOps)].filter(isReady);
+  const stops = between.stops(
+    sourceOps,
+    how.stopped.map((t) => t.op),
+  );
+  for (let next = 0; next < queue.length; next++) {
+    const op = queue[next]!;
+    maybeColocate(op, how.colocate, () => {
+      const dy = grads.settle(op, how.method);
+      const backward = dy.some((g) => g !== null) && !stops.has(op) ? gradientOf(op) : null;
+      if (!backward) return;
+      const filled = dy.map((g, i) => g ?? zerosFor(op.outputs[i]!));
+      const dx = nameScope(`${op.name}_grad`, () => {
+        const result = backward(op, filled);
+        checkCount(op, result);
+        return how.gated && result.filter((g) => g !== null).length > 1 ? gate(result) : result;
+      });
+      for (const [i, g] of dx.entries()) if (g !== null) grads.add(op.inputs[i]!, checkShape(op, i, g));
+    });
+    for (const input of op.inputs) if (between.arrive(input.op)) queue.push(input.op);
+  }
 }
 
 /** The gradients that have arrived at each output of each operation: a list, then its sum. */

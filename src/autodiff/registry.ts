@@ -1,5 +1,6 @@
 /** @file Which gradient function an operation has: the op's own, one registered by a user, or none. */
 import { InvalidArgumentError, LookupError } from '../core/errors.ts';
+import { withContext } from '../graph/context.ts';
 import type { Operation } from '../graph/operation.ts';
 import type { Tensor } from '../graph/tensor.ts';
 import { convertToTensor } from '../op/convert.ts';
@@ -53,7 +54,8 @@ export function gradientOf(op: Operation): Backward | null {
   if (custom)
     return (node, dy) => {
       const dense = dy.map((g) => (g === null ? null : convertToTensor(g)));
-      const result = custom(node, ...(dense as readonly Tensor[])); // outputs that can have a gradient were filled in
+      // The user's function makes its nodes at lines of its own. Outputs that can have a gradient were filled in.
+      const result = withContext({ site: undefined }, () => custom(node, ...(dense as readonly Tensor[])));
       return isList(result) ? result : [result];
     };
   const own = registry.get(name)?.gradient;

@@ -1,5 +1,6 @@
 /** @file The building context: default graph, scopes and frames that apply to operations made now, in this async flow. */
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { CallSite } from './callSite.ts';
 import type { Graph } from './graph.ts';
 import type { Operation } from './operation.ts';
 
@@ -25,6 +26,8 @@ export interface Context {
   readonly container: string;
   /** Op type to the name of a registered gradient that replaces the usual one. */
   readonly gradientOverrides: Readonly<Record<string, string>>;
+  /** Where the user asked for a group of operations, such as gradients; each remembers its own place otherwise. */
+  readonly site?: CallSite | undefined;
   /** Extra attributes set on every operation made, as in Python's `_attr_scope`. */
   readonly extras: ReadonlyMap<symbol, unknown>;
 }

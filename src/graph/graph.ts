@@ -121,7 +121,7 @@ export class Graph {
     const unique = name.endsWith('/') ? name.slice(0, -1) : this.uniqueName(name);
     checkOpName(unique);
     if (this.byName.has(unique)) throw new InvalidArgumentError(`Duplicate node name in graph: '${unique}'`);
-    const site = new CallSite();
+    const site = context.site ?? new CallSite();
     const control = [...controlInputs];
     if (inThisGraph)
       for (const op of this.controlFor(context.control, inputs)) if (!control.includes(op)) control.push(op);
