@@ -172,25 +172,28 @@ function flatten<X>(
   });
 }
 
+/** Decoded attributes are kept with the encoded ones; a WeakMap of every node ever made would slow garbage collection. */
+const decodedKey = Symbol('decoded');
+
 /** Defines an op and registers it. */
 export function defineOp<const I extends PortTypes, const O extends PortTypes, const A extends AttrSpecs>(
   spec: OpSpec<I, O, A>,
 ): Op<I, O, A> {
   const inputPorts = Object.entries(spec.inputs).map(([name, text]) => parsePort(name, text, spec.attrs));
   const outputPorts = Object.entries(spec.outputs).map(([name, text]) => parsePort(name, text, spec.attrs));
-  const decoded = new WeakMap<object, Record<string, unknown>>();
 
   function decodeAttrs(op: { attrs: Record<string, AttrValue> }): Record<string, unknown> {
-    let values = decoded.get(op.attrs);
-    if (!values) {
-      values = {};
-      for (const [name, attrSpec] of Object.entries(spec.attrs)) {
-        const value = op.attrs[name];
-        if (value === undefined) throw new InvalidArgumentError(`NodeDef missing attr '${name}' from Op ${spec.name}`);
-        values[name] = decodeAttr(name, attrSpec, value);
-      }
-      decoded.set(op.attrs, values);
+    const holder: Record<string, AttrValue> & { [decodedKey]?: Record<string, unknown> } = op.attrs;
+    const known = holder[decodedKey];
+    if (known) return known;
+    const values: Record<string, unknown> = {};
+    for (const [name, attrSpec] of Object.entries(spec.attrs)) {
+      const value = holder[name];
+      if (value === undefined) throw new InvalidArgumentError(`NodeDef missing attr '${name}' from Op ${spec.name}`);
+      values[name] = decodeAttr(name, attrSpec, value);
     }
+    // Not enumerable, so that copies of the attributes, which may be changed, do not take it along.
+    if (Object.isExtensible(holder)) Object.defineProperty(holder, decodedKey, { value: values });
     return values;
   }
 
@@ -479,7 +482,11 @@ export function defineOp<const I extends PortTypes, const O extends PortTypes, c
  * but float32 is, whole numbers are floats.
  */
 function literalHint({ default: usual, allowed }: AttrSpec): DType | undefined {
-  if (usual !== undefined) return usual as DType; // the default of a type attribute is a dtype
+  if (usual !== undefined) {
+    const dtype = usual as DType; // the default of a type attribute is a dtype
+    // As in Python, a default counts only where the type that the literal has by itself is not allowed.
+    return dtype.isInteger && allowed?.includes(int32) ? int32 : dtype;
+  }
   return allowed?.includes(float32) && !allowed.includes(int32) ? float32 : undefined;
 }
 

@@ -19,7 +19,8 @@ export function fuse(instructions: readonly DeviceInstruction[], keep: ReadonlyS
     for (const buffer of new Set(readsOf(i).map((v) => v.buffer))) readers.set(buffer, (readers.get(buffer) ?? 0) + 1);
     for (const v of writesOf(i)) writers.set(v.buffer, (writers.get(v.buffer) ?? 0) + 1);
   }
-  const sizes = new WeakMap<object, number>();
+  const sizes = new Map<object, number>();
+  const failures = new Map<Expr, boolean>();
   const lastWrite = new Map<object, number>();
   const result: (DeviceInstruction | undefined)[] = [];
   /** Where the single writer of a buffer stands in `result`, while it may still be fused. */
@@ -52,7 +53,7 @@ export function fuse(instructions: readonly DeviceInstruction[], keep: ReadonlyS
       const { buffer } = current.outputs[0]!;
       const single = readers.get(buffer) === 1 && writers.get(buffer) === 1;
       // What can fail stays by itself, so that its failure names its own node.
-      if (buffer.kind === 'temp' && single && !keep.has(buffer) && !canFail(current.results[0]!))
+      if (buffer.kind === 'temp' && single && !keep.has(buffer) && !canFail(current.results[0]!, failures))
         producer.set(buffer, position);
     }
   }
@@ -61,15 +62,13 @@ export function fuse(instructions: readonly DeviceInstruction[], keep: ReadonlyS
 
 const failing: ReadonlySet<string> = new Set(['div', 'floordiv', 'floormod', 'truncmod', 'pow']);
 
-const failures = new WeakMap<Expr, boolean>();
-
 /** Integer division and powers fail on some operands. */
-function canFail(x: Expr): boolean {
+function canFail(x: Expr, known: Map<Expr, boolean>): boolean {
   if (!('args' in x)) return false;
-  let result = failures.get(x);
+  let result = known.get(x);
   if (result === undefined) {
-    result = (failing.has(x.op) && x.dtype.isInteger) || x.args.some(canFail);
-    failures.set(x, result);
+    result = (failing.has(x.op) && x.dtype.isInteger) || x.args.some((a) => canFail(a, known));
+    known.set(x, result);
   }
   return result;
 }
@@ -86,12 +85,7 @@ function fits(from: MapInstruction, view: View, reader: { shape: readonly number
 }
 
 /** The reader with the producer's expression in place of the buffer between them; undefined when it would grow too large. */
-function join(
-  from: MapInstruction,
-  reader: Reader,
-  between: Buffer,
-  sizes: WeakMap<object, number>,
-): Reader | undefined {
+function join(from: MapInstruction, reader: Reader, between: Buffer, sizes: Map<object, number>): Reader | undefined {
   const size = sizeOf(from, sizes) + sizeOf(reader, sizes);
   if (size > maxNodes) return undefined;
   // The producer's inputs come first and keep their places, so its expression can be used as it is.
@@ -114,7 +108,7 @@ function join(
 }
 
 /** How many nodes an instruction's expressions have; an upper bound once instructions were joined. */
-function sizeOf(i: Reader | MapInstruction, sizes: WeakMap<object, number>): number {
+function sizeOf(i: Reader | MapInstruction, sizes: Map<object, number>): number {
   return sizes.get(i) ?? countNodes(i.kind === 'map' ? i.results : [i.result]);
 }
 

@@ -230,7 +230,7 @@ class Simplifier {
   }
 
   /** The ports behind the views handed to rules. */
-  private readonly ports = new WeakMap<RewriteInput, Port>();
+  private readonly ports = new Map<RewriteInput, Port>();
   /** One view per node, so that rules can compare nodes. */
   private readonly views = new Map<RunNode, RewriteNode>();
 
