@@ -18,10 +18,10 @@ import { RunMetadata as RunReport } from '../runtime/config.ts';
 import type { Device } from '../runtime/devices.ts';
 import { Engine, type Executable } from '../runtime/engine.ts';
 import { PartialRun } from '../runtime/partialRun.ts';
+import { checkPlacement } from '../runtime/placement.ts';
 import type { ResourceManager } from '../runtime/resources.ts';
 import { StatsCollector } from '../runtime/stepStats.ts';
 import { StopToken } from '../runtime/stop.ts';
-import { checkPlacement } from './placement.ts';
 import { costGraphProto, stepStatsProto } from './stepStatsProto.ts';
 import { fromWire, toWire } from './tensors.ts';
 

@@ -20,8 +20,12 @@ export function getDefaultSession(): Session | undefined {
 }
 setDefaultRunner(getDefaultSession);
 export const defaultSessionChange = (session: Session) => key.change(session);
-export function setInteractiveSession(session: Session | undefined): void {
+export function setInteractiveSession(session: Session): void {
   interactive = session;
+}
+/** A closed session is no longer the default; one that has taken its place stays. */
+export function forgetInteractiveSession(session: Session): void {
+  if (interactive === session) interactive = undefined;
 }
 
 function sessionFor(what: string, given: Session | undefined): Session {

@@ -1,16 +1,18 @@
 /** @file Session: runs parts of a graph, with feeds and fetches in whatever structure the user likes. */
-import { InvalidArgumentError, OpError } from '../core/errors.ts';
+import { InvalidArgumentError, OpError, UnimplementedError } from '../core/errors.ts';
 import type { NDArray } from '../core/ndarray.ts';
 import { EnteredScope, enterContext, withContext } from '../graph/context.ts';
 import { type Graph, getDefaultGraph } from '../graph/graph.ts';
 import type { Tensor } from '../graph/tensor.ts';
+import type { GraphDef } from '../proto/graph.ts';
 import { type RunCallOptions, RunOptions, type SessionConfig, TraceLevel } from './config.ts';
-import { defaultSessionChange, getDefaultSession, setInteractiveSession } from './defaultSession.ts';
+import { defaultSessionChange, forgetInteractiveSession, setInteractiveSession } from './defaultSession.ts';
 import { type DeviceInfo, deviceInfo, openDevice } from './devices.ts';
 import { Engine, type Executable } from './engine.ts';
 import { type FeedKey, type Feeds, type FeedValue, feedArray, feedPairs, feedTensor } from './feeds.ts';
 import { type Fetch, type Fetched, type FetchPlan, planFetches } from './fetches.ts';
 import { PartialRun } from './partialRun.ts';
+import { checkPlacement } from './placement.ts';
 import { ResourceManager } from './resources.ts';
 import { StatsCollector } from './stepStats.ts';
 import { StopToken } from './stop.ts';
@@ -18,6 +20,13 @@ import { StopToken } from './stop.ts';
 export interface SessionOptions {
   readonly graph?: Graph;
   readonly config?: SessionConfig;
+  /** The server to run on. Only this process can be used so far, which is the empty target. */
+  readonly target?: string;
+}
+
+export interface CallableOptions {
+  /** The tensors that the callable's arguments stand for, in order. */
+  readonly feedList?: readonly FeedKey[];
 }
 
 /** How many fetch structures a session remembers; a loop uses a handful. */
@@ -40,6 +49,10 @@ export class Session implements Disposable, AsyncDisposable {
   private readonly running = new Set<StopToken>();
 
   constructor(options: SessionOptions = {}) {
+    if (options.target)
+      throw new UnimplementedError(
+        `A session cannot run on '${options.target}' yet: only on this process, which is the target ''. Leave target out.`,
+      );
     this.graph = options.graph ?? getDefaultGraph();
     this.config = options.config ?? {};
     const resources = new ResourceManager();
@@ -66,9 +79,10 @@ export class Session implements Disposable, AsyncDisposable {
   /** A function that runs the same fetches again and again; its arguments are the feeds, in order. */
   makeCallable<const F extends Fetch>(
     fetches: F,
-    feedList: readonly FeedKey[] = [],
+    feeds: readonly FeedKey[] | CallableOptions = [],
   ): (...values: FeedValue[]) => Promise<Fetched<F>> {
     const { plan, executables } = this.planned(fetches);
+    const feedList = 'length' in feeds ? feeds : (feeds.feedList ?? []);
     const tensors = feedList.map((key) => feedTensor(key, this.graph));
     const executable = this.executable(plan, tensors, executables);
     return async (...values) => {
@@ -112,6 +126,11 @@ export class Session implements Disposable, AsyncDisposable {
     return plan.assemble(results) as Fetched<F>; // as in run
   }
 
+  /** The graph as it is now, as a message. */
+  get graphDef(): GraphDef {
+    return this.graph.asGraphDef();
+  }
+
   /** The devices this session can use. */
   listDevices(): DeviceInfo[] {
     return [deviceInfo(openDevice(this.config))];
@@ -121,16 +140,20 @@ export class Session implements Disposable, AsyncDisposable {
   asDefault<T>(body: (session: this) => T): T;
   asDefault(): EnteredScope<this>;
   asDefault<T>(body?: (session: this) => T): T | EnteredScope<this> {
-    return body
-      ? this.graph.asDefault(() => withContext(defaultSessionChange(this), () => body(this)))
-      : new EnteredScope<this>(this, enterContext(defaultSessionChange(this)));
+    if (body) return this.graph.asDefault(() => withContext(defaultSessionChange(this), () => body(this)));
+    const graph = this.graph.asDefault();
+    const leave = enterContext(defaultSessionChange(this));
+    return new EnteredScope<this>(this, () => {
+      leave();
+      graph[Symbol.dispose]();
+    });
   }
 
   /** Frees the session. Runs still going on are cancelled; later ones reject. */
   close(): void {
     for (const stop of this.running) stop.stop();
     this.engine.close();
-    if (getDefaultSession() === this) setInteractiveSession(undefined);
+    forgetInteractiveSession(this);
   }
   [Symbol.dispose](): void {
     this.close();
@@ -175,9 +198,22 @@ export class Session implements Disposable, AsyncDisposable {
         plan.tensors.map((t) => t.name),
         plan.targets.map((op) => op.name),
       );
+      this.place(found);
       cache.set(key, found);
     }
     return found;
+  }
+
+  /** Refuses nodes whose device is not there, and tells where each node goes when the user wants to know. */
+  private place({ source }: Executable): void {
+    const devices = this.listDevices().map((device) => device.name);
+    try {
+      checkPlacement(source, devices, this.config.allowSoftPlacement ?? false);
+    } catch (error) {
+      throw this.withSite(error);
+    }
+    if (this.config.logDevicePlacement)
+      for (const { name, def } of source) process.stderr.write(`${name}: (${def.name}): ${devices[0]}\n`);
   }
 
   /** Sends operations added since the last run to the engine. */

@@ -56,3 +56,54 @@ it('A variable made deep in a layer knows the line that asked for it', () => {
   layer();
   expect(layer).toThrow(/a\/d\/kernel already exists.*Originally defined at: .*firstTries\.test\.ts:\d+/s);
 });
+
+describe('sessions', () => {
+  const onGpu = () => tf.device('/gpu:0', () => tf.matmul(tf.ones([2, 2]), tf.ones([2, 2])));
+
+  it('refuse a device that is not there, unless placement is soft', async () => {
+    const c = onGpu();
+    await expect(new tf.Session().run(c)).rejects.toThrow(
+      /operation ones: Could not satisfy .*'\/device:GPU:0'.*\/device:CPU:0.*firstTries\.test\.ts:\d+/s,
+    );
+    const soft = new tf.Session({ config: { allowSoftPlacement: true } });
+    expect((await soft.run(c)).toArray()).toEqual([
+      [2, 2],
+      [2, 2],
+    ]);
+  });
+
+  it('refuse a target they cannot reach', () => {
+    expect(() => new tf.Session({ target: 'grpc://localhost:2222' })).toThrow(
+      /cannot run on 'grpc:\/\/localhost:2222' yet/,
+    );
+  });
+
+  it('give their graph, and callables by feed list', async () => {
+    const x = tf.placeholder(tf.float32, [], { name: 'x' });
+    const sess = new tf.Session();
+    expect(sess.graphDef.node.map((n) => n.name)).toEqual(['x']);
+    const triple = sess.makeCallable(x.mul(3), { feedList: [x] });
+    expect(Number(await triple(2))).toBe(6);
+    expect(Number(await sess.makeCallable(tf.constant(7), {})())).toBe(7);
+  });
+
+  it('are the default with their graph until the end of a block', () => {
+    const graph = new tf.Graph();
+    const sess = new tf.Session({ graph });
+    const outside = tf.getDefaultGraph();
+    {
+      using _ = sess.asDefault();
+      expect([tf.getDefaultGraph(), tf.getDefaultSession()]).toEqual([graph, sess]);
+    }
+    expect([tf.getDefaultGraph(), tf.getDefaultSession()]).toEqual([outside, undefined]);
+  });
+
+  it('when closed leave another interactive session in place', () => {
+    const interactive = new tf.InteractiveSession();
+    const other = new tf.Session();
+    other.asDefault(() => other.close());
+    expect(tf.getDefaultSession()).toBe(interactive);
+    interactive.close();
+    expect(tf.getDefaultSession()).toBeUndefined();
+  });
+});

@@ -17,7 +17,7 @@ export function checkPlacement(nodes: readonly Placed[], available: readonly str
     const wanted = DeviceSpec.fromString(text);
     if (!devices.some((device) => matches(wanted, device, soft)))
       throw new InvalidArgumentError(
-        `Cannot assign a device for operation ${name}: Could not satisfy explicit device specification '${text}' because no devices matching that specification are registered in this process; available devices: [ ${available.join(', ')} ]. Operation was explicitly assigned to ${text} but available devices are [ ${available.join(', ')} ]. Make sure the device specification refers to a valid device.\n\t [[{{node ${name}}}]]`,
+        `Cannot assign a device for operation ${name}: Could not satisfy explicit device specification '${text}' because no devices matching that specification are registered in this process; available devices are [ ${available.join(', ')} ]. Name one of these, or set allowSoftPlacement: true in the session's config.`,
         { node: name },
       );
   }
