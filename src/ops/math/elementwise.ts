@@ -130,7 +130,9 @@ export function foldIntegers(
 ): readonly (number | null)[] | undefined {
   if (inputs.some((t) => !t.dtype.isInteger)) return undefined;
   const values = inputs.map(known);
-  const length = Math.max(...values.map((v) => v?.length ?? 0));
+  if (values.includes(undefined)) return undefined;
+  // One entry goes with any number of them, also with none.
+  const length = values.find((v) => v!.length !== 1)?.length ?? 1;
   const result: number[] = [];
   for (let i = 0; i < length; i++) {
     const elements = values.map((v) => (v?.length === 1 ? v[0] : v?.[i]));
@@ -139,7 +141,7 @@ export function foldIntegers(
     if (element === null) return undefined;
     result.push(element);
   }
-  return length === 0 ? undefined : result;
+  return result;
 }
 
 /** `f(x, { name })` of a unary op: adds one node of it, called after the op unless named. */
