@@ -2,6 +2,7 @@
 import type { DType } from '../../core/dtypes.ts';
 import { InvalidArgumentError, NotFoundError } from '../../core/errors.ts';
 import { fromNested, NDArray, type Nested } from '../../core/ndarray.ts';
+import type { Operation } from '../../graph/operation.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { attr } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
@@ -9,10 +10,10 @@ import type { HostResult } from '../../program/builder.ts';
 
 /** One result as the callback gives it: an array, or plain values of the declared type. */
 export type JsResult = NDArray | Nested;
+/** What the user's function gives; nothing when no types were asked for. */
+type JsReturn = JsResult | readonly JsResult[] | undefined;
 /** The user's function: host arrays in, results out. */
-export type JsFunction = (
-  ...args: NDArray[]
-) => JsResult | readonly JsResult[] | Promise<JsResult | readonly JsResult[]>;
+export type JsFunction = (...args: NDArray[]) => JsReturn | Promise<JsReturn>;
 
 interface Callback {
   readonly call: JsFunction;
@@ -31,6 +32,7 @@ async function invoke(token: string, types: readonly DType[], args: NDArray[]): 
       `callback ${token} is not found. A function given to tf.jsFunc exists only in the process that made the graph.`,
     );
   const result = await callback.call(...args);
+  if (types.length === 0) return []; // called for what it does, whatever it returns
   const list = callback.isSingle ? [result as JsResult] : (result as readonly JsResult[]); // as the user declared
   if (list.length !== types.length)
     throw new InvalidArgumentError(
@@ -81,6 +83,9 @@ export const PyFuncStateless = defineOp({
   cases: () => [{ shape: '[2, ?] -> ?', attrs: { token: 'none', Tout: ['float32'] } }],
 });
 
+/** One tensor for one type, a list for a list, and for the empty list the operation itself: run it for what it does. */
+export type JsOutputs<T> = T extends DType ? Tensor : T extends readonly [] ? Operation : Tensor[];
+
 export interface JsFuncOptions {
   /** False when the same arguments always give the same results, so that the call may be skipped. True by default. */
   readonly stateful?: boolean;
@@ -93,18 +98,18 @@ export interface JsFuncOptions {
  *
  * @example tf.jsFunc((a) => Math.max(...a.numbers()), [[1.5, 3.5]], tf.float32) // runs to 3.5
  */
-export function jsFunc<T extends DType | readonly DType[]>(
+export function jsFunc<const T extends DType | readonly DType[]>(
   call: JsFunction,
   inputs: readonly TensorLike[],
   Tout: T,
   options: JsFuncOptions = {},
-): T extends DType ? Tensor : Tensor[] {
+): JsOutputs<T> {
   const isSingle = !Array.isArray(Tout);
   const types = isSingle ? [Tout as DType] : (Tout as readonly DType[]); // told apart above
   const token = `jsfunc_${made++}`;
   callbacks.set(token, { call, isSingle });
   const Op = options.stateful === false ? PyFuncStateless : PyFunc;
-  const outputs = Op.build({ input: inputs }, { name: options.name, attrs: { token, Tout: types } }).output;
-  // One type asked for gives one tensor, as the signature says.
-  return (isSingle ? outputs[0]! : [...outputs]) as T extends DType ? Tensor : Tensor[];
+  const op = Op.node({ input: inputs }, { name: options.name, attrs: { token, Tout: types } });
+  const outputs = isSingle ? op.outputs[0]! : types.length === 0 ? op : [...op.outputs];
+  return outputs as JsOutputs<T>; // the three cases of JsOutputs
 }
