@@ -71,7 +71,11 @@ function scaledUp(x: Tensor, rate: TensorLike): { scaled: Tensor; threshold: Ten
  *
  * @example tf.nn.dropout(x, { rate: 0.5, seed: 1 })
  */
-export function dropout(x: TensorLike, options: DropoutOptions): Tensor {
+export function dropout(x: TensorLike, options: DropoutOptions): Tensor;
+/** The probability of keeping an element may stand alone, as it does in most programs for TensorFlow 1. */
+export function dropout(x: TensorLike, keepProb: number | Tensor, options?: Omit<DropoutOptions, 'rate'>): Tensor;
+export function dropout(x: TensorLike, second: DropoutOptions | number | Tensor, third: DropoutOptions = {}): Tensor {
+  const options = typeof second === 'number' || isSymbolic(second) ? { ...third, keepProb: second } : second;
   const rate = rateOf(options);
   return nameScope(options.name ?? 'dropout', () => {
     const input = convertToTensor(x, { name: 'x' });
