@@ -140,6 +140,9 @@ export class DType<N extends DTypeName = DTypeName> {
   toString(): string {
     return this.name;
   }
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return `tf.${this.name}`;
+  }
 }
 
 const limits: Partial<Record<Storage, readonly [number, number]>> = {

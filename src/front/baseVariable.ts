@@ -119,6 +119,13 @@ export abstract class BaseVariable implements ConvertibleToTensor {
     return options.asRef && this.ref ? this.ref : this.value();
   }
 
+  /** Whether it has a value. Adds one `VarIsInitializedOp` (or `IsVariableInitialized`) node. */
+  isInitialized(options: { name?: string } = {}): Tensor {
+    const { handle, target } = this;
+    if (handle) return outputOf('VarIsInitializedOp', { resource: handle }, options);
+    return colocateWith(target, () => outputOf('IsVariableInitialized', { ref: target }, options));
+  }
+
   asGraphElement(): Tensor {
     return this.snapshot;
   }

@@ -66,10 +66,8 @@ type VariableLike = BaseVariable | Tensor;
 
 /** Whether a variable has a value. Adds one `VarIsInitializedOp` (or `IsVariableInitialized`) node. */
 export function isVariableInitialized(variable: VariableLike, options: { name?: string } = {}): Tensor {
-  if (variable instanceof BaseVariable && variable.handle)
-    return outputOf('VarIsInitializedOp', { resource: variable.handle }, options);
-  const ref = variable instanceof BaseVariable ? variable.target : variable;
-  return colocateWith(ref, () => outputOf('IsVariableInitialized', { ref }, options));
+  if (variable instanceof BaseVariable) return variable.isInitialized(options);
+  return colocateWith(variable, () => outputOf('IsVariableInitialized', { ref: variable }, options));
 }
 
 /** Reference variables that no collection knows, from graphs built without the Variable class. */

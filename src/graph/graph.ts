@@ -222,6 +222,23 @@ export class Graph {
     );
   }
 
+  /** `tf.nameScope` in this graph. */
+  nameScope<T>(name: string | null, body: (scope: string) => T): T {
+    return this.asDefault(() => nameScope(name, body));
+  }
+  /** `tf.device` in this graph. */
+  device<T>(spec: string | DeviceSpec | DeviceFunction | null, body: () => T): T {
+    return this.asDefault(() => device(spec, body));
+  }
+  /** `tf.controlDependencies` in this graph. */
+  controlDependencies<T>(inputs: readonly (ControlInput | null)[] | null, body: () => T): T {
+    return this.asDefault(() => controlDependencies(inputs, body));
+  }
+  /** `tf.colocateWith` in this graph. */
+  colocateWith<T>(target: ControlInput, body: () => T, options: { ignoreExisting?: boolean } = {}): T {
+    return this.asDefault(() => colocateWith(target, body, options));
+  }
+
   /** A name not taken yet in the current name scope. */
   uniqueName(name: string, markAsUsed = true): string {
     const context = currentContext();
@@ -314,6 +331,13 @@ export class Graph {
   clearCollection(name: string): void {
     this.collections.delete(name);
   }
+
+  toString(): string {
+    return `<tf.Graph of ${this.operations.length} operations>`;
+  }
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return this.toString();
+  }
 }
 
 /** The device that the frames around an operation choose for it, the innermost first; `null` ends the search. */
@@ -386,7 +410,14 @@ export function nameScope<T>(name: string | null, body?: (scope: string) => T): 
 }
 
 /** Things `controlDependencies` waits for. */
-export type ControlInput = Operation | Tensor | { readonly op: Operation };
+export type ControlInput = Operation | Tensor | { readonly op: Operation } | string;
+
+/** The operation that something stands for; names are looked up in the default graph. */
+function operationOf(input: ControlInput): Operation {
+  if (typeof input !== 'string') return input instanceof Operation ? input : input.op;
+  const element = getDefaultGraph().asGraphElement(input);
+  return element instanceof Tensor ? element.op : element;
+}
 
 /** Operations made in `body` run only after all of `inputs`; `null` clears the dependencies outside. */
 export function controlDependencies<T>(inputs: readonly (ControlInput | null)[] | null, body: () => T): T;
@@ -398,7 +429,7 @@ export function controlDependencies<T>(
   const outer = inputs === null ? [] : currentContext().control;
   const ops: Operation[] = [];
   for (const x of inputs ?? []) {
-    const op = x === null ? null : x instanceof Operation ? x : x.op;
+    const op = x === null ? null : operationOf(x);
     if (op && !ops.includes(op) && !outer.some((frame) => frame.inputs.includes(op))) ops.push(op);
   }
   const change = { control: [...outer, { inputs: ops, seen: new Set<Operation>() }] };
@@ -417,7 +448,7 @@ export function device<T>(spec: string | DeviceSpec | DeviceFunction | null, bod
 
 /** Places operations made in `body` with another operation; `ignoreExisting` forgets the frames outside. */
 export function colocateWith<T>(target: ControlInput, body: () => T, options: { ignoreExisting?: boolean } = {}): T {
-  const op = target instanceof Operation ? target : target.op;
+  const op = operationOf(target);
   const outer = options.ignoreExisting ? [] : currentContext().colocation;
   return withContext({ colocation: [...outer, op.name], devices: [] }, body);
 }

@@ -1,9 +1,38 @@
 /** @file Operation: a node of the graph, kept in the form of TensorFlow's NodeDef. */
-import type { AttrValue } from '../proto/attr.ts';
+import { type DType, dtypeFromNumber } from '../core/dtypes.ts';
+import { InvalidArgumentError } from '../core/errors.ts';
+import type { NDArray } from '../core/ndarray.ts';
+import type { Dims } from '../core/shape.ts';
+import type { AttrValue, NameAttrList } from '../proto/attr.ts';
 import type { NodeDef } from '../proto/graph.ts';
+import { shapeFromProto, tensorFromProto } from '../proto/tensorProto.ts';
 import type { CallSite } from './callSite.ts';
 import type { Graph } from './graph.ts';
 import type { Tensor } from './tensor.ts';
+
+/** What an attribute can hold. */
+export type AttrContent = number | bigint | string | boolean | DType | Dims | NDArray | NameAttrList;
+
+function attrContent({ list, s, i, f, b, type, shape, tensor, func }: AttrValue): AttrContent | readonly AttrContent[] {
+  if (s !== undefined) return new TextDecoder().decode(s);
+  if (i !== undefined) return Number.isSafeInteger(Number(i)) ? Number(i) : i;
+  if (type !== undefined) return dtypeFromNumber(type) ?? type;
+  if (shape !== undefined) return shapeFromProto(shape);
+  if (tensor !== undefined) return tensorFromProto(tensor);
+  if (list === undefined) return f ?? b ?? func ?? null;
+  // At most one kind of list has members.
+  const members: AttrValue[] = [
+    ...list.s.map((s) => ({ s })),
+    ...list.i.map((i) => ({ i })),
+    ...list.type.map((type) => ({ type })),
+    ...list.shape.map((shape) => ({ shape })),
+    ...list.tensor.map((tensor) => ({ tensor })),
+    ...list.f.map((f) => ({ f })),
+    ...list.b.map((b) => ({ b })),
+    ...list.func.map((func) => ({ func })),
+  ];
+  return members.map((member) => attrContent(member) as AttrContent); // lists do not nest
+}
 
 /** A node: its type, inputs, attributes and outputs. Made by `Graph.createOp` only. */
 export class Operation {
@@ -34,6 +63,22 @@ export class Operation {
     const control = this.controlInputs.map((op) => `^${op.name}`).sort();
     const input = control.length === 0 ? data : [...data, ...control];
     return { name: this.name, op: this.type, input, device: this.device, attr: this.attrs, ...this.carried };
+  }
+
+  /** The value of an attribute: a number, text, a dtype, a shape, an array, or a list of these. */
+  getAttr(name: string): AttrContent | readonly AttrContent[] {
+    const value = this.attrs[name];
+    if (value === undefined)
+      throw new InvalidArgumentError(
+        `Operation '${this.name}' has no attr named '${name}'. It has: ${Object.keys(this.attrs).join(', ') || 'none'}.`,
+        { node: this.name, op: this.type, createdAt: this.createdAt },
+      );
+    return attrContent(value);
+  }
+
+  /** The outputs, under Python's name. */
+  values(): readonly Tensor[] {
+    return this.outputs;
   }
 
   /** Groups whose members run on one device: `loc:@name`. */

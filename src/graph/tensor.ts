@@ -43,6 +43,10 @@ export class Tensor<out D extends DType = DType, out S extends Dims = Dims> {
   get name(): string {
     return `${this.op.name}:${this.index}`;
   }
+  /** Which output of its operation it is: `index` under Python's name. */
+  get valueIndex(): number {
+    return this.index;
+  }
   get graph(): Graph {
     return this.op.graph;
   }

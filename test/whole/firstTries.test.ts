@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import * as tf from 'tensorloom';
 import { beforeEach, describe, expect, it } from 'vitest';
 
@@ -32,6 +33,57 @@ describe('what users of TensorFlow try first', () => {
     const z = tf.constant({ re: 1, im: -2 } as never);
     expect(z.dtype).toBe(tf.complex128);
     expect((await new tf.Session().run(z)).item()).toEqual({ re: 1, im: -2 });
+  });
+});
+
+describe('more of what users of TensorFlow try first', () => {
+  it('a function called for what it does', async () => {
+    let calls = 0;
+    const op = tf.jsFunc(() => void calls++, [tf.constant(1)], []);
+    const sess = new tf.Session();
+    await sess.run(op);
+    await sess.run(op);
+    expect(calls).toBe(2);
+  });
+
+  it('dropout with the probability of keeping', async () => {
+    tf.setRandomSeed(1);
+    const x = tf.ones([1000]);
+    const keepProb = tf.placeholder(tf.float32, []);
+    const sess = new tf.Session();
+    const kept = async (y: tf.Tensor) =>
+      (await sess.run(y, [[keepProb, 0.25]])).numbers().filter((v) => v === 4).length;
+    for (const y of [tf.nn.dropout(x, 0.25), tf.nn.dropout(x, keepProb), tf.nn.dropout(x, { keepProb: 0.25 })]) {
+      expect(await kept(y)).toBeGreaterThan(150);
+      expect(await kept(y)).toBeLessThan(350);
+    }
+  });
+
+  it('methods of graphs, operations, tensors and variables', async () => {
+    const graph = new tf.Graph();
+    const a = graph.nameScope('scope', () => tf.constant([1.5], { name: 'a' }));
+    const b = graph.controlDependencies([a], () => graph.device('/cpu:0', () => tf.constant(2, { name: 'b' })));
+    const c = graph.colocateWith(a, () => graph.controlDependencies(['b:0'], () => tf.constant(3)));
+    expect([a.name, b.device, b.op.controlInputs, c.op.controlInputs, c.op.colocationGroups]).toEqual([
+      'scope/a:0',
+      '/device:CPU:0',
+      [a.op],
+      [b.op],
+      ['loc:@scope/a'],
+    ]);
+    expect(() => graph.controlDependencies(['nowhere'], () => tf.noOp())).toThrow(/'nowhere'.*not in the graph/);
+    expect(a.op.getAttr('dtype')).toBe(tf.float32);
+    expect(String(a.op.getAttr('value'))).toBe('[1.5]');
+    expect(c.op.getAttr('_class')).toEqual(['loc:@scope/a']);
+    expect(() => a.op.getAttr('shape')).toThrow(/'scope\/a' has no attr named 'shape'. It has: dtype, value/);
+    expect([a.op.values(), a.valueIndex, String(graph)]).toEqual([[a], 0, '<tf.Graph of 3 operations>']);
+    expect(inspect(a.dtype)).toBe('tf.float32');
+    const v = new tf.Variable([1.5]);
+    const sess = new tf.Session();
+    const given = v.isInitialized();
+    expect((await sess.run(given)).item()).toBe(false);
+    await sess.run(v.initializer);
+    expect((await sess.run(given)).item()).toBe(true);
   });
 });
 
