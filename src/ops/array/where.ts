@@ -3,7 +3,7 @@ import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { type Complex, NDArray } from '../../core/ndarray.ts';
 import { stridesOf } from '../../core/shape.ts';
-import { attr } from '../../op/attrs.ts';
+import { attr, numberTypes } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
 
 /** Row-major coordinates of the elements that are not zero. */
@@ -29,28 +29,7 @@ export const Where = defineOp({
   outputs: { index: 'int64' },
   attrs: {
     T: attr('type', {
-      allowed: [
-        d.float32,
-        d.float64,
-        d.int32,
-        d.uint8,
-        d.int16,
-        d.int8,
-        d.complex64,
-        d.int64,
-        d.qint8,
-        d.quint8,
-        d.qint32,
-        d.bfloat16,
-        d.qint16,
-        d.quint16,
-        d.uint16,
-        d.complex128,
-        d.float16,
-        d.uint32,
-        d.uint64,
-        d.bool,
-      ],
+      allowed: [...numberTypes, d.bool],
       default: d.bool,
     }),
   },
