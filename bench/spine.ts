@@ -79,6 +79,7 @@ async function ours(): Promise<Record<string, Row>> {
       return { x, y: x.mul(2), s: tf.reduceSum(x) };
     });
     const data = new tf.NDArray(tf.float32, [25_000_000], new Float32Array(25_000_000).fill(1));
+    rows['for scale: a copy of 100 MB to new memory'] = await measure(async () => data.copy(), { calls: 3, rounds: 5 });
     rows['feed 100 MB, fetch its sum'] = await measure(() => sess.run(built.s, [[built.x, data]]), {
       calls: 3,
       rounds: 5,

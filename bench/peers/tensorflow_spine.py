@@ -67,6 +67,7 @@ with tf.Graph().as_default():
     s = tf.reduce_sum(x)
     data = np.ones(25_000_000, np.float32)
     with tf.Session() as sess:
+        rows["for scale: a copy of 100 MB to new memory"] = measure(lambda: data.copy(), 3, 5)
         rows["feed 100 MB, fetch its sum"] = measure(lambda: sess.run(s, {x: data}), 3, 5)
         rows["feed and fetch 100 MB"] = measure(lambda: sess.run(y, {x: data}), 3, 5)
 
