@@ -6,3 +6,4 @@ import './math/index.ts';
 import './nn/index.ts';
 import './random/index.ts';
 import './state/index.ts';
+import './string/index.ts';

@@ -1,0 +1,12 @@
+/** @file `tf.strings`. */
+export {
+  asString,
+  reduceJoin,
+  regexReplace,
+  stringJoin as join,
+  stringStrip as strip,
+  stringToNumber as toNumber,
+  substr,
+} from '../ops/string/index.ts';
+export { regexFullMatch } from '../ops/string/regexOps.ts';
+export { stringLength as length, stringLower as lower, stringUpper as upper } from '../ops/string/substr.ts';
