@@ -7,7 +7,7 @@ import { type AttrSpec, anyType, attr, numbers, numberTypes } from '../../op/att
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
 import { explainIndex, type ProgramBuilder } from '../../program/builder.ts';
 import type { Combine, Failure } from '../../program/instructions.ts';
-import type { Value } from '../../program/value.ts';
+import type { Value, VariableState } from '../../program/value.ts';
 import { changed, type Form, forms, missing, variableOf, variablePort, variableShapeOf } from './forms.ts';
 
 /** The ways of combining, by the name they have in ops, with what becomes of rows 0 and 2 in the examples below. */
@@ -92,9 +92,16 @@ function checkRows(params: Dims, indices: Dims, updates: Dims): void {
     );
 }
 
+/** The content of a variable to scatter into, and what makes the change last: strings are not in the variable's memory. */
+function contentOf(p: ProgramBuilder, port: Value, variable: VariableState): { target: Value; keep: () => void } {
+  if (!variable.dtype.isObject) return { target: p.update(variable, missing(port, variable)), keep: () => {} };
+  const target = p.copy(p.read(variable, missing(port, variable)));
+  return { target, keep: () => p.assign(variable, target) };
+}
+
 function scatterRows(p: ProgramBuilder, combine: Combine, port: Value, indices: Value, updates: Value) {
   const variable = variableOf(p, port);
-  const target = p.update(variable, missing(port, variable));
+  const { target, keep } = contentOf(p, port, variable);
   checkRows(target.shape, indices.shape, updates.shape);
   const count = sizeOf(indices.shape);
   const rows = target.shape[0]!;
@@ -103,6 +110,7 @@ function scatterRows(p: ProgramBuilder, combine: Combine, port: Value, indices: 
   p.scatter(combine, p.reshape(target, [rows, inner]), p.reshape(indices, [count, 1]), p.reshape(all, [count, inner]), {
     explain: explainIndex(indices.shape, rows),
   });
+  keep();
   return variable;
 }
 
@@ -140,6 +148,9 @@ function defineScatter(name: string, form: Form): void {
         given: { [port]: before, indices: ints([2, 0, 2]), updates: updatesGiven },
         after: { [port]: [rows[0], before[1]!, rows[1]] },
       },
+      ...(anyElement
+        ? [{ given: { [port]: ['a', 'b'], indices: ints([1]), updates: ['c'] }, after: { [port]: ['a', 'c'] } }]
+        : []),
       {
         given: { [port]: [1, 2, 3], indices: ints([[1]]), updates: 2 },
         after: { [port]: [1, scalarResults[name]!, 3] },
@@ -225,7 +236,7 @@ function defineScatterNd(name: string, form: Form): void {
     grad: notDifferentiable,
     lower: (p, { ref, indices, updates }, { bad_indices_policy }) => {
       const variable = variableOf(p, ref);
-      const target = p.update(variable, missing(ref, variable));
+      const { target, keep } = contentOf(p, ref, variable);
       checkElements(target.shape, indices.shape, updates.shape);
       const depth = indices.shape.at(-1)!;
       const count = sizeOf(indices.shape.slice(0, -1));
@@ -237,6 +248,7 @@ function defineScatterNd(name: string, form: Form): void {
         p.reshape(updates, [count, inner]),
         { bounds: policies[bad_indices_policy] ?? 'error', explain: explainElement(indices, target.shape) },
       );
+      keep();
       return changed(p, form, 'output_ref', variable);
     },
     cases: () => [
