@@ -26,7 +26,7 @@ export { GraphDef } from '../graph/graphDef.ts';
 export { IndexedSlices } from '../graph/indexedSlices.ts';
 export { Operation } from '../graph/operation.ts';
 export { Tensor, type TensorLike } from '../graph/tensor.ts';
-export { convertToTensor } from '../op/convert.ts';
+export { convertToTensor, convertToTensorOrIndexedSlices, isTensor } from '../op/convert.ts';
 export { importGraphDef } from '../op/importGraphDef.ts';
 export * from '../ops/array/index.ts';
 export * from '../ops/flow/index.ts';

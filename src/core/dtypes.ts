@@ -223,5 +223,17 @@ export function dtypeFromName(name: string): DType | undefined {
   return byName.get(name) ?? allDtypes.find((d) => d.runtimeName === name);
 }
 
+/**
+ * The dtype that a name, TensorFlow's number for it or a dtype stands for; throws when there is none.
+ *
+ * @example tf.asDtype('float32') // tf.float32
+ */
+export function asDtype(type: DType | string | number): DType {
+  if (type instanceof DType) return type;
+  const found = typeof type === 'number' ? dtypeFromNumber(type) : dtypeFromName(type);
+  if (!found) throw new TypeError(`Cannot convert the argument ${JSON.stringify(type)} to a TensorFlow DType.`);
+  return found;
+}
+
 export const half = float16;
 export const double = float64;

@@ -12,6 +12,7 @@ import {
 } from '../core/ndarray.ts';
 import { currentContext } from '../graph/context.ts';
 import { type Graph, nameScope } from '../graph/graph.ts';
+import { IndexedSlices } from '../graph/indexedSlices.ts';
 import { type ConvertibleToTensor, Tensor, type TensorLike } from '../graph/tensor.ts';
 import { constantToProto } from '../proto/tensorProto.ts';
 import { findOp } from './registry.ts';
@@ -43,6 +44,24 @@ export function convertToTensor(value: TensorLike, options: ConvertOptions = {})
     return checkDtype(value.toTensor({ dtype, name, ...(options.asRef ? { asRef: true } : {}) }), dtype);
   if (Array.isArray(value) && containsSymbolic(value)) return packed(value as readonly TensorLike[], options);
   return constantNode(toArray(value as Literalish, dtype, options.hint), name);
+}
+
+/** Whether something is a symbolic value: a tensor, a variable, indexed slices. */
+export function isTensor(value: unknown): boolean {
+  return isSymbolic(value);
+}
+
+/** Indexed slices as they are, anything else as a tensor. */
+export function convertToTensorOrIndexedSlices(
+  value: TensorLike | IndexedSlices,
+  options: ConvertOptions = {},
+): Tensor | IndexedSlices {
+  if (!(value instanceof IndexedSlices)) return convertToTensor(value, options);
+  if (options.dtype !== undefined && options.dtype !== value.dtype)
+    throw new InvalidArgumentError(
+      `Tensor conversion requested dtype ${options.dtype} for IndexedSlices with dtype ${value.dtype}: ${value}.`,
+    );
+  return value;
 }
 
 function checkDtype(tensor: Tensor, dtype: DType | undefined): Tensor {

@@ -3,7 +3,7 @@ import './methods.ts';
 
 export { add } from './add.ts';
 export { accumulateN, addN } from './addN.ts';
-export { type ArgOptions, argmax, argmin } from './argmax.ts';
+export { type ArgOptions, argmax, argmax as argMax, argmin, argmin as argMin } from './argmax.ts';
 export { bitcast } from './bitcast.ts';
 export * as bitwise from './bitwise.ts';
 export { populationCount } from './bitwiseOps.ts';
@@ -72,6 +72,7 @@ export {
 } from './segments.ts';
 export { where, whereV2 } from './select.ts';
 export { logSigmoid, sigmoid, tanh } from './sigmoid.ts';
+export { argsort, type SortOptions, sort } from './sort.ts';
 export { reciprocal, rsqrt, sqrt, square } from './sqrt.ts';
 export { squaredDifference, sub, subtract } from './subtract.ts';
 export { type TensordotAxes, tensordot } from './tensordot.ts';
