@@ -11,7 +11,10 @@ let opened: CpuDevice | ReferenceDevice | undefined;
 /** The CPU device. `TENSORLOOM_DEVICE=reference` asks for the slow, plain one. */
 export function openDevice(config: SessionConfig = {}): Device {
   if (!opened) {
-    const native = process.env['TENSORLOOM_DEVICE'] === 'reference' ? undefined : CpuDevice.open();
+    const isReferenceWanted = process.env['TENSORLOOM_DEVICE'] === 'reference';
+    const native = isReferenceWanted ? undefined : CpuDevice.open();
+    if (!native && !isReferenceWanted)
+      process.emitWarning(`tensorloom runs on the slow reference device. ${CpuDevice.problem}`);
     opened = native ?? new ReferenceDevice();
   }
   const threads = config.intraOpParallelismThreads;

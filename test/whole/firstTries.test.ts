@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import * as tf from 'tensorloom';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 
 beforeEach(() => tf.resetDefaultGraph());
 
@@ -158,4 +158,23 @@ describe('sessions', () => {
     interactive.close();
     expect(tf.getDefaultSession()).toBeUndefined();
   });
+});
+
+it('Without the native library it runs slowly, and says why and what to do', async () => {
+  vi.resetModules();
+  vi.stubEnv('TENSORLOOM_LIBRARY', '/nowhere/libtensorloom.so');
+  vi.stubEnv('TENSORLOOM_DEVICE', undefined);
+  const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
+  try {
+    const slow = await import('../../src/api/index.ts');
+    const sess = new slow.Session();
+    expect(Number(await sess.run(slow.constant(2).mul(3)))).toBe(6);
+    expect(sess.listDevices()[0]!.physicalDeviceDesc).toMatch(/^reference/);
+    expect(warn.mock.calls.map(([text]) => text)).toEqual([
+      expect.stringMatching(/slow reference device. \/nowhere\/.* not been built.*node .*tools\/buildNative\.mjs/),
+    ]);
+  } finally {
+    warn.mockRestore();
+    vi.unstubAllEnvs();
+  }
 });

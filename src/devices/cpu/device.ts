@@ -70,7 +70,13 @@ export class CpuDevice implements Device {
   /** The device, or undefined when the native library is not there. Never throws. */
   static open(): CpuDevice | undefined {
     const library = nativeLibrary();
-    return library && new CpuDevice(library);
+    return 'problem' in library ? undefined : new CpuDevice(library);
+  }
+
+  /** Why `open` gives no device, and what to do about it. */
+  static get problem(): string | undefined {
+    const library = nativeLibrary();
+    return 'problem' in library ? library.problem : undefined;
   }
 
   private constructor(readonly library: NativeLibrary) {

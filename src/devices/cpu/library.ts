@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { KoffiFunc } from 'koffi';
-import { InternalError } from '../../core/errors.ts';
+import { InternalError, NotFoundError } from '../../core/errors.ts';
 
 /** Must equal `tl_version()`; a library built from other sources is not used. */
 const version = 2;
@@ -47,28 +47,33 @@ function libraryPath(): string | undefined {
   return root && join(root, 'build', 'native', `libtensorloom.${extension}`);
 }
 
-let loaded: NativeLibrary | undefined;
-let tried = false;
+let found: NativeLibrary | { readonly problem: string } | undefined;
 
-/** The library, or undefined when it was not built or does not load here. */
-export function nativeLibrary(): NativeLibrary | undefined {
-  if (!tried) {
-    tried = true;
-    try {
-      const path = libraryPath();
-      if (path && existsSync(path)) loaded = load(path);
-    } catch {
-      loaded = undefined; // no koffi for this platform, or a library of another platform: the same as none
-    }
-  }
-  return loaded;
+/** The library, or what keeps it from being used. */
+export function nativeLibrary(): NativeLibrary | { readonly problem: string } {
+  found ??= find();
+  return found;
 }
 
-function load(path: string): NativeLibrary | undefined {
+function find(): NativeLibrary | { readonly problem: string } {
+  const path = libraryPath();
+  try {
+    if (!path || !existsSync(path)) throw new NotFoundError('it has not been built');
+    return load(path);
+  } catch (error) {
+    // Also: no koffi for this platform, a library of another platform, or one built from other sources.
+    const why = error instanceof Error ? error.message : String(error);
+    const builder = join(packageRoot() ?? '', 'tools', 'buildNative.mjs');
+    return { problem: `${path} cannot be used: ${why}. Build it with a C++ compiler: node ${builder}` };
+  }
+}
+
+function load(path: string): NativeLibrary {
   // koffi is required, not imported: where its binary is missing, the import would fail the whole package.
   const koffi: typeof import('koffi') = createRequire(import.meta.url)('koffi');
   const library = koffi.load(path);
-  if (Number(library.func('int64_t tl_version()')()) !== version) return undefined;
+  const built = Number(library.func('int64_t tl_version()')());
+  if (built !== version) throw new InternalError(`it has version ${built}, but version ${version} is needed`);
   const codeOf = library.func('int64_t tl_code(const char* family, const char* name)');
   const createProgram = library.func(
     'int64_t tl_program_create(void* words, int64_t count, void* error, int64_t room)',
