@@ -85,9 +85,9 @@ class Translator {
   private open(rest: string): string {
     const flags = /^\(\?([imsU]*)(-[imsU]*)?([:)])/.exec(rest);
     if (flags && (flags[1] !== '' || flags[2] !== undefined || flags[3] === ')')) return this.setFlags(flags, rest);
-    const named = /^\(\?P?<(\w+)>/.exec(rest);
+    const named = /^\(\?P<(\w+)>/.exec(rest);
     if (!named && rest.startsWith('(?') && !rest.startsWith('(?:'))
-      throw new Refused(`invalid perl operator: ${rest.slice(0, rest[2] === '<' ? 4 : 3)}`);
+      throw new Refused(`invalid perl operator: ${rest.slice(0, 3)}`);
     this.depth++;
     const head = named ? named[0] : rest.startsWith('(?:') ? '(?:' : '(';
     this.at += head.length;
@@ -96,7 +96,7 @@ class Translator {
 
   /** Flags for the whole pattern; JavaScript has none for a part of it. */
   private setFlags(match: RegExpExecArray, rest: string): string {
-    if (this.at !== 0 || match[2] !== undefined || match[1]!.includes('U') || match[3] === ':')
+    if (this.at !== 0 || match[1]!.includes('U') || match[3] === ':')
       throw new Refused(`flags are only supported at the beginning of a pattern: ${rest.slice(0, match[0].length)}`);
     this.flags += match[1];
     this.at += match[0].length;
@@ -185,7 +185,7 @@ class Translator {
     if (!inClass && /[bB]/.test(character)) return take(both, both);
     if (!inClass && character === 'A') return take(both, '(?<![^])');
     if (!inClass && character === 'z') return take(both, '(?![^])');
-    if (/\w/.test(character)) throw new Refused(`invalid escape sequence: ${both}`);
+    if (/[0-9A-Za-z]/.test(character)) throw new Refused(`invalid escape sequence: ${both}`);
     return take(both, literal(character, inClass));
   }
 }
