@@ -129,7 +129,8 @@ export async function replay(first: Path, frame: Frame): Promise<NDArray[]> {
     for (const step of path.steps) {
       frame.stop.throwIfStopped();
       const pending = step.kind === 'segment' ? runSegment(step, frame) : runHost(step, frame);
-      if (pending) await pending;
+      // A device finishes what it has begun, and keeps the memory until then; a stopped run need not wait for it.
+      if (pending) await frame.stop.unlessStopped(pending);
     }
     const end = path.end!;
     if ('fetches' in end) {
@@ -200,7 +201,7 @@ function runSegment(step: SegmentStep, frame: Frame): void | Promise<void> {
 async function runHost(step: HostStep, frame: Frame): Promise<void> {
   const inputs: NDArray[] = [];
   for (const i of step.inputs) inputs.push(await frame.read(i, false));
-  const results = await callHost(step.instruction, inputs, frame);
+  const results = await callHost(step.instruction, inputs);
   for (const [i, { slot, shape }] of step.outputs.entries()) {
     const array = results[i]!;
     if (shape && !sameShape(shape, array.shape))
@@ -210,16 +211,11 @@ async function runHost(step: HostStep, frame: Frame): Promise<void> {
 }
 
 /** Whatever a host call throws becomes an error with a code that names the node. */
-async function callHost(
-  instruction: HostStep['instruction'],
-  inputs: NDArray[],
-  frame: Frame,
-): Promise<readonly NDArray[]> {
+async function callHost(instruction: HostStep['instruction'], inputs: NDArray[]): Promise<readonly NDArray[]> {
   try {
-    const called = instruction.call(inputs);
-    return called instanceof Promise ? await frame.stop.unlessStopped(called) : called;
+    return await instruction.call(inputs);
   } catch (error) {
-    if (error instanceof OpError && (error.node !== undefined || error === frame.stop.reason)) throw error;
+    if (error instanceof OpError && error.node !== undefined) throw error;
     const Class = error instanceof OpError ? (error.constructor as typeof OpError) : UnknownError; // subclasses share the signature
     throw new Class(error instanceof OpError ? error.message : String(error), { node: instruction.node, cause: error });
   }

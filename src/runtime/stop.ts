@@ -1,7 +1,7 @@
 /** @file StopToken: the wish to stop a run, far lighter than an AbortController, since every run has one. */
 import { CancelledError, DeadlineExceededError, type OpError } from '../core/errors.ts';
 
-/** Set once, by whoever wants the run to stop; the run looks at it between steps and wakes from pending host calls. */
+/** Set once, by whoever wants the run to stop; the run looks at it between steps and wakes from pending ones. */
 export class StopToken {
   reason: OpError | undefined;
   private waiting: Set<(reason: OpError) => void> | undefined;
@@ -16,7 +16,7 @@ export class StopToken {
     if (this.reason) throw this.reason;
   }
 
-  /** The promise, or a rejection as soon as the run is to stop: a host call may never end by itself. */
+  /** The promise, or a rejection as soon as the run is to stop: a step may take long, or never end by itself. */
   async unlessStopped<T>(pending: Promise<T>): Promise<T> {
     this.throwIfStopped();
     const waiting = (this.waiting ??= new Set());
@@ -38,7 +38,12 @@ export class StopToken {
     const stop = () => this.stop();
     if (signal?.aborted) stop();
     signal?.addEventListener('abort', stop);
-    const late = () => this.stop(new DeadlineExceededError(`The run took longer than ${timeout} ms.`));
+    const late = () =>
+      this.stop(
+        new DeadlineExceededError(
+          `The run took longer than ${timeout} ms. Give it more with timeoutInMs, or operationTimeoutInMs of the session.`,
+        ),
+      );
     const timer = timeout ? setTimeout(late, timeout) : undefined;
     return () => {
       clearTimeout(timer);

@@ -154,6 +154,16 @@ describe('runs', () => {
     );
   });
 
+  it('stop while the device is at work, and leave the session usable', async () => {
+    const x = tf.ones([1500, 1500]);
+    const v = new tf.Variable(tf.zeros([]));
+    const work = v.assign(tf.reduceMean(tf.matmul(tf.matmul(x, x), x)));
+    const sess = new tf.Session({ config: { graphOptions: { simplify: false } } });
+    await sess.run(v.initializer);
+    await expect(sess.run(work, undefined, { options: { timeoutInMs: 1 } })).rejects.toThrow(/longer than 1 ms/);
+    expect(Number(await sess.run(work))).toBe(2250000);
+  });
+
   it('name the node that failed, also inside fused work', async () => {
     const x = tf.placeholder(tf.int32, [2]);
     const quotient = tf.floordiv(x, tf.constant([1, 0]), { name: 'quotient' });
