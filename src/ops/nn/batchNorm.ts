@@ -251,6 +251,7 @@ function sharedCases(): readonly ValueCase<Port, Output>[] {
     {
       given: { ...batch, x: { dtype: 'float32', value: [], shape: [0, 2, 1, 2] } },
       differentiable: false,
+      unspecified: ['reserve_space_1', 'reserve_space_2'],
       expect: { batch_mean: [Number.NaN, Number.NaN], reserve_space_1: [0, 0] },
     },
     { given: { ...batch, scale: [1] }, fails: /scale has 1 entries|scale must have the same number of elements/ },
