@@ -1,39 +1,41 @@
 import * as tf from 'tensorloom';
-import { expect, it } from 'vitest';
-import { MatMul } from '../../src/ops/math/matmul.ts';
+import { beforeEach, expect, it } from 'vitest';
 
-it('multiplies', async () => {
-  const a = tf.placeholder(tf.float32, [null, 2], { name: 'a' });
-  const y = tf.identity(
-    MatMul.build({
-      a,
-      b: [
-        [1, 2],
-        [3, 4],
-      ],
-    }).product,
-  );
+beforeEach(() => tf.resetDefaultGraph());
+
+it('runs a product for every batch size', async () => {
+  const x = tf.placeholder(tf.float32, [null, 2], { name: 'x' });
+  const y = tf.matmul(x, [
+    [1, 2],
+    [3, 4],
+  ]);
   const sess = new tf.Session();
-  const out = await sess.run(y, [[a, [[1, 1]]]]);
-  expect(out.toArray()).toEqual([[4, 6]]);
-  expect(
-    (
-      await sess.run(y, [
-        [
-          a,
-          [
-            [1, 1],
-            [2, 2],
-          ],
-        ],
-      ])
-    ).toArray(),
-  ).toEqual([
+  expect((await sess.run(y, [[x, [[1, 1]]]])).toArray()).toEqual([[4, 6]]);
+  const twice = [
+    [1, 1],
+    [2, 2],
+  ];
+  expect((await sess.run(y, [[x, twice]])).toArray()).toEqual([
     [4, 6],
     [8, 12],
   ]);
-  const t0 = performance.now();
-  for (let i = 0; i < 10000; i++) await sess.run(y, [[a, [[1, 1]]]]);
-  console.log((performance.now() - t0) / 10, 'us');
-  await expect(sess.run(y)).rejects.toThrow(/You must feed/);
+  await expect(sess.run(y)).rejects.toThrow(/You must feed a value for placeholder tensor 'x'/);
+});
+
+it('differentiates twice', async () => {
+  const x = tf.constant(3.5);
+  const [first] = tf.gradients(x.mul(x).mul(x), [x]);
+  const [second] = tf.gradients(first!, [x]);
+  const values = await new tf.Session().run([first, second]);
+  expect(values.map(Number)).toEqual([36.75, 21]);
+});
+
+it('trains a step', async () => {
+  const w = new tf.Variable([1.5, -2]);
+  const loss = tf.reduceSum(tf.square(w));
+  const step = new tf.train.GradientDescentOptimizer(0.25).minimize(loss);
+  const sess = new tf.Session();
+  await sess.run(tf.globalVariablesInitializer());
+  await sess.run(step);
+  expect((await sess.run(w)).toArray()).toEqual([0.75, -1]);
 });
