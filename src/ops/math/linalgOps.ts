@@ -7,6 +7,7 @@ import {
   broadcastShapes,
   type Dims,
   isFullyDefined,
+  mergeShapes,
   type Shape,
   showRuntime,
   showShape,
@@ -211,7 +212,7 @@ export const MatrixSolve: SolveOp = defineOp({
   inputs: { matrix: 'T', rhs: 'T' },
   outputs: { output: 'T' },
   attrs: { adjoint: attr('bool', { default: false }), T: matrixTypes },
-  shape: ({ matrix, rhs }) => ({ output: solutionDims(matrix, rhs, (a, b) => a ?? b) }),
+  shape: ({ matrix, rhs }) => ({ output: solutionDims(matrix, rhs, mergeShapes) }),
   grad({ inputs: { matrix }, outputs: { output }, attrs: { adjoint: turned } }, { output: dy }) {
     const rhs = MatrixSolve.build({ matrix, rhs: dy }, { attrs: { adjoint: !turned } }).output;
     const product = turned ? matmul(output, rhs, { adjointB: true }) : matmul(rhs, output, { adjointB: true });
@@ -233,7 +234,7 @@ export const MatrixSolve: SolveOp = defineOp({
     return { output: output! };
   },
   cases: () => [
-    { shape: '[?, 2, 2], [5, 2, 3] -> [?, 2, 3]' },
+    { shape: '[?, 2, 2], [5, 2, 3] -> [5, 2, 3]' },
     { shape: '[2, 2], [3, 1]', rejects: /same number of rows/ },
     {
       given: {

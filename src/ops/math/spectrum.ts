@@ -11,14 +11,14 @@ import { expandDims } from '../array/expandDims.ts';
 import { denseGradient } from '../array/indexedSlices.ts';
 import { matrixBandPart, matrixDiag, matrixDiagPart, matrixSetDiag } from '../array/matrixDiag.ts';
 import { real } from './complex.ts';
-import { divNoNan } from './divide.ts';
 import { arrayOf, matricesOf } from './hostMatrix.ts';
 import { eigenHermitian, svd as singular, widen } from './hostSpectrum.ts';
 import { adjoint } from './linalg.ts';
 import { checkMatrix, matrixDims, matrixTypes, type TypeAttr } from './linalgShapes.ts';
 import { matmul } from './matmul.ts';
 import { minus, plus, times } from './operators.ts';
-import { onesLike, zerosLike } from './zerosLike.ts';
+import { reciprocal } from './sqrt.ts';
+import { zerosLike } from './zerosLike.ts';
 
 type EigOp = Op<
   { readonly input: 'T' },
@@ -90,16 +90,20 @@ export const SelfAdjointEigV2: EigOp = defineOp({
 });
 
 /** 1 / x, but 0 for 0. */
-const safeReciprocal = (x: Tensor) => divNoNan(onesLike(x), x);
+/** `1 / x`, and 0 at 0: the addend is lost beside any other square. */
+const safeReciprocal = (x: Tensor) => times(x, reciprocal(plus(times(x, x), 1e-20)));
 
 function eigenGradient(input: Tensor, e: Tensor, given: Tensor, de: Tensor, dv: Tensor | null): Tensor {
-  let middle = matrixDiag(de);
+  let middle: Tensor;
   let v = given;
   if (dv) {
     const gaps = minus(expandDims(e, -2), expandDims(e, -1));
     const f = matrixSetDiag(safeReciprocal(gaps), zerosLike(e));
-    middle = plus(middle, times(f, matmul(v, dv, { adjointA: true })));
-  } else v = selfAdjointEig(input).v;
+    middle = plus(matrixDiag(de), times(f, matmul(v, dv, { adjointA: true })));
+  } else {
+    v = selfAdjointEig(input).v;
+    middle = matrixDiag(de);
+  }
   const whole = matmul(v, matmul(middle, v, { adjointB: true }));
   // Only the lower half of the input counts, so it gets the gradient of both halves.
   const lower = matrixBandPart(plus(whole, adjoint(whole)), -1, 0);
