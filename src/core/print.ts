@@ -1,127 +1,212 @@
 /** @file Prints arrays the way NumPy does: aligned columns, shortest digits that tell values apart, `...` when large. */
-import type { NDArray } from './ndarray.ts';
+import { toBfloat16Bits, toHalfBits } from './half.ts';
+import type { Complex, NDArray } from './ndarray.ts';
 
+/** NumPy's print options: elements before `...` is used, how many are shown at each end then, columns, decimals. */
 const threshold = 1000;
 const edge = 3;
+const lineWidth = 75;
+const precision = 8;
 
 /** NumPy's `str(array)`. */
 export function printArray(array: NDArray): string {
-  const show = array.dtype.isObject ? (i: number) => quote(array.at(i)) : formatter(array);
-  if (array.rank === 0) return show(0).trim();
-  const rows: string[] = [];
-  const short = array.size > threshold;
-  const print = (axis: number, start: number, indent: string): string => {
-    const n = array.shape[axis]!;
-    let step = 1;
-    for (let i = axis + 1; i < array.rank; i++) step *= array.shape[i]!;
-    const parts: string[] = [];
-    for (let i = 0; i < n; i++) {
-      if (short && n > 2 * edge && i === edge) {
-        parts.push('...');
-        i = n - edge - 1;
-        continue;
-      }
-      const at = start + i * step;
-      parts.push(axis === array.rank - 1 ? show(at) : print(axis + 1, at, `${indent} `));
+  if (array.rank === 0) return printScalar(array);
+  if (array.size === 0) return '[]';
+  const isShort = array.size > threshold;
+  const show = formatter(array, isShort ? shownOf(array) : Array.from({ length: array.size }, (_, i) => i));
+  const print = (axis: number, start: number, indent: string, width: number): string => {
+    const count = array.shape[axis]!;
+    const step = stepOf(array, axis);
+    const isRow = axis === array.rank - 1;
+    const parts = positions(count, isShort).map((i) =>
+      i === undefined
+        ? '...'
+        : isRow
+          ? show(start + i * step)
+          : print(axis + 1, start + i * step, `${indent} `, width - 1),
+    );
+    const text = isRow
+      ? wrapped(parts, indent, width - 1)
+      : parts.join(`${'\n'.repeat(array.rank - 1 - axis)}${indent}`);
+    return `[${text}]`;
+  };
+  return print(0, 0, ' ', lineWidth);
+}
+
+/** Elements one step along an axis lie this far apart. */
+function stepOf(array: NDArray, axis: number): number {
+  return array.shape.slice(axis + 1).reduce((product, size) => product * size, 1);
+}
+
+/** The positions along an axis that are shown; `undefined` where others are left out. */
+function positions(count: number, isShort: boolean): (number | undefined)[] {
+  const all = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
+  return isShort && count > 2 * edge ? [...all(0, edge), undefined, ...all(count - edge, count)] : all(0, count);
+}
+
+/** The elements that are shown of a large array: only they decide the width. */
+function shownOf(array: NDArray): number[] {
+  let starts = [0];
+  for (let axis = 0; axis < array.rank; axis++) {
+    const along = positions(array.shape[axis]!, true).filter((i) => i !== undefined);
+    starts = starts.flatMap((start) => along.map((i) => start + i * stepOf(array, axis)));
+  }
+  return starts;
+}
+
+/** Words with spaces between them, in lines no longer than `width`; later lines begin with `indent`. */
+function wrapped(words: readonly string[], indent: string, width: number): string {
+  const lines: string[] = [];
+  let line = indent;
+  for (const word of words) {
+    if (line.length + word.length > width && line.length > indent.length) {
+      lines.push(line.trimEnd());
+      line = indent;
     }
-    const gap = axis === array.rank - 1 ? ' ' : `${'\n'.repeat(array.rank - 1 - axis)}${indent} `;
-    return `[${parts.join(gap)}]`;
-  };
-  rows.push(print(0, 0, ''));
-  return rows.join('\n');
+    line += `${word} `;
+  }
+  return [...lines, line.slice(0, -1)].join('\n').slice(indent.length);
 }
 
-function quote(x: unknown): string {
-  if (typeof x === 'string') return `b'${x.replaceAll("'", "\\'")}'`;
-  if (x instanceof Uint8Array) return `b'${Array.from(x, (b) => `\\x${b.toString(16).padStart(2, '0')}`).join('')}'`;
-  return String(x);
+function printScalar(array: NDArray): string {
+  const x = array.at(0);
+  if (typeof x === 'number' && array.dtype.isFloating) return scalarText(x, array);
+  return formatter(array, [0])(0).trim();
 }
 
-/** A function that prints element `i` padded to the common width of all elements. */
-function formatter(array: NDArray): (i: number) => string {
+/** A function that prints element `i` as wide as the widest of the elements `shown`. */
+function formatter(array: NDArray, shown: readonly number[]): (i: number) => string {
   const { dtype } = array;
-  const texts = new Map<number, string>();
-  const step = Math.max(1, Math.floor(array.size / threshold));
-  const sample = Array.from({ length: Math.min(array.size, threshold) }, (_, i) => i * step);
+  if (dtype.isObject) return (i) => quote(array.at(i));
   if (dtype.isFloating) {
-    const digits = dtype.storage === 'f64' ? 17 : dtype.storage === 'f32' ? 9 : 5;
-    const numbers = sample.map((i) => array.numberAt(i));
-    const finite = numbers.filter(Number.isFinite).map(Math.abs);
-    const largest = Math.max(0, ...finite);
-    const smallest = Math.min(...finite.filter((x) => x > 0), Number.POSITIVE_INFINITY);
-    const scientific =
-      largest >= 1e8 || (smallest < 1e-4 && smallest !== Number.POSITIVE_INFINITY) || largest / smallest > 1000;
-    const one = (x: number) =>
-      scientific && (largest >= 1e8 || smallest < 1e-4 || largest / smallest > 1e3)
-        ? exponent(x, digits)
-        : plain(x, digits);
-    const parts = numbers.filter(Number.isFinite).map((x) => one(x).split('.'));
-    const decimals = Math.min(8, Math.max(0, ...parts.map((p) => p[1]?.length ?? 0)));
-    const format = (x: number): string => {
-      if (Number.isNaN(x)) return 'nan';
-      if (!Number.isFinite(x)) return x > 0 ? 'inf' : '-inf';
-      if (scientific) return one(x);
-      const [whole, fraction = ''] = trimZeros(x.toFixed(decimals), plain(x, digits)).split('.');
-      return `${whole}.${array.rank === 0 ? fraction : fraction.padEnd(decimals)}`;
-    };
-    if (array.rank === 0)
-      return () =>
-        Number.isInteger(numbers[0]) && !scientific ? `${numbers[0]!.toFixed(1)}` : scalarText(numbers[0]!, digits);
-    for (const [k, i] of sample.entries()) texts.set(i, format(numbers[k]!));
-    const width = Math.max(...[...texts.values()].map((t) => t.length), 0);
-    return (i) => (texts.get(i) ?? format(array.numberAt(i))).padStart(width);
+    const format = floatFormat(
+      shown.map((i) => array.numberAt(i)),
+      shortestFor(array),
+      false,
+    );
+    return (i) => format(array.numberAt(i));
   }
-  const format = (i: number): string => {
+  if (dtype.isComplex) {
+    const part = (i: number) => array.at(i) as Complex; // a complex array holds complex numbers
+    const shortest = shortestFor(array);
+    const re = floatFormat(
+      shown.map((i) => part(i).re),
+      shortest,
+      false,
+    );
+    const im = floatFormat(
+      shown.map((i) => part(i).im),
+      shortest,
+      true,
+    );
+    return (i) => `${re(part(i).re)}${im(part(i).im).replace(/ *$/, 'j$&')}`;
+  }
+  const text = (i: number) => {
     const x = array.at(i);
-    if (typeof x === 'boolean') return x ? 'True' : 'False';
-    if (typeof x === 'object' && 're' in x)
-      return `${shortest(x.re)}${x.im < 0 ? '-' : '+'}${shortest(Math.abs(x.im))}j`;
-    return String(x);
+    return typeof x === 'boolean' ? (x ? 'True' : 'False') : String(x);
   };
-  for (const i of sample) texts.set(i, format(i));
-  const width = Math.max(...[...texts.values()].map((t) => t.length), 0);
-  return (i) => (texts.get(i) ?? format(i)).padStart(width);
+  const width = Math.max(...shown.map((i) => text(i).length));
+  return (i) => text(i).padStart(width);
 }
 
-/** The fewest digits that still give the same number back at this precision. */
-function plain(x: number, digits: number): string {
-  if (digits === 17) return withPoint(String(x));
-  const same =
-    digits === 9
-      ? (y: number) => Math.fround(y) === Math.fround(x)
-      : (y: number) => Math.abs(y - x) <= Math.abs(x) * 2 ** -12;
-  for (let p = 1; p <= digits; p++) {
-    const text = x.toPrecision(p);
-    if (same(Number(text))) return withPoint(String(Number(text)));
-  }
-  return withPoint(String(x));
+/** Bytes as Python writes them: text where it is ASCII, `\x` codes elsewhere. */
+function quote(x: unknown): string {
+  const bytes = typeof x === 'string' ? new TextEncoder().encode(x) : x;
+  if (!(bytes instanceof Uint8Array)) return String(x);
+  const hasOnlySingle = bytes.includes(39) && !bytes.includes(34);
+  const mark = hasOnlySingle ? '"' : "'";
+  const named: Record<number, string> = {
+    9: '\\t',
+    10: '\\n',
+    13: '\\r',
+    92: '\\\\',
+    ...(hasOnlySingle ? {} : { 39: "\\'" }),
+  };
+  const text = Array.from(bytes, (b) => {
+    if (named[b] !== undefined) return named[b];
+    return b >= 32 && b < 127 ? String.fromCharCode(b) : `\\x${b.toString(16).padStart(2, '0')}`;
+  });
+  return `b${mark}${text.join('')}${mark}`;
 }
 
-const withPoint = (text: string) => (/[.e]/.test(text) ? text : `${text}.`);
+/** A number with the fewest digits that still give it back in the array's type, in JavaScript's spelling. */
+type Shortest = (x: number) => number;
 
-function exponent(x: number, digits: number): string {
-  const shortestText = plain(x, digits).replace(/\.$/, '');
-  const [mantissa, power] = Number(shortestText).toExponential().split('e');
-  const n = Number(power);
-  return `${mantissa!.includes('.') ? mantissa : `${mantissa}.`}e${n < 0 ? '-' : '+'}${String(Math.abs(n)).padStart(2, '0')}`;
+function shortestFor({ dtype }: NDArray): Shortest {
+  const { storage } = dtype;
+  if (storage === 'f64' || storage === 'c128') return (x) => x;
+  const round = storage === 'f16' ? toHalfBits : storage === 'bf16' ? toBfloat16Bits : Math.fround;
+  return (x) => {
+    for (let digits = 1; digits <= 9; digits++) {
+      const y = Number(x.toPrecision(digits));
+      if (round(y) === round(x)) return y;
+    }
+    return x;
+  };
 }
 
-function scalarText(x: number, digits: number): string {
-  if (Number.isNaN(x)) return 'nan';
-  if (!Number.isFinite(x)) return x > 0 ? 'inf' : '-inf';
-  const magnitude = Math.abs(x);
-  if (magnitude !== 0 && (magnitude >= 1e16 || magnitude < 1e-4)) return exponent(x, digits).replace('.e', 'e');
-  return plain(x, digits).replace(/\.$/, '.0');
+/** A number's text in its parts. */
+interface Digits {
+  readonly whole: string;
+  readonly decimals: string;
+  readonly exponent: string;
 }
 
-function shortest(x: number): string {
-  return plain(x, 9);
+/** With at most `precision` decimals, and no zeros at the end. */
+function digitsOf(x: number, shortest: Shortest, isScientific: boolean): Digits {
+  const short = shortest(x);
+  const write = (y: number, decimals?: number) => (isScientific ? y.toExponential(decimals) : plainText(y, decimals));
+  let text = write(short);
+  if ((text.split('e')[0]!.split('.')[1]?.length ?? 0) > precision) text = write(x, precision);
+  const digits = digitsIn(text);
+  const whole = Object.is(x, -0) ? `-${digits.whole}` : digits.whole;
+  return { ...digits, whole, decimals: digits.decimals.replace(/0+$/, '') };
 }
 
-/** `fixed` without the zeros that the shortest form does not have. */
-function trimZeros(fixed: string, shortestText: string): string {
-  if (!fixed.includes('.')) return withPoint(fixed);
-  const wanted = shortestText.includes('e') ? 8 : (shortestText.split('.')[1]?.length ?? 0);
-  const [whole, fraction = ''] = fixed.split('.');
-  return `${whole}.${fraction.slice(0, Math.max(wanted, 0))}`;
+function digitsIn(text: string): Digits {
+  const [mantissa, power = ''] = text.split('e') as [string, string?];
+  const [whole, decimals = ''] = mantissa.split('.') as [string, string?];
+  return { whole, decimals, exponent: power && `e${power[0]}${power.slice(1).padStart(2, '0')}` };
+}
+
+/** A number without exponent. Only values for which the columns stay narrow are written like this. */
+function plainText(x: number, decimals?: number): string {
+  if (decimals !== undefined) return x.toFixed(decimals);
+  const text = String(x);
+  return text.includes('e') ? x.toFixed(20) : text;
+}
+
+/** NumPy's choice between plain and scientific columns for these numbers, and the widths they need. */
+function floatFormat(numbers: readonly number[], shortest: Shortest, hasPlus: boolean): (x: number) => string {
+  const finite = numbers.filter(Number.isFinite);
+  const sizes = finite.filter((x) => x !== 0).map(Math.abs);
+  const [largest, smallest] = [Math.max(0, ...sizes), Math.min(Number.POSITIVE_INFINITY, ...sizes)];
+  const isScientific = sizes.length > 0 && (largest >= 1e8 || smallest < 1e-4 || largest / smallest > 1000);
+  const signed = (text: string) => (hasPlus && !text.startsWith('-') ? `+${text}` : text);
+  const all = finite.map((x) => digitsOf(x, shortest, isScientific));
+  const decimals = Math.max(0, ...all.map((d) => d.decimals.length));
+  const tail = decimals + Math.max(0, ...all.map((d) => d.exponent.length)) + 1;
+  const special = numbers.filter((x) => !Number.isFinite(x)).map((x) => signed(specialText(x)).length - tail);
+  const whole = Math.max(0, ...all.map((d) => signed(d.whole).length), ...special);
+  return (x) => {
+    if (!Number.isFinite(x)) return signed(specialText(x)).padStart(whole + tail);
+    const digits = digitsOf(x, shortest, isScientific);
+    // Scientific columns are filled with further digits of the number, plain ones with spaces.
+    const filled = isScientific && digits.decimals.length < decimals ? digitsIn(x.toExponential(decimals)) : digits;
+    return `${signed(filled.whole).padStart(whole)}.${filled.decimals.padEnd(decimals)}${filled.exponent}`;
+  };
+}
+
+function specialText(x: number): string {
+  return Number.isNaN(x) ? 'nan' : x > 0 ? 'inf' : '-inf';
+}
+
+/** A single number: all its digits, with an exponent from 1e16 on and below 1e-4. */
+function scalarText(x: number, array: NDArray): string {
+  if (!Number.isFinite(x)) return specialText(x);
+  const short = shortestFor(array)(x);
+  const size = Math.abs(short);
+  if (size !== 0 && (size >= 1e16 || size < 1e-4)) return short.toExponential().replace(/e([-+])(\d)$/, 'e$10$2');
+  const text = Object.is(short, -0) ? '-0' : plainText(short);
+  return text.includes('.') ? text : `${text}.0`;
 }
