@@ -124,7 +124,7 @@ export interface AsStringOptions {
 /**
  * Every element as text. Adds one `AsString` node.
  *
- * @example tf.asString(tf.constant([1.5, 2]), { precision: 1 }) // runs to ['1.5' '2.0']
+ * @example tf.asString(tf.constant([1.5, 2]), { precision: 1 }) // runs to [b'1.5' b'2.0']
  */
 export function asString(input: TensorLike, options: AsStringOptions = {}): Tensor {
   const { precision = -1, scientific = false, shortest = false, width = -1, fill = '', name } = options;

@@ -164,7 +164,7 @@ function offsets(shape: Shape, axes: readonly number[]): number[] {
 /**
  * Strings of several tensors joined element by element; scalars join with every element. Adds one `StringJoin` node.
  *
- * @example tf.stringJoin(['a', ['b', 'c']], { separator: '-' }) // runs to ['a-b' 'a-c']
+ * @example tf.stringJoin(['a', ['b', 'c']], { separator: '-' }) // runs to [b'a-b' b'a-c']
  */
 export function stringJoin(inputs: readonly TensorLike[], options: { separator?: string; name?: string } = {}): Tensor {
   return StringJoin.build({ inputs }, { name: options.name, attrs: { separator: options.separator ?? '' } }).output;
@@ -180,7 +180,7 @@ export interface ReduceJoinOptions {
  * The strings joined along axes, in the order of the axes; along all of them when none is named. Adds a `ReduceJoin` node
  * under `ReduceJoin/`.
  *
- * @example tf.reduceJoin([['a', 'b'], ['c', 'd']], 0) // runs to ['ac' 'bd']
+ * @example tf.reduceJoin([['a', 'b'], ['c', 'd']], 0) // runs to [b'ac' b'bd']
  */
 export function reduceJoin(
   inputs: TensorLike,

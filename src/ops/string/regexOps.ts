@@ -161,7 +161,7 @@ export function regexFullMatch(input: TensorLike, pattern: TensorLike, options: 
  * The strings with the matches of a regular expression (RE2's syntax) rewritten; `\1` stands for the first group. Adds a
  * `StaticRegexReplace` node, or a `RegexReplace` one for a pattern or rewrite that is a tensor.
  *
- * @example tf.regexReplace(['abc'], 'b', 'x') // runs to ['axc']
+ * @example tf.regexReplace(['abc'], 'b', 'x') // runs to [b'axc']
  */
 export function regexReplace(
   input: TensorLike,

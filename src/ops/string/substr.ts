@@ -107,7 +107,7 @@ export const Substr = defineOp({
 /**
  * Parts of strings: `len` bytes from `pos` on, which counts from the end when it is negative. Adds one `Substr` node.
  *
- * @example tf.substr(['hello', 'world'], 1, 3) // runs to ['ell' 'orl']
+ * @example tf.substr(['hello', 'world'], 1, 3) // runs to [b'ell' b'orl']
  */
 export function substr(
   input: TensorLike,
@@ -212,7 +212,7 @@ export const StringUpper = defineOp({
 /**
  * Strings in lower case: their ASCII letters, or all letters with `encoding: 'utf-8'`. Adds one `StringLower` node.
  *
- * @example tf.strings.lower(['ABC']) // runs to ['abc']
+ * @example tf.strings.lower(['ABC']) // runs to [b'abc']
  */
 export function stringLower(input: TensorLike, options: { encoding?: string; name?: string } = {}): Tensor {
   return StringLower.build({ input }, { name: options.name, attrs: { encoding: options.encoding ?? '' } }).output;
@@ -221,7 +221,7 @@ export function stringLower(input: TensorLike, options: { encoding?: string; nam
 /**
  * Strings in upper case: their ASCII letters, or all letters with `encoding: 'utf-8'`. Adds one `StringUpper` node.
  *
- * @example tf.strings.upper(['abc']) // runs to ['ABC']
+ * @example tf.strings.upper(['abc']) // runs to [b'ABC']
  */
 export function stringUpper(input: TensorLike, options: { encoding?: string; name?: string } = {}): Tensor {
   return StringUpper.build({ input }, { name: options.name, attrs: { encoding: options.encoding ?? '' } }).output;
@@ -246,7 +246,7 @@ export const StringStrip = defineOp({
 /**
  * Strings without white space at their ends. Adds one `StringStrip` node.
  *
- * @example tf.stringStrip([' a b ']) // runs to ['a b']
+ * @example tf.stringStrip([' a b ']) // runs to [b'a b']
  */
 export function stringStrip(input: TensorLike, options: { name?: string } = {}): Tensor {
   return StringStrip.build({ input }, { name: options.name }).output;
