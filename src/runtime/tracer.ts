@@ -35,8 +35,10 @@ export interface Guards {
   readonly feeds: Map<number, NDArray>;
 }
 
-/** How far a trace has come. */
+/** How far a trace has come. Each branch has a state of its own, for runs may follow several at once. */
 interface State {
+  /** Records the instructions since the last look. */
+  readonly builder: ProgramBuilder;
   position: number;
   readonly values: Map<RunNode, readonly Value[]>;
   /** Results of host calls of the node at `position`, made before it could be lowered. */
@@ -54,7 +56,6 @@ export class Trace implements ProgramState {
   private readonly lastUse = new Map<RunNode, number>();
   private readonly fetched = new Set<RunNode>();
   private readonly fed = new Map<RunNode, (Value | undefined)[]>();
-  private builder = new ProgramBuilder(this);
 
   constructor(private readonly task: TraceTask) {
     for (const [k, node] of task.nodes.entries()) for (const { node: from } of node.inputs) this.lastUse.set(from, k);
@@ -72,7 +73,7 @@ export class Trace implements ProgramState {
 
   /** Traces from the beginning to the first point where values must be looked at, or to the end. */
   start(): Promise<Path> {
-    return this.advance({ position: 0, values: new Map(), hostResults: [] });
+    return this.advance({ builder: new ProgramBuilder(this), position: 0, values: new Map(), hostResults: [] });
   }
 
   // ── ProgramState ───────────────────────────────────────────────────────────────────────────────
@@ -112,24 +113,29 @@ export class Trace implements ProgramState {
     return this.constants[-1 - id]!;
   }
 
+  /** The same point of the trace again, for one more way to go on from it. */
+  private branch({ position, values, hostResults }: State): State {
+    return { builder: new ProgramBuilder(this), position, values: new Map(values), hostResults };
+  }
+
   // ── lowering ───────────────────────────────────────────────────────────────────────────────────
 
   /** Lowers nodes until the end, or until something must be run first. */
   private async advance(state: State): Promise<Path> {
     const { nodes } = this.task;
-    this.builder = new ProgramBuilder(this);
+    const { builder } = state;
     while (state.position < nodes.length) {
       const pause = yieldIfLong();
       if (pause) await pause;
       const node = nodes[state.position]!;
-      const mark = this.builder.instructions.length;
+      const mark = builder.instructions.length;
       try {
         state.values.set(node, this.lowerNode(node, state));
         state.position++;
         state.hostResults = [];
       } catch (signal) {
         // A host call needs what was recorded to bring its inputs into shape.
-        if (!(signal instanceof HostResultNeeded)) this.builder.instructions.length = mark;
+        if (!(signal instanceof HostResultNeeded)) builder.instructions.length = mark;
         if (signal instanceof ValueNeeded) {
           const path = this.lookAt(signal.value, node, state);
           if (path) return path;
@@ -141,18 +147,17 @@ export class Trace implements ProgramState {
   }
 
   private lowerNode(node: RunNode, state: State): readonly Value[] {
-    this.builder.begin(node.name);
-    this.builder.hostResults = state.hostResults;
+    const { builder } = state;
+    builder.begin(node.name);
+    builder.hostResults = state.hostResults;
     const inputs = this.inputsOf(node, state);
-    for (const i of node.def.hostInputs({ attrs: node.attrs, inputCount: inputs.length }))
-      this.builder.demand(inputs[i]!);
+    for (const i of node.def.hostInputs({ attrs: node.attrs, inputCount: inputs.length })) builder.demand(inputs[i]!);
     const folded = foldNode(
       node,
       inputs.map((v) => v.known),
     );
     return (
-      folded?.map((array) => this.builder.constant(array)) ??
-      node.def.lower(this.builder, inputs, node.attrs, lowered(node))
+      folded?.map((array) => builder.constant(array)) ?? node.def.lower(builder, inputs, node.attrs, lowered(node))
     );
   }
 
@@ -161,7 +166,7 @@ export class Trace implements ProgramState {
       const value = this.valueOf(port, state);
       // A reference is read when a consumer wants a value, not when the variable node runs.
       if (port.node.outputs[port.index]!.isRef && !node.refInputs[i] && value.variable && !this.isFed(port))
-        return this.builder.read(value.variable, () => uninitialized(value.variable!.name));
+        return state.builder.read(value.variable, () => uninitialized(value.variable!.name));
       return value;
     });
   }
@@ -189,15 +194,15 @@ export class Trace implements ProgramState {
     }
     if (!node.inputs.some((port) => this.valueOf(port, state) === value) && !value.variable)
       throw new InternalError(`'${node.name}' asks for a value that is not one of its inputs`);
-    const whole = this.builder.whole(value);
-    const path: Path = { steps: this.flush(state, [whole.buffer]) };
-    const resumeFrom = snapshot(state);
+    const whole = state.builder.whole(value);
+    const path: Path = { steps: this.flush(state.builder, [whole.buffer], state) };
+    const resumeFrom = this.branch(state);
     path.end = {
       values: [this.locate(whole)],
       shapes: [],
       paths: new Map(),
       resume: (_frame, [array]) => {
-        const next = snapshot(resumeFrom);
+        const next = this.branch(resumeFrom);
         this.remember(value, array!, next);
         return this.advance(next);
       },
@@ -221,14 +226,15 @@ export class Trace implements ProgramState {
   private callHost(signal: HostResultNeeded, state: State): Path {
     const { instruction, results } = signal;
     const steps = this.flush(
-      state,
+      state.builder,
       instruction.inputs.map((v) => v.buffer),
+      state,
     );
     const outputs = results.map((r) => ({ slot: this.newSlot(new Buffer('temp', 0)), dtype: r.dtype }));
     steps.push({ kind: 'host', instruction, inputs: instruction.inputs.map((v) => this.locate(v)), outputs });
-    const resumeFrom = snapshot(state);
+    const resumeFrom = this.branch(state);
     const resume = (frame: Frame) => {
-      const next = snapshot(resumeFrom);
+      const next = this.branch(resumeFrom);
       next.hostResults = [
         ...next.hostResults,
         outputs.map(({ slot, dtype }) => {
@@ -247,20 +253,21 @@ export class Trace implements ProgramState {
   }
 
   private finish(state: State): Path {
+    const { builder } = state;
     const taken = new Set<Buffer>();
     const results = this.task.fetches.map((port) => {
       let value = this.valueOf(port, state);
       if (port.node.outputs[port.index]!.isRef && value.variable && !this.isFed(port))
-        value = this.builder.read(value.variable, () => uninitialized(value.variable!.name));
+        value = builder.read(value.variable, () => uninitialized(value.variable!.name));
       if (value.known) return value;
       // The caller owns what it gets: memory of this run, used by one fetch.
-      const own = this.builder.whole(value);
-      const result = own.buffer.kind === 'temp' && !taken.has(own.buffer) ? own : this.builder.copy(value);
+      const own = builder.whole(value);
+      const result = own.buffer.kind === 'temp' && !taken.has(own.buffer) ? own : builder.copy(value);
       taken.add(result.buffer);
       return result;
     });
     const steps = this.flush(
-      undefined,
+      builder,
       results.filter((v) => !v.known).map((v) => v.buffer),
     );
     return { steps, end: { fetches: results.map((v) => this.locate(v)) } };
@@ -268,11 +275,11 @@ export class Trace implements ProgramState {
 
   // ── from recorded instructions to steps ────────────────────────────────────────────────────────
 
-  /** Turns what is recorded into steps. Values needed later, and `extra` buffers, survive in slots. */
-  private flush(state: State | undefined, extra: readonly Buffer[]): (SegmentStep | HostStep)[] {
+  /** Turns what is recorded into steps. `extra` buffers, and values that a trace going on needs, survive in slots. */
+  private flush(builder: ProgramBuilder, extra: readonly Buffer[], goingOn?: State): (SegmentStep | HostStep)[] {
     const keep = new Set(extra);
-    if (state) this.keepLiveValues(state, keep);
-    const recorded = this.builder.instructions.splice(0);
+    if (goingOn) this.keepLiveValues(goingOn, keep);
+    const recorded = builder.instructions.splice(0);
     const chunks = splitAtHostCalls(recorded);
     const steps: (SegmentStep | HostStep)[] = [];
     // Later chunks may read what earlier ones wrote: collect their reads from the end.
@@ -285,7 +292,7 @@ export class Trace implements ProgramState {
       for (const i of chunk.device) for (const v of readsOf(i)) needed.add(v.buffer);
     }
     for (const [k, chunk] of chunks.entries()) {
-      const segment = this.segmentStep(chunk.device, neededAfter[k]!);
+      const segment = this.segmentStep(builder, chunk.device, neededAfter[k]!);
       if (segment) steps.push(segment);
       if (chunk.host) {
         const outputs = chunk.host.outputs!.map((v) => ({
@@ -311,7 +318,7 @@ export class Trace implements ProgramState {
       if (!live) continue;
       const kept = values.map((v) => {
         if (v.known || v.buffer.bytes === 0) return v;
-        const copy = v.buffer.owner && !isReference(node) ? this.builder.copy(v) : v;
+        const copy = v.buffer.owner && !isReference(node) ? state.builder.copy(v) : v;
         if (copy.buffer.kind === 'temp') keep.add(copy.buffer);
         return copy;
       });
@@ -319,14 +326,18 @@ export class Trace implements ProgramState {
     }
   }
 
-  private segmentStep(recorded: readonly DeviceInstruction[], needed: ReadonlySet<Buffer>): SegmentStep | undefined {
+  private segmentStep(
+    builder: ProgramBuilder,
+    recorded: readonly DeviceInstruction[],
+    needed: ReadonlySet<Buffer>,
+  ): SegmentStep | undefined {
     const keep = new Set([...needed, ...this.slots.keys()].filter((b) => b.kind === 'temp'));
     const segment = planSegment(recorded, keep);
     if (segment.instructions.length === 0) return undefined;
     const assigned = new Map<Variable, Shape>();
     for (const i of segment.instructions)
       for (const { buffer } of writesOf(i))
-        if (buffer.owner instanceof Variable) assigned.set(buffer.owner, this.builder.shapeOfVersion(buffer));
+        if (buffer.owner instanceof Variable) assigned.set(buffer.owner, builder.shapeOfVersion(buffer));
     const allocates: { slot: number; bytes: number }[] = [];
     for (const buffer of segment.bound)
       if (buffer.kind === 'temp' && !this.slots.has(buffer))
@@ -383,10 +394,6 @@ export class Trace implements ProgramState {
 }
 
 const isReference = (node: RunNode) => node.outputs.some((o) => o.isRef);
-
-function snapshot(state: State): State {
-  return { position: state.position, values: new Map(state.values), hostResults: state.hostResults };
-}
 
 function lowered(node: RunNode) {
   return {

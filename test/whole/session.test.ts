@@ -164,6 +164,24 @@ describe('runs', () => {
     expect(Number(await sess.run(work))).toBe(2250000);
   });
 
+  it('of new shapes can be traced at the same time', async () => {
+    const x = tf.placeholder(tf.float32, []);
+    let y = tf.fill(tf.stack([tf.cast(x.mul(2), tf.int32)]), 1.5);
+    const steps = 2000; // so many that tracing pauses to let others run
+    for (let i = 0; i < steps; i++) y = tf.abs(y.add(x));
+    const sess = new tf.Session();
+    await sess.run(y, feed(x, 1));
+    const turn = () => new Promise((resolve) => setImmediate(resolve));
+    const runs: Promise<tf.NDArray>[] = [];
+    for (let k = 2; k < 6; k++) {
+      runs.push(sess.run(y, feed(x, k)));
+      await turn();
+      await turn();
+    }
+    for (const [i, result] of (await Promise.all(runs)).entries())
+      expect(result.numbers()).toEqual(new Array(2 * (i + 2)).fill(1.5 + steps * (i + 2)));
+  });
+
   it('name the node that failed, also inside fused work', async () => {
     const x = tf.placeholder(tf.int32, [2]);
     const quotient = tf.floordiv(x, tf.constant([1, 0]), { name: 'quotient' });
