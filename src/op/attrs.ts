@@ -50,7 +50,6 @@ const types = (...allowed: DType[]) => attr('type', { allowed });
 /** The common sets of allowed types, as TensorFlow's op registrations name them. */
 export const anyType = attr('type');
 export const floats = types(d.float16, d.bfloat16, d.float32, d.float64);
-export const floatsAndComplex = types(d.bfloat16, d.float16, d.float32, d.float64, d.complex64, d.complex128);
 export const indexTypes = attr('type', { allowed: [d.int32, d.int64], default: d.int32 });
 /** TensorFlow's `numbertype`. */
 export const numberTypes: readonly DType[] = [

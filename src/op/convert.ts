@@ -1,5 +1,5 @@
 /** @file Turns whatever a user passes as an input into a tensor: literals become `Const` nodes. */
-import { type DType, dtypeFromName, float32, float64, int32, int64, type TypedArray } from '../core/dtypes.ts';
+import { type DType, dtypeFromName, float32, int32, int64, type TypedArray } from '../core/dtypes.ts';
 import { InvalidArgumentError } from '../core/errors.ts';
 import {
   dtypeOfTypedArray,
@@ -172,9 +172,4 @@ export function constantNode(array: NDArray, name?: string): Tensor {
   const graph: Graph = currentContext().graph;
   const attrs = { dtype: { type: array.dtype.number }, value: { tensor: constantToProto(array) } };
   return graph.createOp({ type: 'Const', inputs: [], attrs, name: name ?? 'Const' }).outputs[0]!;
-}
-
-/** float64 data given where float32 is the working type: JavaScript numbers are doubles, models are float32. */
-export function defaultFloat(dtype: DType): DType {
-  return dtype === float64 ? float32 : dtype;
 }
