@@ -51,7 +51,8 @@ TensorFlow's Python test files, unchanged, with every session redirected to \`te
 Of the ${inScope} tests that run a session and use only ops that are in scope, ${inScope - sum('ours')} pass: ${percent(inScope - sum('ours'), inScope)}.
 "Later" are tests that need ops of later parts (loops, queues, functions, files …), "any server" those that a real
 TensorFlow server fails too, since they expect a session in the client's own process. Tests that run no session are in the
-table, but say nothing about us. A file marked "cut" has more tests than its time allowed.
+table, but say nothing about us. The runner counts sessions per file, not per test, so every failing test is taken to have
+run one. A file marked "cut" has more tests than its time allowed.
 
 | file (tensorflow/python/…) | cases | use a session | pass | fail | later | any server | skip | s |
 |---|---|---|---|---|---|---|---|---|
