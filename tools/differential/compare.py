@@ -32,7 +32,11 @@ with open(os.path.join(os.path.dirname(__file__), "accepted.json")) as file:
 
 
 def is_accepted(kind, case):
-    return any(kind in rule["kinds"] and re.search(rule["cases"], case) for rule in accepted)
+    for rule in accepted:
+        if kind in rule["kinds"] and re.search(rule["cases"], case):
+            rule["used"] = rule.get("used", 0) + 1
+            return True
+    return False
 
 
 def results(file):
@@ -87,6 +91,8 @@ def main():
         f"{total('without_kernel')} without a TensorFlow kernel, {total('accepted')} accepted differences; "
         f"{len(failing)} ops with findings"
     )
+    for rule in accepted:
+        print(f"accepted {rule.get('used', 0):3}  {rule['cases']}: {rule['why']}")
     if len(sys.argv) > 2:
         with open(sys.argv[2], "w") as out:
             for op, row in failing.items():

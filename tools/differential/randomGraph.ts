@@ -107,8 +107,10 @@ const steps: Readonly<Record<string, Step>> = {
   },
   jump(pick) {
     const x = pick.float((i) => i.exact);
-    const f = pick.chance.pick([tf.floor, tf.ceil, tf.round, tf.sign, tf.rint]);
-    return x && { t: f(x.t), bound: x.bound + 1, exact: true };
+    if (!x) return undefined;
+    // TensorFlow has no Rint of float16.
+    const f = pick.chance.pick([tf.floor, tf.ceil, tf.round, tf.sign, x.t.dtype === tf.float16 ? tf.floor : tf.rint]);
+    return { t: f(x.t), bound: x.bound + 1, exact: true };
   },
   square(pick) {
     const x = pick.number((i) => i.bound ** 2 < largest);
@@ -409,6 +411,7 @@ export function randomGraph(chance: Chance): RandomGraph {
         if (sizeOf(shapeOf(item)) < 2000) pool.push(item);
     }
     const leaves = pool.filter(({ t }) => t.consumers().length === 0 && t.op.type !== 'Placeholder');
+    if (leaves.length === 0) leaves.push({ ...pool[0]!, t: tf.identity(pool[0]!.t) });
     return {
       graph,
       feeds,
