@@ -3,4 +3,12 @@ export { AggregationMethod } from './aggregate.ts';
 export { customGradient, type WithGradient } from './customGradient.ts';
 export { type GradientSource, type GradientsOptions, gradients, UnconnectedGradients } from './gradients.ts';
 export { type HessiansOptions, hessians } from './hessians.ts';
-export { type GradientFunction, type GradientResult, notDifferentiable, registerGradient } from './registry.ts';
+export {
+  type GradientFunction,
+  type GradientResult,
+  notDifferentiable,
+  notDifferentiable as NoGradient,
+  notDifferentiable as NotDifferentiable,
+  registerGradient,
+  registerGradient as RegisterGradient,
+} from './registry.ts';

@@ -177,8 +177,7 @@ export abstract class BaseVariable implements ConvertibleToTensor {
     });
   }
 
-  // ── parts of the value ─────────────────────────────────────────────────────────────────────────
-
+  // Parts of the value.
   scatterAdd(delta: IndexedSlices, options: UpdateOptions = {}): Updated {
     return this.scatter('ScatterAdd', delta.indices, delta.values, options);
   }
@@ -277,8 +276,7 @@ export abstract class BaseVariable implements ConvertibleToTensor {
     });
   }
 
-  // ── shared steps ───────────────────────────────────────────────────────────────────────────────
-
+  // Shared steps.
   protected get validatesShape(): boolean {
     return true;
   }
@@ -352,8 +350,7 @@ export class UpdatedVariable extends BaseVariable {
   }
 }
 
-// ── what tensors can do, variables can do ────────────────────────────────────────────────────────
-
+// What tensors can do, variables can do.
 /** What a variable says or does in its own way. */
 type Own =
   | 'op'

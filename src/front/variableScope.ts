@@ -223,8 +223,7 @@ export function noRegularizer(_value: unknown): null {
   return null;
 }
 
-// ── entering ─────────────────────────────────────────────────────────────────────────────────────
-
+// Entering.
 /** A scope ready to be entered: the change of context, and what to do at its end. */
 interface Opened {
   readonly scope: VariableScope;

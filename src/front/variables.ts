@@ -108,8 +108,7 @@ export function assertVariablesInitialized(variables?: readonly VariableLike[]):
   return ranks.length === 1 ? ranks[0]! : stack(ranks);
 }
 
-// ── assignment as functions ──────────────────────────────────────────────────────────────────────
-
+// Assignment as functions.
 /** Something to assign to: a variable, or the bare output of a reference variable. */
 export type Assignable = VariableLike;
 

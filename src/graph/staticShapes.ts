@@ -78,8 +78,7 @@ export type LiteralShape<L> =
       : readonly [];
 type Prepend<D extends Dim, S> = S extends List ? readonly [D, ...S] : Dims;
 
-// ── broadcasting ─────────────────────────────────────────────────────────────────────────────────
-
+// Broadcasting.
 type BroadcastDim<A extends Dim, B extends Dim> = A extends 1
   ? B
   : B extends 1
@@ -137,8 +136,7 @@ export type Broadcasted<A, B> = KnownShape<Broadcast<ShapeOf<A>, ShapeOf<B>>>;
 /** The second operand, when it can be broadcast against the first. */
 export type BroadcastsWith<A, B> = B & Fits<Broadcast<ShapeOf<A>, ShapeOf<B>>>;
 
-// ── products ─────────────────────────────────────────────────────────────────────────────────────
-
+// Products.
 type Turned<S extends readonly [Dim, Dim], T> = T extends true ? readonly [S[1], S[0]] : S;
 
 /** The shape of a matrix product, or a mismatch. Batches of matrices are checked in their last two sizes. */
@@ -170,8 +168,7 @@ type WithBatch<Batch, S extends List> = Batch extends List
     ? Batch
     : Dims;
 
-// ── axes ─────────────────────────────────────────────────────────────────────────────────────────
-
+// Axes.
 /** `-1` as a position in a list; `never` when it lies outside. */
 type Position<S extends readonly unknown[], Axis extends number> = `${Axis}` extends `-${infer Back extends number}`
   ? DropLast<S, Back>['length' & keyof DropLast<S, Back>]

@@ -136,8 +136,7 @@ export class ProgramBuilder {
     return this.demand(value).numbers();
   }
 
-  // ── elementwise ────────────────────────────────────────────────────────────────────────────────
-
+  // Elementwise.
   /** One `map` over broadcast inputs; `body` gets an expression per input. */
   map(inputs: readonly Value[], body: (...elements: Expr[]) => Expr): Value {
     return this.mapAll(inputs, (...elements) => [body(...elements)])[0]!;
@@ -221,8 +220,7 @@ export class ProgramBuilder {
     });
   }
 
-  // ── views ──────────────────────────────────────────────────────────────────────────────────────
-
+  // Views.
   reshape(value: Value, shape: Shape): Value {
     const view = reshapeView(value, shape) ?? reshapeView(this.copy(value), shape)!;
     return value.known ? { ...view, known: value.known.reshape(shape) } : view;
@@ -272,8 +270,7 @@ export class ProgramBuilder {
     return result;
   }
 
-  // ── reductions and products ────────────────────────────────────────────────────────────────────
-
+  // Reductions and products.
   /** Folds along axes; the result drops them, or keeps them as size 1. */
   reduce(
     op: ReduceOp,
@@ -311,8 +308,7 @@ export class ProgramBuilder {
     return output;
   }
 
-  // ── indexing ───────────────────────────────────────────────────────────────────────────────────
-
+  // Indexing.
   /**
    * Rows of `params` (shape [batch, outer, d1 … dk, inner]) picked by `indices` ([batch, count, k]); gives
    * [batch, outer, count, inner].
@@ -376,8 +372,7 @@ export class ProgramBuilder {
     return { values: this.reshape(values, shape), indices: this.reshape(indices, shape) };
   }
 
-  // ── random numbers, checks, host ───────────────────────────────────────────────────────────────
-
+  // Random numbers, checks, host.
   /** Philox numbers from the generator that belongs to this node. */
   random(
     distribution: RandomInstruction['distribution'],
@@ -424,8 +419,7 @@ export class ProgramBuilder {
     return outputs;
   }
 
-  // ── variables ──────────────────────────────────────────────────────────────────────────────────
-
+  // Variables.
   /** The variable a resource handle stands for; the handle is a value known while tracing. */
   variable(handle: Value): VariableState {
     return this.state.variable(this.demand(handle).objects[0]!);

@@ -76,8 +76,7 @@ export class Trace implements ProgramState {
     return this.advance({ builder: new ProgramBuilder(this), position: 0, values: new Map(), hostResults: [] });
   }
 
-  // ── ProgramState ───────────────────────────────────────────────────────────────────────────────
-
+  // ProgramState.
   variableHandle(spec: { container: string; name: string; dtype: DType; shape: Dims }): object {
     const container = spec.container === '' ? this.task.defaultContainer : spec.container;
     return this.task.resources.handle(container, spec.name, spec.dtype, spec.shape);
@@ -118,8 +117,7 @@ export class Trace implements ProgramState {
     return { builder: new ProgramBuilder(this), position, values: new Map(values), hostResults };
   }
 
-  // ── lowering ───────────────────────────────────────────────────────────────────────────────────
-
+  // Lowering.
   /** Lowers nodes until the end, or until something must be run first. */
   private async advance(state: State): Promise<Path> {
     const { nodes } = this.task;
@@ -181,8 +179,7 @@ export class Trace implements ProgramState {
     return value;
   }
 
-  // ── stopping ───────────────────────────────────────────────────────────────────────────────────
-
+  // Stopping.
   /** The value must be known: at once for a feed, else by running what is recorded and branching on the content. */
   private lookAt(value: Value, node: RunNode, state: State): Path | undefined {
     const source = this.feedSource.get(value.buffer);
@@ -273,8 +270,7 @@ export class Trace implements ProgramState {
     return { steps, end: { fetches: results.map((v) => this.locate(v)) } };
   }
 
-  // ── from recorded instructions to steps ────────────────────────────────────────────────────────
-
+  // From recorded instructions to steps.
   /** Turns what is recorded into steps. `extra` buffers, and values that a trace going on needs, survive in slots. */
   private flush(builder: ProgramBuilder, extra: readonly Buffer[], goingOn?: State): (SegmentStep | HostStep)[] {
     const keep = new Set(extra);

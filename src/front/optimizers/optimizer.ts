@@ -171,8 +171,7 @@ export abstract class Optimizer {
         throw new InvalidArgumentError(`Invalid type ${dtype} for ${name}, expected: ${floats.join(', ')}.`);
   }
 
-  // ── what optimizers fill in ────────────────────────────────────────────────────────────────────
-
+  // What optimizers fill in.
   protected createSlots(_variables: readonly Variable[]): void {}
   /** Turns hyperparameters into tensors, inside the optimizer's name scope. */
   protected abstract prepare(): void;
@@ -206,8 +205,7 @@ export abstract class Optimizer {
     return controlDependencies([op], () => variable.assign(constraint(variable.value())));
   }
 
-  // ── what they build with ───────────────────────────────────────────────────────────────────────
-
+  // What they build with.
   /** Prepares a hyperparameter: a tensor of that name, for that port of the update op. */
   protected hyper(port: string, name: string, value: Hyperparameter): Tensor {
     const tensor = convertToTensor(typeof value === 'function' ? value() : value, { name, hint: float32 });

@@ -33,8 +33,7 @@ const align = attr('string', {
   choices: ['LEFT_RIGHT', 'RIGHT_LEFT', 'LEFT_LEFT', 'RIGHT_RIGHT'],
 });
 
-// ── MatrixDiag ───────────────────────────────────────────────────────────────────────────────────
-
+// MatrixDiag.
 function diagDims(diagonal: Dims, k: Known | undefined, rows: Known | undefined, columns: Known | undefined): Dims {
   atLeastRank(diagonal, 1, 'diagonal');
   const band = bandOf(k);
@@ -221,8 +220,7 @@ export const MatrixDiagV3 = defineOp({
   ],
 });
 
-// ── MatrixDiagPart ───────────────────────────────────────────────────────────────────────────────
-
+// MatrixDiagPart.
 function partDims(input: Dims, k: Known | undefined): Dims {
   atLeastRank(input, 2, 'input');
   const band = bandOf(k);
@@ -408,8 +406,7 @@ export const MatrixDiagPartV3 = defineOp({
   ],
 });
 
-// ── MatrixSetDiag ────────────────────────────────────────────────────────────────────────────────
-
+// MatrixSetDiag.
 function lowerSetDiag(p: ProgramBuilder, input: Value, diagonal: Value, band: Band, packing: string): Value {
   checkMatrix(input);
   const [rows, columns] = input.shape.slice(-2) as [number, number]; // rank checked
@@ -609,8 +606,7 @@ export const MatrixBandPart = defineOp({
   ],
 });
 
-// ── functions ────────────────────────────────────────────────────────────────────────────────────
-
+// Functions.
 /** How diagonals shorter than the longest lie in their rows: super-diagonals first, then sub-diagonals. */
 export type Alignment = 'LEFT_RIGHT' | 'RIGHT_LEFT' | 'LEFT_LEFT' | 'RIGHT_RIGHT';
 

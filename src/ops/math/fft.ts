@@ -166,8 +166,7 @@ export const IFFT3D: FourierOp = defineFourier(
   ],
 );
 
-// ── real signals ─────────────────────────────────────────────────────────────────────────────────
-
+// Real signals.
 const realTypes = attr('type', { allowed: [d.float32, d.float64], default: d.float32 });
 
 function lengthDims(input: Dims, length: number | null): Dims {
@@ -278,8 +277,7 @@ export const IRFFT = defineOp({
   ],
 });
 
-// ── functions ────────────────────────────────────────────────────────────────────────────────────
-
+// Functions.
 /** `f(input, { name })` of a complex transform. */
 export type FourierFunction = (input: TensorLike, options?: { readonly name?: string | undefined }) => Tensor;
 const fourierFunction =

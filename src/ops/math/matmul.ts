@@ -212,8 +212,7 @@ function product(
   return MatMul.build({ a, b }, { attrs: { transpose_a, transpose_b, [flag]: true } }).product;
 }
 
-// ── batches ──────────────────────────────────────────────────────────────────────────────────────
-
+// Batches.
 const batchFlags = {
   adj_x: attr('bool', { default: false }),
   adj_y: attr('bool', { default: false }),
@@ -443,8 +442,7 @@ export const BatchMatMulV3 = defineOp({
   ],
 });
 
-// ── the function ─────────────────────────────────────────────────────────────────────────────────
-
+// The function.
 /** The shape of the product, from the operands and what the options turn round. */
 type Product<A, B, O extends MatmulOptions> = ProductShape<
   ShapeOf<A>,

@@ -55,8 +55,7 @@ function limitsOf(dtype: DType): { lowest: e.Scalar; highest: e.Scalar } {
   return { lowest: dtype.min, highest: dtype.max };
 }
 
-// ── sorted segments ──────────────────────────────────────────────────────────────────────────────
-
+// Sorted segments.
 /** How many rows each segment has; the numbers must begin at 0 or above and never fall. */
 function countSegments(ids: NDArray): NDArray {
   const numbers = ids.numbers();
@@ -295,8 +294,7 @@ export const SegmentProd: SegmentOp = defineSegment(
   ],
 );
 
-// ── unsorted segments ────────────────────────────────────────────────────────────────────────────
-
+// Unsorted segments.
 function unsortedDims(data: Dims, ids: Dims, segments: number | null): Dims {
   if (data === null || ids === null) return null;
   if (ids.length > data.length || ids.some((n, i) => n !== null && data[i] != null && n !== data[i]))

@@ -26,8 +26,7 @@ import { equal } from './compare.ts';
 import { minus, over, plus, times } from './operators.ts';
 import { reduceProd, reduceSum } from './reductions.ts';
 
-// ── top k ────────────────────────────────────────────────────────────────────────────────────────
-
+// Top k.
 function topDims(input: Dims, k: number | null): Dims {
   if (input === null) return null;
   if (input.length === 0) throw new InvalidArgumentError('input is a scalar, but rank 1 or more is needed.');
@@ -173,8 +172,7 @@ export function topK(input: TensorLike, given: TensorLike | TopKOptions = {}, re
   return TopKV2.build({ input, k }, { name: options.name, attrs });
 }
 
-// ── in top k ─────────────────────────────────────────────────────────────────────────────────────
-
+// In top k.
 function rowDims(predictions: Dims, targets: Dims): Dims {
   if (predictions !== null && predictions.length !== 2)
     throw new InvalidArgumentError(`predictions is ${showShape(predictions)}, but must have rank 2: [batch, classes].`);
@@ -281,8 +279,7 @@ export function inTopK(
   );
 }
 
-// ── the n-th ─────────────────────────────────────────────────────────────────────────────────────
-
+// The n-th.
 export const NthElement = defineOp({
   name: 'NthElement',
   inputs: { input: 'T', n: 'int32' },

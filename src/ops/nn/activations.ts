@@ -118,8 +118,7 @@ function defineOutputsGrad(spec: ActivationGradSpec<'outputs'>): OutputsGradOp {
   });
 }
 
-// ── relu ─────────────────────────────────────────────────────────────────────────────────────────
-
+// Relu.
 export const Relu: ActivationOp = defineActivation({
   name: 'Relu',
   T: attr('type', { allowed: [...realNumberTypes, d.qint8] }),
@@ -171,8 +170,7 @@ export const Relu6Grad: FeaturesGradOp = defineFeaturesGrad({
   ],
 });
 
-// ── elu and selu ─────────────────────────────────────────────────────────────────────────────────
-
+// Elu and selu.
 export const Elu: ActivationOp = defineActivation({
   name: 'Elu',
   T: floats,
@@ -222,8 +220,7 @@ export const SeluGrad: OutputsGradOp = defineOutputsGrad({
   cases: () => [{ given: { gradients: [1, 1], outputs: [-0.5, 2] }, expect: { backprops: [1.2580993, 1.0507009] } }],
 });
 
-// ── leaky relu ───────────────────────────────────────────────────────────────────────────────────
-
+// Leaky relu.
 const alpha = attr('float', { default: Math.fround(0.2) });
 const leakyTypes = attr('type', { allowed: [d.float16, d.bfloat16, d.float32, d.float64], default: d.float32 });
 
@@ -273,8 +270,7 @@ export const LeakyReluGrad: Op<
   ],
 });
 
-// ── softplus and softsign ────────────────────────────────────────────────────────────────────────
-
+// Softplus and softsign.
 export const Softplus: ActivationOp = defineActivation({
   name: 'Softplus',
   T: floats,
@@ -325,8 +321,7 @@ export const SoftsignGrad = defineOp({
   ],
 });
 
-// ── functions ────────────────────────────────────────────────────────────────────────────────────
-
+// Functions.
 export interface NameOption {
   readonly name?: string | undefined;
 }

@@ -184,8 +184,7 @@ export const StatelessMultinomial = defineOp({
   ],
 });
 
-// ── with a key and a counter ─────────────────────────────────────────────────────────────────────
-
+// With a key and a counter.
 export const StatelessRandomGetKeyCounter = defineOp({
   name: 'StatelessRandomGetKeyCounter',
   inputs: { seed: 'Tseed' },
@@ -289,8 +288,7 @@ export const StatelessRandomUniformIntV2 = defineOp({
   ],
 });
 
-// ── functions ────────────────────────────────────────────────────────────────────────────────────
-
+// Functions.
 /** Key, counter and algorithm as Python passes them. */
 function keyAndCounter(seed: TensorLike): { key: Tensor; counter: Tensor; alg: TensorLike } {
   return { ...StatelessRandomGetKeyCounter.build({ seed }), alg: philoxNumbers[0]! };

@@ -170,8 +170,7 @@ function defineScatter(name: string, form: Form): void {
   });
 }
 
-// ── by index vectors ─────────────────────────────────────────────────────────────────────────────
-
+// By index vectors.
 const policies: Readonly<Record<string, 'error' | 'drop'>> = {
   '': 'error',
   DEFAULT: 'error',

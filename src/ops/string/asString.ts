@@ -131,8 +131,7 @@ export function asString(input: TensorLike, options: AsStringOptions = {}): Tens
   return AsString.build({ input }, { name, attrs: { precision, scientific, shortest, width, fill } }).output;
 }
 
-// ── the way back ─────────────────────────────────────────────────────────────────────────────────
-
+// The way back.
 const decimal = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
 const hexadecimal = /^([+-]?)0x([0-9a-f]*)\.?([0-9a-f]*)(?:p([+-]?\d+))?$/i;
 const blank = '[ \\t\\n\\v\\f\\r]*';
