@@ -253,9 +253,9 @@ export function addOp(op: OpDefinition, { graph, tensors, attrs }: CaseGraph): O
 /** The inputs with every tensor whose type is the attribute `name` cast to `dtype`, and with them variables of that type. */
 export function retype(inputs: readonly CaseInput[], name: string, dtype: DType): CaseInput[] {
   const own = inputs.find(({ port }) => port.typeAttr === name)?.array.dtype;
-  // A resource does not name the attribute, but what it holds has the type of the values written to it.
+  // A resource does not name the attribute, but what it holds has the type of the values written to or read from it.
   const follows = ({ port, array }: CaseInput) =>
-    port.typeAttr === name || (port.type === resource && array.dtype === own);
+    port.typeAttr === name || (port.type === resource && (array.dtype === own || name === 'dtype'));
   return inputs.map((input) => (follows(input) ? { port: input.port, array: castArray(input.array, dtype) } : input));
 }
 

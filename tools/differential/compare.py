@@ -20,6 +20,7 @@ class Row:
         self.gradients = 0
         self.worst = 0.0
         self.without_kernel = 0
+        self.refused = []
         self.accepted = 0
         self.findings = collections.OrderedDict()
 
@@ -57,7 +58,7 @@ def results(file):
             if done < len(cases):
                 op, name = cases[done]
                 text = f"the process ended with status {status.returncode}"
-                crash = {"op": op, "values": 0, "gradients": 0, "worst": 0.0, "without_kernel": 0}
+                crash = {"op": op, "values": 0, "gradients": 0, "worst": 0.0, "without_kernel": 0, "refused": []}
                 crash["findings"] = [("TensorFlow aborts", name, text)]
                 with open(output.name, "a") as out:
                     out.write(json.dumps(crash) + "\n")
@@ -73,28 +74,36 @@ def main():
         row.values += result["values"]
         row.gradients += result["gradients"]
         row.without_kernel += result["without_kernel"]
+        row.refused += result["refused"]
         row.worst = max(row.worst, result["worst"])
         for kind, case, text in result["findings"]:
             if is_accepted(kind, case):
                 row.accepted += 1
             else:
                 row.findings.setdefault(kind, []).append((case, text))
-    print(f"{'op':34} {'graphs':>7} {'values':>7} {'grads':>6} {'no kernel':>9} {'accepted':>8} {'worst':>9}  findings")
+    print(f"{'op':34} {'graphs':>7} {'values':>7} {'grads':>6} {'no kernel':>9} {'refused':>7} {'accepted':>8} {'worst':>9}  findings")
     for op, row in rows.items():
         found = ", ".join(f"{kind} {len(items)}" for kind, items in row.findings.items())
-        print(f"{op:34} {row.graphs:7} {row.values:7} {row.gradients:6} {row.without_kernel:9} {row.accepted:8} {row.worst:9.2g}  {found}")
+        print(f"{op:34} {row.graphs:7} {row.values:7} {row.gradients:6} {row.without_kernel:9} {len(row.refused):7} {row.accepted:8} {row.worst:9.2g}  {found}")
     # That TensorFlow aborts is worth knowing, but no fault of the op here.
     failing = {op: row for op, row in rows.items() if set(row.findings) - {"TensorFlow aborts"}}
     total = lambda key: sum(getattr(row, key) for row in rows.values())
     print(
         f"{len(rows)} ops, {total('graphs')} graphs, {total('values')} values and {total('gradients')} gradients compared, "
-        f"{total('without_kernel')} without a TensorFlow kernel, {total('accepted')} accepted differences; "
+        f"{total('without_kernel')} without a TensorFlow kernel, "
+        f"{sum(len(row.refused) for row in rows.values())} in another type refused by TensorFlow only, "
+        f"{total('accepted')} accepted differences; "
         f"{len(failing)} ops with findings"
     )
     for rule in accepted:
         print(f"accepted {rule.get('used', 0):3}  {rule['cases']}: {rule['why']}")
     if len(sys.argv) > 2:
         with open(sys.argv[2], "w") as out:
+            out.write("# Refused by TensorFlow only, in types the case does not have itself\n")
+            for row in rows.values():
+                for case, text in row.refused:
+                    out.write(f"- `{case}`: {text[:160]}\n")
+            out.write("# Findings\n")
             for op, row in failing.items():
                 out.write(f"\n## {op}\n")
                 for kind, items in row.findings.items():

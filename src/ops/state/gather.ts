@@ -17,7 +17,7 @@ import { denseGradient } from '../array/indexedSlices.ts';
 import { reshape } from '../array/reshape.ts';
 import { size } from '../array/shape.ts';
 import { squeeze } from '../array/squeeze.ts';
-import { handleInfo, missing, variableOf } from './forms.ts';
+import { checkHandleType, handleInfo, missing, variableOf } from './forms.ts';
 import { VariableShape } from './variable.ts';
 
 const Tindices = attr('type', { allowed: [int32, int64] });
@@ -51,9 +51,10 @@ export const ResourceGather = defineOp({
   },
   stateful: true,
   hostInputs: ['resource'],
-  shape: ({ indices }, { batch_dims }, { op }) => ({
-    output: gatheredShape(handleInfo(op.inputs[0]!)?.shape ?? null, indices, batch_dims),
-  }),
+  shape: ({ indices }, { batch_dims, dtype }, { op }) => {
+    checkHandleType(op.inputs[0]!, dtype, 'read');
+    return { output: gatheredShape(handleInfo(op.inputs[0]!)?.shape ?? null, indices, batch_dims) };
+  },
   grad: ({ inputs: { resource, indices } }, { output: dy }) => {
     const whole = shapeOfHandle(resource);
     const count = expandDims(size(indices), 0);
@@ -125,7 +126,8 @@ export const ResourceGatherNd = defineOp({
   attrs: { dtype: anyType, Tindices },
   stateful: true,
   hostInputs: ['resource'],
-  shape: ({ indices }, _, { op }) => {
+  shape: ({ indices }, { dtype }, { op }) => {
+    checkHandleType(op.inputs[0]!, dtype, 'read');
     const params = handleInfo(op.inputs[0]!)?.shape ?? null;
     const depth = indices?.at(-1);
     if (!params || !indices || depth == null) return { output: null };
