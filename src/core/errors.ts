@@ -24,6 +24,13 @@ export class OpError extends Error {
     this.op = details.op;
     this.createdAt = details.createdAt;
   }
+
+  /** An error of the same class that says more; this one is its cause. */
+  extended(message: string, details: Omit<ErrorDetails, 'cause'>): OpError {
+    const { node, op, createdAt } = this;
+    const Class = this.constructor as new (message: string, details: ErrorDetails) => OpError; // subclasses share the signature
+    return new Class(message, { node, op, createdAt, ...details, cause: this });
+  }
 }
 
 export class CancelledError extends OpError {

@@ -355,14 +355,9 @@ const scopedAttrs = new ContextKey<Readonly<Record<string, AttrValue>>>('attribu
 /** Adds the op's name and the user's line to an error that is about a whole operation. */
 function located(error: unknown, type: string, name: string, site: CallSite): unknown {
   if (!(error instanceof OpError) || error.node !== undefined) return error;
-  const Class = error.constructor as new (message: string, details: object) => OpError; // subclasses share the signature
-  const where = site.location === undefined ? '' : `\n  created at ${site.location}`;
-  return new Class(`${type} '${name}': ${error.message}${where}`, {
-    node: name,
-    op: type,
-    createdAt: site.location,
-    cause: error,
-  });
+  const createdAt = site.location;
+  const where = createdAt === undefined ? '' : `\n  created at ${createdAt}`;
+  return error.extended(`${type} '${name}': ${error.message}${where}`, { node: name, op: type, createdAt });
 }
 
 const emptyScopes = {

@@ -215,9 +215,8 @@ async function callHost(instruction: HostStep['instruction'], inputs: NDArray[])
   try {
     return await instruction.call(inputs);
   } catch (error) {
-    if (error instanceof OpError && error.node !== undefined) throw error;
-    const Class = error instanceof OpError ? (error.constructor as typeof OpError) : UnknownError; // subclasses share the signature
-    throw new Class(error instanceof OpError ? error.message : String(error), { node: instruction.node, cause: error });
+    if (!(error instanceof OpError)) throw new UnknownError(String(error), { node: instruction.node, cause: error });
+    throw error.node === undefined ? error.extended(error.message, { node: instruction.node }) : error;
   }
 }
 
@@ -226,7 +225,5 @@ function explained(error: unknown, instructions: readonly DeviceInstruction[]): 
   if (!(error instanceof DeviceFailure)) return error;
   const i = instructions[error.failure.instruction];
   const told = i?.explain?.(error.failure);
-  if (!told || !i?.node) return told ?? error;
-  const Class = told.constructor as new (message: string, details: object) => OpError; // subclasses share the signature
-  return new Class(told.message, { node: i.node, cause: told });
+  return told && i?.node ? told.extended(told.message, { node: i.node }) : (told ?? error);
 }

@@ -251,13 +251,10 @@ export class Session implements Disposable, AsyncDisposable {
     } catch {
       return error;
     }
-    const Class = error.constructor as new (message: string, details: object) => OpError; // subclasses share the signature
     const where = op.createdAt === undefined ? '' : `, created at ${op.createdAt}`;
-    return new Class(`${error.message}\n\t [[${op.type} '${error.node}'${where}]]`, {
-      node: error.node,
+    return error.extended(`${error.message}\n\t [[${op.type} '${error.node}'${where}]]`, {
       op: op.type,
       createdAt: op.createdAt ?? 'unknown',
-      cause: error,
     });
   }
 }

@@ -422,6 +422,5 @@ function uninitialized(name: string): OpError {
 /** Errors of lowering say which node they are about. */
 function located(error: unknown, node: RunNode): unknown {
   if (!(error instanceof OpError) || error.node !== undefined) return error;
-  const Class = error.constructor as new (message: string, details: object) => OpError; // subclasses share the signature
-  return new Class(error.message, { node: node.name, op: node.def.name, cause: error });
+  return error.extended(error.message, { node: node.name, op: node.def.name });
 }
