@@ -20,6 +20,7 @@ import { Engine, type Executable } from '../runtime/engine.ts';
 import { PartialRun } from '../runtime/partialRun.ts';
 import { checkPlacement } from '../runtime/placement.ts';
 import type { ResourceManager } from '../runtime/resources.ts';
+import { Run } from '../runtime/run.ts';
 import { StatsCollector } from '../runtime/stepStats.ts';
 import { StopToken } from '../runtime/stop.ts';
 import { costGraphProto, stepStatsProto } from './stepStatsProto.ts';
@@ -203,15 +204,15 @@ export class MasterSession {
     const wantsCosts = this.wantsCosts(executable);
     const stats = (options && options.trace_level > 0) || wantsCosts ? new StatsCollector() : undefined;
     const timeout = options?.timeout_in_ms || this.environment.config.operation_timeout_in_ms || undefined;
-    const cancel = new StopToken();
-    this.running.add(cancel);
+    const run = new Run(new StopToken(), stats);
+    this.running.add(run.stop);
     try {
-      const values = await executable.run(feeds, { cancel, signal, timeout, stats });
+      const values = await executable.run(feeds, { run, signal, timeout });
       return { values, metadata: this.metadata(executable, stats, options, wantsCosts) };
     } catch (error) {
       throw this.located(error);
     } finally {
-      this.running.delete(cancel);
+      this.running.delete(run.stop);
     }
   }
 

@@ -17,13 +17,16 @@ import * as e from './expr.ts';
 import {
   Buffer,
   type Combine,
+  type ConvInstruction,
   type DeviceInstruction,
   type Failure,
+  type HostCall,
   type HostInstruction,
   type Origin,
   type RandomInstruction,
   type ReduceOp,
   type View,
+  type WindowOp,
 } from './instructions.ts';
 import {
   broadcastView,
@@ -308,6 +311,12 @@ export class ProgramBuilder {
     return output;
   }
 
+  /** One of the three arrays of a convolution from the other two, stored into the view given for it. */
+  conv(convolution: Omit<ConvInstruction, 'kind'>): void {
+    const { input, filter, output } = convolution;
+    this.emit({ ...convolution, kind: 'conv', input: asView(input), filter: asView(filter), output: asView(output) });
+  }
+
   // Indexing.
   /**
    * Rows of `params` (shape [batch, outer, d1 … dk, inner]) picked by `indices` ([batch, count, k]); gives
@@ -372,6 +381,21 @@ export class ProgramBuilder {
     return { values: this.reshape(values, shape), indices: this.reshape(indices, shape) };
   }
 
+  /**
+   * Pooling over windows given by `spans` (see `WindowInstruction`); `shape` is the result's, [batch, …spatial, channels].
+   */
+  window(op: WindowOp, inputs: readonly Value[], spans: readonly Value[], shape: Shape): Value {
+    const output = this.temp(op === 'argmax' ? int64 : inputs[0]!.dtype, shape);
+    this.emit({
+      kind: 'window',
+      op,
+      inputs: inputs.map(asView),
+      spans: spans.map((s) => asView(this.contiguous(s))),
+      output,
+    });
+    return output;
+  }
+
   // Random numbers, checks, host.
   /** Philox numbers from the generator that belongs to this node. */
   random(
@@ -399,11 +423,7 @@ export class ProgramBuilder {
    * Calls a function on host values. Results of known shape are given as `HostResult`s with a shape; when any shape is
    * left out, lowering of this node is resumed after the call has run, so put the call first in `lower`.
    */
-  host(
-    inputs: readonly Value[],
-    results: readonly HostResult[],
-    call: (inputs: NDArray[]) => readonly NDArray[] | Promise<readonly NDArray[]>,
-  ): readonly Value[] {
+  host(inputs: readonly Value[], results: readonly HostResult[], call: HostCall): readonly Value[] {
     const resumed = this.hostResults[this.hostCalls++];
     if (resumed) return resumed;
     const known = results.every((r) => r.shape !== undefined);

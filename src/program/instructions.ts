@@ -74,6 +74,34 @@ export interface DotInstruction {
 }
 
 /**
+ * One of the three arrays of a convolution from the other two. On every spatial axis an output position y and a tap k of
+ * the filter meet at the input position x = y * stride + k * dilation - before; where x is outside the input, there is
+ * nothing to add.
+ * - `output`: output[n, g, f, y] = sum over c, k of input[n, g, c, x] * filter[g, f, c, k]
+ * - `input`: input[n, g, c, x] = sum over f and over all y, k that meet at x of output[n, g, f, y] * filter[g, f, c, k]
+ * - `filter`: filter[g, f, c, k] = sum over n, y of input[n, g, c, x] * output[n, g, f, y]
+ *
+ * Shapes: input [batch, groups, channels, x…], filter [groups, features, channels, k…], output [batch, groups, features,
+ * y…]. All have one dtype; the array computed overlaps neither of the others.
+ */
+export interface ConvInstruction extends ConvGeometry {
+  readonly kind: 'conv';
+  /** The array that is computed. */
+  readonly result: 'output' | 'input' | 'filter';
+  readonly input: View;
+  readonly filter: View;
+  readonly output: View;
+}
+
+/** Where output positions, taps and input positions meet, per spatial axis. Strides and dilations are positive. */
+export interface ConvGeometry {
+  readonly strides: readonly number[];
+  readonly dilations: readonly number[];
+  /** Zeros in front of the input; how many follow it is told by the output's size. */
+  readonly before: readonly number[];
+}
+
+/**
  * output[g, o, c, :] = params[g, o, indices[g, c, 0], …, indices[g, c, k-1], :], all views contiguous.
  * Shapes: params [batch, outer, d1 … dk, inner], indices [batch, count, k] (int32 or int64), output [batch, outer, count, inner].
  */
@@ -125,6 +153,31 @@ export interface TopKInstruction {
 }
 
 /**
+ * - `max`, `sum`, `mean` of [x]: the fold of each window. A maximum begins with the lowest finite number and only something
+ *   larger replaces it, so NaN is passed over. - `argmax` of [x]: where the window's first maximum is, counted row-major
+ *   over the spatial axes, int64; it begins with the window's first element, so NaN stays there. Of an empty window: -1.
+ * - `pick` of [x, y, g]: g where x first equals the pooled y in the window, or 0.
+ * - `maxGradient` of [x, dy]: each dy is added where `argmax` says. - `nearGradient` of [x, y, dy]: each dy is added
+ *   wherever x is closer than 1e-5 to y. - `meanGradient` of [dy]: each dy is shared out evenly over its window.
+ */
+export type WindowOp = 'max' | 'argmax' | 'sum' | 'mean' | 'pick' | 'maxGradient' | 'nearGradient' | 'meanGradient';
+
+/**
+ * Pooling. Views are [batch, …spatial, channels] of any strides; x, g and the results of gradients have the spatial sizes
+ * of the image, y, dy and the results of folds those of the pooled one. `spans` has a contiguous int64 view [pooled size, 2]
+ * per spatial axis: where along it each window begins and ends, of which the part inside the image counts. Sums of half
+ * types accumulate in float32; integers wrap, and their mean is rounded towards zero. Gradients are for floats; only
+ * `maxGradient` and `nearGradient` take integers as well.
+ */
+export interface WindowInstruction {
+  readonly kind: 'window';
+  readonly op: WindowOp;
+  readonly inputs: readonly View[];
+  readonly spans: readonly View[];
+  readonly output: View;
+}
+
+/**
  * Philox4x32-10 numbers, bit for bit TensorFlow's, into a contiguous output. `state` is a bound buffer of 24 bytes: the
  * 128-bit counter and the 64-bit key, little-endian (see `philoxState`); afterwards the counter is `reserve` blocks beyond
  * its value at entry, whatever was used.
@@ -155,7 +208,18 @@ export interface HostInstruction {
   readonly inputs: readonly View[];
   /** Views whose shape is known before the call; absent when the results' shapes depend on data. */
   readonly outputs?: readonly View[];
-  readonly call: (inputs: NDArray[]) => readonly NDArray[] | Promise<readonly NDArray[]>;
+  readonly call: HostCall;
+}
+
+/** What the host does between two segments. `run` is the run that it happens in. */
+export type HostCall = (inputs: NDArray[], run: RunScope) => readonly NDArray[] | Promise<readonly NDArray[]>;
+
+/** What belongs to one run and is gone after it. */
+export interface RunScope {
+  /** The wish to stop the run. */
+  readonly stop: { throwIfStopped(): void; unlessStopped<T>(pending: Promise<T>): Promise<T> };
+  /** Things that live as long as the run, such as tensor arrays and stacks, by name. */
+  readonly resources: Map<string, object>;
 }
 
 /** What a device executes. */
@@ -163,10 +227,12 @@ export type DeviceInstruction = (
   | MapInstruction
   | ReduceInstruction
   | DotInstruction
+  | ConvInstruction
   | GatherInstruction
   | ScatterInstruction
   | ScanInstruction
   | TopKInstruction
+  | WindowInstruction
   | RandomInstruction
   | CheckInstruction
 ) &

@@ -6,8 +6,7 @@ import { type Shape, sameShape } from '../core/shape.ts';
 import type { Device, DeviceBuffer, Kernel } from '../devices/device.ts';
 import { DeviceFailure, type DeviceInstruction, type HostInstruction, type Origin } from '../program/instructions.ts';
 import type { Variable } from './resources.ts';
-import type { StatsCollector } from './stepStats.ts';
-import type { StopToken } from './stop.ts';
+import type { Run } from './run.ts';
 
 /** Where a bound buffer's memory comes from at each run. */
 export type Source =
@@ -72,8 +71,7 @@ export class Frame {
     readonly feeds: DeviceBuffer[],
     /** Objects fixed while tracing; their ids are -1, -2 … */
     readonly constants: readonly object[],
-    readonly stop: StopToken,
-    readonly stats: StatsCollector | undefined,
+    readonly run: Run,
   ) {}
 
   resolve(source: Source): DeviceBuffer {
@@ -127,10 +125,10 @@ export class Frame {
 export async function replay(first: Path, frame: Frame): Promise<NDArray[]> {
   for (let path = first; ; ) {
     for (const step of path.steps) {
-      frame.stop.throwIfStopped();
+      frame.run.stop.throwIfStopped();
       const pending = step.kind === 'segment' ? runSegment(step, frame) : runHost(step, frame);
       // A device finishes what it has begun, and keeps the memory until then; a stopped run need not wait for it.
-      if (pending) await frame.stop.unlessStopped(pending);
+      if (pending) await frame.run.stop.unlessStopped(pending);
     }
     const end = path.end!;
     if ('fetches' in end) {
@@ -178,13 +176,13 @@ function runSegment(step: SegmentStep, frame: Frame): void | Promise<void> {
   const done = () => {
     for (const { variable, shape } of step.assigned) variable.shape = shape;
   };
-  const timeline = frame.stats?.begin(step.instructions);
+  const timeline = frame.run.stats?.begin(step.instructions);
   try {
     const pending = step.kernel.run(bound, timeline ? { timeline } : undefined);
     if (pending)
       return pending.then(
         () => {
-          frame.stats?.end(step.instructions, timeline);
+          frame.run.stats?.end(step.instructions, timeline);
           done();
         },
         (error) => {
@@ -194,14 +192,14 @@ function runSegment(step: SegmentStep, frame: Frame): void | Promise<void> {
   } catch (error) {
     throw explained(error, step.instructions);
   }
-  frame.stats?.end(step.instructions, timeline);
+  frame.run.stats?.end(step.instructions, timeline);
   done();
 }
 
 async function runHost(step: HostStep, frame: Frame): Promise<void> {
   const inputs: NDArray[] = [];
   for (const i of step.inputs) inputs.push(await frame.read(i, false));
-  const results = await callHost(step.instruction, inputs);
+  const results = await callHost(step.instruction, inputs, frame);
   for (const [i, { slot, shape }] of step.outputs.entries()) {
     const array = results[i]!;
     if (shape && !sameShape(shape, array.shape))
@@ -211,9 +209,13 @@ async function runHost(step: HostStep, frame: Frame): Promise<void> {
 }
 
 /** Whatever a host call throws becomes an error with a code that names the node. */
-async function callHost(instruction: HostStep['instruction'], inputs: NDArray[]): Promise<readonly NDArray[]> {
+async function callHost(
+  instruction: HostStep['instruction'],
+  inputs: NDArray[],
+  frame: Frame,
+): Promise<readonly NDArray[]> {
   try {
-    return await instruction.call(inputs);
+    return await instruction.call(inputs, frame.run);
   } catch (error) {
     if (!(error instanceof OpError)) throw new UnknownError(String(error), { node: instruction.node, cause: error });
     throw error.node === undefined ? error.extended(error.message, { node: instruction.node }) : error;
