@@ -8,14 +8,14 @@ import { type Shape, sameShape } from '../core/shape.ts';
 import type { Device } from '../devices/device.ts';
 import type { NodeDef } from '../proto/graph.ts';
 import type { RunMetadata } from './config.ts';
-import { deviceInfo } from './devices.ts';
 import { yieldIfLong } from './eventLoop.ts';
+import type { Placement } from './placement.ts';
 import { Frame, type Path, replay } from './program.ts';
 import { NodeStates, type ResourceManager } from './resources.ts';
+import { Run } from './run.ts';
 import { type Port, prune, RunGraph, type RunNode } from './runGraph.ts';
 import { type Simplified, simplify } from './simplify.ts';
 import type { StatsCollector } from './stepStats.ts';
-import { StopToken } from './stop.ts';
 import { type Guards, Trace } from './tracer.ts';
 
 export interface EngineRun {
@@ -23,9 +23,8 @@ export interface EngineRun {
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds the run may take. */
   readonly timeout?: number | undefined;
-  /** Fires when the session closes; also used to stop the run for the other reasons. */
-  readonly cancel?: StopToken | undefined;
-  readonly stats?: StatsCollector | undefined;
+  /** What the steps share; a run within a run uses the outer one's. It is stopped when the session closes. */
+  readonly run?: Run | undefined;
 }
 
 /** A traced program and the conditions under which it holds. */
@@ -55,9 +54,9 @@ export class Executable {
     const key = this.checkFeeds(feeds);
     const { device } = this.engine;
     const program = this.find(key, feeds) ?? (await this.trace(key, feeds));
-    const stop = options.cancel ?? new StopToken();
-    const end = stop.listen(options.signal, options.timeout);
-    const frame = new Frame(device, [], program.constants, stop, options.stats);
+    const run = options.run ?? new Run();
+    const end = run.stop.listen(options.signal, options.timeout);
+    const frame = new Frame(device, [], program.constants, run);
     for (const array of feeds)
       frame.feeds.push(device.fromHost(array.dtype.isObject ? this.asIds(array, frame) : array));
     try {
@@ -68,19 +67,13 @@ export class Executable {
   }
 
   /** Fills in what a caller wanted to know about a run. */
-  describe(metadata: RunMetadata, stats: StatsCollector | undefined): void {
+  describe(metadata: RunMetadata, placement: Placement, stats: StatsCollector | undefined): void {
     metadata.rewrites = this.simplified.report;
     metadata.partitionGraphs = [this.simplified.toGraphDef()];
     if (!stats) return;
     metadata.peakBytes = stats.peakBytes;
-    const nodeStats = stats.times.map((t) => ({
-      nodeName: t.node,
-      timelineLabel: `${t.node} = ${t.kind}`,
-      allStartMicros: stats.startMicros + t.start / 1000,
-      opEndRelMicros: (t.end - t.start) / 1000,
-      allEndRelMicros: (t.end - t.start) / 1000,
-    }));
-    metadata.stepStats = { devStats: [{ device: deviceInfo(this.engine.device).name, nodeStats }] };
+    const devices = new Map(this.simplified.nodes.map((node) => [node.name, placement.deviceFor(node.device)]));
+    metadata.stepStats = { devStats: stats.byDevice((node) => devices.get(node) ?? placement.deviceFor('')) };
   }
 
   private asIds(array: NDArray, frame: Frame): NDArray {

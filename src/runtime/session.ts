@@ -3,17 +3,27 @@ import { InvalidArgumentError, OpError, UnimplementedError } from '../core/error
 import type { NDArray } from '../core/ndarray.ts';
 import { EnteredScope, enterContext, withContext } from '../graph/context.ts';
 import { type Graph, getDefaultGraph } from '../graph/graph.ts';
+import { checkOptions, type OptionNames } from '../graph/options.ts';
 import type { Tensor } from '../graph/tensor.ts';
 import type { GraphDef } from '../proto/graph.ts';
-import { type RunCallOptions, RunOptions, type SessionConfig, TraceLevel } from './config.ts';
+import {
+  checkConfig,
+  type RunCallOptions,
+  RunOptions,
+  runCallOptionNames,
+  type SessionConfig,
+  TraceLevel,
+  wantsSimplifying,
+} from './config.ts';
 import { defaultSessionChange, forgetInteractiveSession, setInteractiveSession } from './defaultSession.ts';
-import { type DeviceInfo, deviceInfo, openDevice } from './devices.ts';
+import { type DeviceInfo, deviceInfos, openDevice } from './devices.ts';
 import { Engine, type Executable } from './engine.ts';
 import { type FeedKey, type Feeds, type FeedValue, feedArray, feedPairs, feedTensor } from './feeds.ts';
 import { type Fetch, type Fetched, type FetchPlan, planFetches } from './fetches.ts';
 import { PartialRun } from './partialRun.ts';
-import { checkPlacement } from './placement.ts';
+import { Placement } from './placement.ts';
 import { ResourceManager } from './resources.ts';
+import { Run } from './run.ts';
 import { StatsCollector } from './stepStats.ts';
 import { StopToken } from './stop.ts';
 
@@ -23,11 +33,13 @@ export interface SessionOptions {
   /** The server to run on. Only this process can be used so far, which is the empty target. */
   readonly target?: string;
 }
+const sessionOptionNames: OptionNames<SessionOptions> = { graph: true, config: true, target: true };
 
 export interface CallableOptions {
   /** The tensors that the callable's arguments stand for, in order. */
   readonly feedList?: readonly FeedKey[];
 }
+const callableOptionNames: OptionNames<CallableOptions> = { feedList: true };
 
 /** How many fetch structures a session remembers; a loop uses a handful. */
 const rememberedFetches = 64;
@@ -43,12 +55,15 @@ export class Session implements Disposable, AsyncDisposable {
   readonly graph: Graph;
   readonly config: SessionConfig;
   private readonly engine: Engine;
+  private readonly placement: Placement;
   /** How many of the graph's operations the engine has. */
   private sent = 0;
   private readonly plans = new Map<unknown, { plan: FetchPlan; executables: Map<string, Executable> }>();
   private readonly running = new Set<StopToken>();
 
   constructor(options: SessionOptions = {}) {
+    checkOptions('tf.Session', options, sessionOptionNames);
+    if (options.config) checkConfig(options.config);
     if (options.target)
       throw new UnimplementedError(
         `A session cannot run on '${options.target}' yet: only on this process, which is the target ''. Leave target out.`,
@@ -57,13 +72,16 @@ export class Session implements Disposable, AsyncDisposable {
     this.config = options.config ?? {};
     const resources = new ResourceManager();
     this.engine = new Engine(openDevice(this.config), resources, {
-      simplify: this.config.graphOptions?.simplify ?? true,
+      simplify: wantsSimplifying(this.config),
     });
+    const names = this.listDevices().map((device) => device.name);
+    this.placement = new Placement(names, this.config.allowSoftPlacement ?? false);
     live.add(new WeakRef(this));
   }
 
   /** Evaluates `fetches`, in whatever structure they come, with some tensors replaced by `feeds`. */
   async run<const F extends Fetch>(fetches: F, feeds?: Feeds, options: RunCallOptions = {}): Promise<Fetched<F>> {
+    checkOptions('run', options, runCallOptionNames);
     const { plan, executables } = this.planned(fetches);
     const pairs = feedPairs(feeds, this.graph);
     const executable = this.executable(
@@ -81,6 +99,7 @@ export class Session implements Disposable, AsyncDisposable {
     fetches: F,
     feeds: readonly FeedKey[] | CallableOptions = [],
   ): (...values: FeedValue[]) => Promise<Fetched<F>> {
+    if (!('length' in feeds)) checkOptions('makeCallable', feeds, callableOptionNames);
     const { plan, executables } = this.planned(fetches);
     const feedList = 'length' in feeds ? feeds : (feeds.feedList ?? []);
     const tensors = feedList.map((key) => feedTensor(key, this.graph));
@@ -99,15 +118,13 @@ export class Session implements Disposable, AsyncDisposable {
 
   /** Announces a run in several pieces: all feeds and fetches that its `partialRun` calls will use. */
   partialRunSetup(fetches: Fetch, feeds: readonly FeedKey[] = []): PartialRun {
-    const { tensors, targets } = planFetches(fetches, this.graph);
+    const plan = planFetches(fetches, this.graph);
     this.sync();
     const fed = feeds.map((key) => feedTensor(key, this.graph).name);
-    return new PartialRun(
-      this.engine,
-      fed,
-      tensors.map((t) => t.name),
-      targets.map((op) => op.name),
-    );
+    const tensors = plan.tensors.map((t) => t.name);
+    const targets = plan.targets.map((op) => op.name);
+    this.place(this.engine.prepare(fed, tensors, targets));
+    return new PartialRun(this.engine, fed, tensors, targets);
   }
 
   /** Continues a run in pieces: feeds more, fetches more; each once. */
@@ -133,7 +150,7 @@ export class Session implements Disposable, AsyncDisposable {
 
   /** The devices this session can use. */
   listDevices(): DeviceInfo[] {
-    return [deviceInfo(openDevice(this.config))];
+    return deviceInfos(this.engine.device, this.config);
   }
 
   /** Makes this the default session for `body` (and its graph the default graph), or until the end of a `using` block. */
@@ -206,14 +223,14 @@ export class Session implements Disposable, AsyncDisposable {
 
   /** Refuses nodes whose device is not there, and tells where each node goes when the user wants to know. */
   private place({ source }: Executable): void {
-    const devices = this.listDevices().map((device) => device.name);
     try {
-      checkPlacement(source, devices, this.config.allowSoftPlacement ?? false);
+      this.placement.check(source);
     } catch (error) {
       throw this.withSite(error);
     }
     if (this.config.logDevicePlacement)
-      for (const { name, def } of source) process.stderr.write(`${name}: (${def.name}): ${devices[0]}\n`);
+      for (const { name, def, device } of source)
+        process.stderr.write(`${name}: (${def.name}): ${this.placement.deviceFor(device)}\n`);
   }
 
   /** Sends operations added since the last run to the engine. */
@@ -229,16 +246,16 @@ export class Session implements Disposable, AsyncDisposable {
     const stats =
       call.runMetadata && (options?.traceLevel ?? 0) > TraceLevel.NO_TRACE ? new StatsCollector() : undefined;
     const timeout = options?.timeoutInMs || this.config.operationTimeoutInMs;
-    const cancel = new StopToken();
-    this.running.add(cancel);
+    const run = new Run(new StopToken(), stats);
+    this.running.add(run.stop);
     try {
-      const results = await executable.run(arrays, { cancel, signal: call.signal, timeout, stats });
-      if (call.runMetadata) executable.describe(call.runMetadata, stats);
+      const results = await executable.run(arrays, { run, signal: call.signal, timeout });
+      if (call.runMetadata) executable.describe(call.runMetadata, this.placement, stats);
       return results;
     } catch (error) {
       throw this.withSite(error);
     } finally {
-      this.running.delete(cancel);
+      this.running.delete(run.stop);
     }
   }
 
