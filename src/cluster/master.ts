@@ -8,8 +8,7 @@ import { GraphDef } from '../proto/graph.ts';
 import type * as m from '../proto/master.ts';
 import type { Init } from '../proto/message.ts';
 import { TensorProto } from '../proto/tensor.ts';
-import type { Device } from '../runtime/devices.ts';
-import { deviceInfo } from '../runtime/devices.ts';
+import type { Device, DeviceInfo } from '../runtime/devices.ts';
 import { ResourceManager } from '../runtime/resources.ts';
 import { MasterSession, type Step } from './masterSession.ts';
 import { RequestIds } from './requestIds.ts';
@@ -20,6 +19,8 @@ export interface MasterOptions {
   readonly device: Device;
   /** `/job:local/replica:0/task:0` */
   readonly task: string;
+  /** The names under which clients know the device. */
+  readonly devices: readonly DeviceInfo[];
   /** Options of sessions whose clients give none. */
   readonly defaultConfig?: ConfigProto | undefined;
   /** Sessions unused for so long are closed; 0 keeps them. */
@@ -50,7 +51,8 @@ export class Master {
     if ((chosen.cluster_def?.job ?? []).reduce((n, { tasks }) => n + Object.keys(tasks).length, 0) > 1)
       throw new UnimplementedError('A session over several tasks is not supported by this server; it is one process.');
     const resources = chosen.isolate_session_state ? new ResourceManager() : this.shared;
-    const session = new MasterSession({ device, task, config: chosen, resources });
+    const deviceNames = this.options.devices.map(({ name }) => name);
+    const session = new MasterSession({ device, task, config: chosen, resources, deviceNames });
     session.add(graph_def ?? GraphDef.create());
     const session_handle = randomBytes(8).toString('hex');
     this.sessions.set(session_handle, session);
@@ -121,7 +123,7 @@ export class Master {
 
   listDevices({ session_handle }: m.ListDevicesRequest): Init<m.ListDevicesResponse> {
     if (session_handle !== '') this.find(session_handle);
-    return { local_device: [this.deviceAttributes()], remote_device: [] };
+    return { local_device: this.options.devices.map((info) => this.deviceAttributes(info)), remote_device: [] };
   }
 
   /** Forgets the named containers (the default one when none is named) and closes every session. */
@@ -157,16 +159,14 @@ export class Master {
     return session;
   }
 
-  private deviceAttributes(): Init<DeviceAttributes> {
-    const { device, task } = this.options;
-    const { name, deviceType, memoryLimitBytes, physicalDeviceDesc } = deviceInfo(device, task);
+  private deviceAttributes(info: DeviceInfo): Init<DeviceAttributes> {
     return {
-      name,
-      device_type: deviceType,
-      memory_limit: memoryLimitBytes,
+      name: info.name,
+      device_type: info.deviceType,
+      memory_limit: info.memoryLimitBytes,
       locality: {},
       incarnation: this.incarnation,
-      physical_device_desc: physicalDeviceDesc,
+      physical_device_desc: info.physicalDeviceDesc,
       xla_global_id: -1,
     };
   }

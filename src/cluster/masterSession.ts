@@ -18,7 +18,7 @@ import { RunMetadata as RunReport } from '../runtime/config.ts';
 import type { Device } from '../runtime/devices.ts';
 import { Engine, type Executable } from '../runtime/engine.ts';
 import { PartialRun } from '../runtime/partialRun.ts';
-import { checkPlacement } from '../runtime/placement.ts';
+import { Placement } from '../runtime/placement.ts';
 import type { ResourceManager } from '../runtime/resources.ts';
 import { Run } from '../runtime/run.ts';
 import { StatsCollector } from '../runtime/stepStats.ts';
@@ -50,6 +50,8 @@ export interface SessionEnvironment {
   readonly config: ConfigProto;
   /** `/job:local/replica:0/task:0` */
   readonly task: string;
+  /** Full names of the devices of this task. */
+  readonly deviceNames: readonly string[];
 }
 
 export class MasterSession {
@@ -67,6 +69,7 @@ export class MasterSession {
   /** For every device that is asked for, a node that asks. */
   private readonly placements = new Map<string, { readonly name: string; readonly device: string }>();
   private isPlaced = true;
+  private readonly placement: Placement;
   /** How often each executable has run, where the client wants costs now and then. */
   private readonly steps = new WeakMap<Executable, number>();
 
@@ -75,6 +78,7 @@ export class MasterSession {
     if (config.session_inter_op_thread_pool.length > 0)
       throw new InvalidArgumentError('Distributed session does not support session thread pool options.');
     this.engine = new Engine(device, resources, { simplify: wantsSimplifying(config) });
+    this.placement = new Placement(environment.deviceNames, config.allow_soft_placement);
   }
 
   /** A tensor that the client sent. */
@@ -84,11 +88,7 @@ export class MasterSession {
 
   /** A tensor for the client. */
   write(value: NDArray): TensorProto {
-    return toWire(value, this.deviceName);
-  }
-
-  private get deviceName(): string {
-    return `${this.environment.task}/device:${this.environment.device.type}:0`;
+    return toWire(value, this.environment.deviceNames[0]!);
   }
 
   get isBusy(): boolean {
@@ -190,7 +190,7 @@ export class MasterSession {
     const { config } = this.environment;
     // As in TensorFlow, the whole graph must be placeable, unless the client (an interactive one) says otherwise.
     const nodes = config.graph_options?.place_pruned_graph ? executable.source : [...this.placements.values()];
-    if (!this.isPlaced) checkPlacement(nodes, [this.deviceName], config.allow_soft_placement);
+    if (!this.isPlaced) this.placement.check(nodes);
     this.isPlaced ||= nodes !== executable.source;
     return executable;
   }
@@ -247,10 +247,10 @@ export class MasterSession {
     const wantsGraphs = options?.output_partition_graphs ?? false;
     if (!stats && !wantsGraphs) return emptyMetadata;
     const report = new RunReport();
-    executable.describe(report, stats);
+    executable.describe(report, this.placement, stats);
     return {
       ...emptyMetadata,
-      ...(options && options.trace_level > 0 && { step_stats: stepStatsProto(report, this.environment.task) }),
+      ...(options && options.trace_level > 0 && { step_stats: stepStatsProto(report) }),
       ...(wantsCosts && { cost_graph: costGraphProto(report) }),
       partition_graphs: wantsGraphs ? report.partitionGraphs : [],
     };

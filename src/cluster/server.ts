@@ -1,8 +1,10 @@
 /** @file Server: a process that other programs, in any language TensorFlow has, can run their graphs on. */
 import { Server as GrpcServer, ServerCredentials } from '@grpc/grpc-js';
 import { FailedPreconditionError, InvalidArgumentError, UnimplementedError, UnknownError } from '../core/errors.ts';
+import { checkOptions, type OptionNames } from '../graph/options.ts';
 import type { ServerDef } from '../proto/master.ts';
-import { openDevice } from '../runtime/devices.ts';
+import { checkConfig } from '../runtime/config.ts';
+import { type DeviceInfo, deviceInfos, openDevice } from '../runtime/devices.ts';
 import { ClusterSpec } from './clusterSpec.ts';
 import { masterHandlers, masterService } from './grpcService.ts';
 import { Master } from './master.ts';
@@ -16,6 +18,16 @@ export interface ServerOptions extends ServerIdentity {
   /** Sessions unused for so long are closed; 0, as when left out, keeps them. */
   readonly sessionGcSeconds?: number | undefined;
 }
+
+const optionNames: OptionNames<ServerOptions> = {
+  jobName: true,
+  taskIndex: true,
+  protocol: true,
+  config: true,
+  start: true,
+  host: true,
+  sessionGcSeconds: true,
+};
 
 /** How long running calls may take to end when the server stops. */
 const graceMilliseconds = 1000;
@@ -37,6 +49,7 @@ export class Server {
     'grpc.max_send_message_length': -1,
   });
   private readonly master: Master;
+  private readonly devices: readonly DeviceInfo[];
   private readonly address: { readonly host: string; readonly port: number };
   private boundPort: number | undefined;
   private begin: () => void = () => {};
@@ -44,15 +57,21 @@ export class Server {
   private markStopped: () => void = () => {};
 
   constructor(server: ServerLike, options: ServerOptions = {}) {
+    checkOptions('tf.train.Server', options, optionNames);
+    if (options.config) checkConfig(options.config);
     this.serverDef = makeServerDef(server, options);
     const { job_name, task_index, protocol, default_session_config, cluster } = this.serverDef;
     if (protocol !== 'grpc')
       throw new UnimplementedError(`No server factory registered for the protocol '${protocol}'; use 'grpc'.`);
     const text = new ClusterSpec(cluster ?? { job: [] }).taskAddress(job_name, task_index);
     this.address = { host: options.host ?? loopback, port: portOf(text) };
+    const device = openDevice(options.config);
+    const task = `/job:${job_name}/replica:0/task:${task_index}`;
+    this.devices = deviceInfos(device, options.config, task);
     this.master = new Master({
-      device: openDevice(options.config),
-      task: `/job:${job_name}/replica:0/task:${task_index}`,
+      device,
+      task,
+      devices: this.devices,
       defaultConfig: default_session_config,
       sessionGcSeconds: options.sessionGcSeconds,
     });
@@ -86,6 +105,11 @@ export class Server {
   /** How many sessions clients have open. */
   get sessionCount(): number {
     return this.master.sessionCount;
+  }
+
+  /** The devices of this server. */
+  listDevices(): readonly DeviceInfo[] {
+    return this.devices;
   }
 
   async start(): Promise<void> {

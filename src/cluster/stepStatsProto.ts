@@ -2,12 +2,12 @@
 import { type CostGraphDef, CostNode, DeviceStepStats, NodeExecStats, type StepStats } from '../proto/stepStats.ts';
 import type { RunMetadata } from '../runtime/config.ts';
 
-/** The times of a run, on a device of this task. */
-export function stepStatsProto({ stepStats }: RunMetadata, task: string): StepStats {
+/** The times of a run. */
+export function stepStatsProto({ stepStats }: RunMetadata): StepStats {
   return {
     dev_stats: stepStats.devStats.map(({ device, nodeStats }) =>
       DeviceStepStats.create({
-        device: `${task}/${device.slice(device.lastIndexOf('/') + 1)}`,
+        device,
         node_stats: nodeStats.map((node) => {
           const start = Math.round(node.allStartMicros);
           const length = Math.max(1, Math.round(node.allEndRelMicros));

@@ -1,11 +1,15 @@
 /** @file The options of sessions and runs, named after TensorFlow's ConfigProto and RunOptions. */
+import { checkOptions, type OptionNames } from '../graph/options.ts';
+import { userError } from '../graph/userError.ts';
 import type { GraphDef } from '../proto/graph.ts';
 
 /** TensorFlow's ConfigProto as an options object. */
 export interface SessionConfig {
-  readonly deviceCount?: Readonly<Record<string, number>>;
-  /** Threads one instruction may use. */
+  /** How many devices of a type there are: CPUs are as many names for the one there is, GPUs are at most so many. */
+  readonly deviceCount?: { readonly CPU?: number; readonly GPU?: number };
+  /** Threads one instruction may use; 0 leaves it to the device. */
   readonly intraOpParallelismThreads?: number;
+  /** 0 or 1: the instructions of a run follow one another, each on all of its threads. More is taken with a warning. */
   readonly interOpParallelismThreads?: number;
   readonly allowSoftPlacement?: boolean;
   readonly logDevicePlacement?: boolean;
@@ -13,6 +17,8 @@ export interface SessionConfig {
   readonly graphOptions?: {
     /** False runs the graph as it is, without simplifying it first. */
     readonly simplify?: boolean;
+    /** An `optLevel` of -1, TensorFlow's L0, means the same as `simplify: false`. */
+    readonly optimizerOptions?: { readonly optLevel?: number };
   };
   /** Milliseconds after which any run fails with DeadlineExceededError. */
   readonly operationTimeoutInMs?: number;
@@ -20,8 +26,52 @@ export interface SessionConfig {
   readonly isolateSessionState?: boolean;
 }
 
+const configOptions: OptionNames<SessionConfig> = {
+  deviceCount: { CPU: true, GPU: true },
+  intraOpParallelismThreads: true,
+  interOpParallelismThreads: true,
+  allowSoftPlacement: true,
+  logDevicePlacement: true,
+  gpuOptions: { allowGrowth: true, perProcessGpuMemoryFraction: true },
+  graphOptions: { simplify: true, optimizerOptions: { optLevel: true } },
+  operationTimeoutInMs: true,
+  isolateSessionState: true,
+};
+
+/** Throws when a session's config has options that do not exist, or values that make no sense. */
+export function checkConfig(config: SessionConfig): void {
+  checkOptions('the config of a session', config, configOptions);
+  const { deviceCount, intraOpParallelismThreads, interOpParallelismThreads, operationTimeoutInMs } = config;
+  const counts = { intraOpParallelismThreads, interOpParallelismThreads, operationTimeoutInMs, ...deviceCount };
+  for (const [name, count] of Object.entries(counts))
+    if (count !== undefined && !(Number.isInteger(count) && count >= (name === 'CPU' ? 1 : 0)))
+      throw userError(
+        `${name} is ${count} in the config of a session; it must be a whole number${name === 'CPU' ? ' above 0' : ''}.`,
+      );
+  if (interOpParallelismThreads !== undefined && interOpParallelismThreads > 1)
+    process.emitWarning(
+      `interOpParallelismThreads: ${interOpParallelismThreads} acts as 1: a run's instructions follow one another, each on intraOpParallelismThreads threads. Raise that instead.`,
+    );
+}
+
+/** Whether a session with this config simplifies graphs before it runs them. */
+export function wantsSimplifying({ graphOptions }: SessionConfig): boolean {
+  return (graphOptions?.simplify ?? true) && graphOptions?.optimizerOptions?.optLevel !== -1;
+}
+
 /** How much a run records. */
 export const TraceLevel = { NO_TRACE: 0, SOFTWARE_TRACE: 1, HARDWARE_TRACE: 2, FULL_TRACE: 3 } as const;
+
+interface RunOptionsInit {
+  readonly traceLevel?: number;
+  readonly timeoutInMs?: number;
+  readonly outputPartitionGraphs?: boolean;
+}
+const runOptionNames: OptionNames<RunOptionsInit> = {
+  traceLevel: true,
+  timeoutInMs: true,
+  outputPartitionGraphs: true,
+};
 
 /** TensorFlow's RunOptions. */
 export class RunOptions {
@@ -32,7 +82,8 @@ export class RunOptions {
   readonly traceLevel: number;
   readonly timeoutInMs: number;
   readonly outputPartitionGraphs: boolean;
-  constructor(options: { traceLevel?: number; timeoutInMs?: number; outputPartitionGraphs?: boolean } = {}) {
+  constructor(options: RunOptionsInit = {}) {
+    checkOptions('tf.RunOptions', options, runOptionNames);
     this.traceLevel = options.traceLevel ?? TraceLevel.NO_TRACE;
     this.timeoutInMs = options.timeoutInMs ?? 0;
     this.outputPartitionGraphs = options.outputPartitionGraphs ?? false;
@@ -62,8 +113,9 @@ export class RunMetadata {
 }
 
 export interface RunCallOptions {
-  readonly options?: RunOptions | ConstructorParameters<typeof RunOptions>[0];
+  readonly options?: RunOptions | RunOptionsInit;
   readonly runMetadata?: RunMetadata;
   /** Cancels the run; it rejects with CancelledError. */
   readonly signal?: AbortSignal;
 }
+export const runCallOptionNames: OptionNames<RunCallOptions> = { options: true, runMetadata: true, signal: true };

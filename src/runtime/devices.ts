@@ -30,11 +30,16 @@ export interface DeviceInfo {
   readonly physicalDeviceDesc: string;
 }
 
-export function deviceInfo(device: Device, task = '/job:localhost/replica:0/task:0'): DeviceInfo {
-  return {
-    name: `${task}/device:${device.type}:0`,
+/** The devices of a task: as many names for `device` as the config asks for, all of one memory and one set of threads. */
+export function deviceInfos(
+  device: Device,
+  { deviceCount }: SessionConfig = {},
+  task = '/job:localhost/replica:0/task:0',
+): DeviceInfo[] {
+  return Array.from({ length: deviceCount?.CPU ?? 1 }, (_, i) => ({
+    name: `${task}/device:${device.type}:${i}`,
     deviceType: device.type,
     memoryLimitBytes: device.memoryLimit,
     physicalDeviceDesc: device.description,
-  };
+  }));
 }

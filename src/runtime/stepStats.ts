@@ -1,6 +1,7 @@
 /** @file Step statistics: how long each node's instructions took in a traced run. */
 import type { Timeline } from '../devices/device.ts';
 import type { DeviceInstruction } from '../program/instructions.ts';
+import type { NodeStats } from './config.ts';
 
 /** The time one node took, in nanoseconds since the start of the run. */
 export interface NodeTime {
@@ -36,5 +37,23 @@ export class StatsCollector {
         end: timeline.end[k]! - first + offset,
         bytes: 0,
       });
+  }
+
+  /** The times of the nodes on each device. */
+  byDevice(deviceOf: (node: string) => string): { device: string; nodeStats: NodeStats[] }[] {
+    const devices = new Map<string, NodeStats[]>();
+    for (const { node, kind, start, end } of this.times) {
+      const device = deviceOf(node);
+      if (!devices.has(device)) devices.set(device, []);
+      const micros = (end - start) / 1000;
+      devices.get(device)!.push({
+        nodeName: node,
+        timelineLabel: `${node} = ${kind}`,
+        allStartMicros: this.startMicros + start / 1000,
+        opEndRelMicros: micros,
+        allEndRelMicros: micros,
+      });
+    }
+    return [...devices].map(([device, nodeStats]) => ({ device, nodeStats }));
   }
 }
