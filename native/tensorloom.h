@@ -16,7 +16,7 @@ TL_API const char* tl_variant();
 
 /**
  * The number that stands for `name` in encoded programs, or -1. Families: `dtype`, `op`, `instruction`, `reduce`,
- * `combine`, `bounds`, `scan`, `random`, `failure`.
+ * `combine`, `bounds`, `scan`, `window`, `random`, `failure`, `conv`.
  */
 TL_API int64_t tl_code(const char* family, const char* name);
 

@@ -17,12 +17,14 @@ namespace tl {
   X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(isnan) X(isinf) X(isfinite) X(real) X(imag) X(arg) X(cabs) \
   X(select) X(cast) X(complex)
 
-#define TL_INSTRUCTIONS(X) X(map) X(reduce) X(dot) X(gather) X(scatter) X(scan) X(topk) X(random) X(check)
+#define TL_INSTRUCTIONS(X) X(map) X(reduce) X(dot) X(conv) X(gather) X(scatter) X(scan) X(topk) X(window) X(random) X(check)
 #define TL_REDUCES(X) X(sum) X(prod) X(max) X(min) X(any) X(all) X(argmax) X(argmin)
 #define TL_COMBINES(X) X(update) X(add) X(sub) X(mul) X(div) X(min) X(max)
 #define TL_BOUNDS(X) X(error) X(zero) X(drop) X(dropNegative)
 #define TL_SCANS(X) X(sum) X(prod) X(logsumexp)
+#define TL_WINDOWS(X) X(max) X(argmax) X(sum) X(mean) X(pick) X(maxGradient) X(nearGradient) X(meanGradient)
 #define TL_RANDOMS(X) X(uniform) X(normal) X(truncatedNormal) X(uniformInt) X(bits)
+#define TL_CONV_RESULTS(X) X(output) X(input) X(filter)
 #define TL_FAILURES(X) X(none) X(divisionByZero) X(negativePower) X(index) X(check) X(range) X(memory)
 // clang-format on
 
@@ -34,7 +36,9 @@ enum class ReduceOp : int32_t { TL_REDUCES(TL_ENUMERATOR) count };
 enum class Combine : int32_t { TL_COMBINES(TL_ENUMERATOR) count };
 enum class Bounds : int32_t { TL_BOUNDS(TL_ENUMERATOR) count };
 enum class ScanOp : int32_t { TL_SCANS(TL_ENUMERATOR) count };
+enum class WindowOp : int32_t { TL_WINDOWS(TL_ENUMERATOR) count };
 enum class Distribution : int32_t { TL_RANDOMS(TL_ENUMERATOR) count };
+enum class ConvResult : int32_t { TL_CONV_RESULTS(TL_ENUMERATOR) count };
 enum class FailureCode : int32_t { TL_FAILURES(TL_ENUMERATOR) count };
 
 /**

@@ -21,10 +21,12 @@ InstructionPtr decode(Reader& in) {
     case InstructionKind::map: return decodeMap(in);
     case InstructionKind::reduce: return decodeReduce(in);
     case InstructionKind::dot: return decodeDot(in);
+    case InstructionKind::conv: return decodeConv(in);
     case InstructionKind::gather: return decodeGather(in);
     case InstructionKind::scatter: return decodeScatter(in);
     case InstructionKind::scan: return decodeScan(in);
     case InstructionKind::topk: return decodeTopK(in);
+    case InstructionKind::window: return decodeWindow(in);
     case InstructionKind::random: return decodeRandom(in);
     default: return decodeCheck(in);
   }
@@ -43,7 +45,9 @@ constexpr const char* reduceNames[] = {TL_REDUCES(TL_NAME)};
 constexpr const char* combineNames[] = {TL_COMBINES(TL_NAME)};
 constexpr const char* boundsNames[] = {TL_BOUNDS(TL_NAME)};
 constexpr const char* scanNames[] = {TL_SCANS(TL_NAME)};
+constexpr const char* windowNames[] = {TL_WINDOWS(TL_NAME)};
 constexpr const char* randomNames[] = {TL_RANDOMS(TL_NAME)};
+constexpr const char* convNames[] = {TL_CONV_RESULTS(TL_NAME)};
 constexpr const char* failureNames[] = {TL_FAILURES(TL_NAME)};
 
 /** Names that are C++ keywords carry a trailing underscore here and none outside. */
@@ -63,6 +67,8 @@ constexpr Family families[] = {
     TL_FAMILY("dtype", dtypeNames),   TL_FAMILY("op", opNames),           TL_FAMILY("instruction", instructionNames),
     TL_FAMILY("reduce", reduceNames), TL_FAMILY("combine", combineNames), TL_FAMILY("bounds", boundsNames),
     TL_FAMILY("scan", scanNames),     TL_FAMILY("random", randomNames),   TL_FAMILY("failure", failureNames),
+    TL_FAMILY("window", windowNames),
+    TL_FAMILY("conv", convNames),
 };
 
 }  // namespace

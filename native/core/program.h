@@ -27,10 +27,12 @@ using InstructionPtr = std::unique_ptr<Instruction>;
 InstructionPtr decodeMap(Reader&);
 InstructionPtr decodeReduce(Reader&);
 InstructionPtr decodeDot(Reader&);
+InstructionPtr decodeConv(Reader&);
 InstructionPtr decodeGather(Reader&);
 InstructionPtr decodeScatter(Reader&);
 InstructionPtr decodeScan(Reader&);
 InstructionPtr decodeTopK(Reader&);
+InstructionPtr decodeWindow(Reader&);
 InstructionPtr decodeRandom(Reader&);
 InstructionPtr decodeCheck(Reader&);
 

@@ -1,14 +1,18 @@
 /** @file Which views an instruction reads and writes, and how to replace them: the one place that knows every kind. */
-import type { Buffer, DeviceInstruction, View } from './instructions.ts';
+import type { Buffer, ConvInstruction, DeviceInstruction, HostInstruction, View } from './instructions.ts';
+
+type Instruction = DeviceInstruction | HostInstruction;
 
 /** The views an instruction reads. In-place targets (scatter, generator states) count as read and written. */
-export function readsOf(i: DeviceInstruction): readonly View[] {
+export function readsOf(i: Instruction): readonly View[] {
   switch (i.kind) {
     case 'map':
     case 'reduce':
       return i.inputs;
     case 'dot':
       return [i.a, i.b];
+    case 'conv':
+      return operandsOf(i).map((name) => i[name]);
     case 'gather':
       return [i.params, i.indices];
     case 'scatter':
@@ -17,13 +21,17 @@ export function readsOf(i: DeviceInstruction): readonly View[] {
     case 'topk':
     case 'check':
       return [i.input];
+    case 'window':
+      return [...i.inputs, ...i.spans];
     case 'random':
       return i.low && i.high ? [i.state, i.low, i.high] : [i.state];
+    case 'host':
+      return i.inputs;
   }
 }
 
 /** The views an instruction writes. */
-export function writesOf(i: DeviceInstruction): readonly View[] {
+export function writesOf(i: Instruction): readonly View[] {
   switch (i.kind) {
     case 'map':
       return i.outputs;
@@ -31,7 +39,10 @@ export function writesOf(i: DeviceInstruction): readonly View[] {
     case 'dot':
     case 'gather':
     case 'scan':
+    case 'window':
       return [i.output];
+    case 'conv':
+      return [i[i.result]];
     case 'scatter':
       return [i.target];
     case 'topk':
@@ -40,11 +51,14 @@ export function writesOf(i: DeviceInstruction): readonly View[] {
       return [i.output, i.state];
     case 'check':
       return [];
+    case 'host':
+      return i.outputs ?? [];
   }
 }
 
 /** The instruction with the buffers it reads (but does not write) replaced. */
-export function withReads(i: DeviceInstruction, change: (buffer: Buffer) => Buffer): DeviceInstruction {
+export function withReads<I extends Instruction>(i: I, change: (buffer: Buffer) => Buffer): I;
+export function withReads(i: Instruction, change: (buffer: Buffer) => Buffer): Instruction {
   const swap = (v: View): View => {
     const buffer = change(v.buffer);
     return buffer === v.buffer ? v : { ...v, buffer };
@@ -52,9 +66,14 @@ export function withReads(i: DeviceInstruction, change: (buffer: Buffer) => Buff
   switch (i.kind) {
     case 'map':
     case 'reduce':
+    case 'host':
       return { ...i, inputs: i.inputs.map(swap) };
     case 'dot':
       return { ...i, a: swap(i.a), b: swap(i.b) };
+    case 'conv': {
+      const [first, second] = operandsOf(i);
+      return { ...i, [first]: swap(i[first]), [second]: swap(i[second]) };
+    }
     case 'gather':
       return { ...i, params: swap(i.params), indices: swap(i.indices) };
     case 'scatter':
@@ -63,7 +82,15 @@ export function withReads(i: DeviceInstruction, change: (buffer: Buffer) => Buff
     case 'topk':
     case 'check':
       return { ...i, input: swap(i.input) };
+    case 'window':
+      return { ...i, inputs: i.inputs.map(swap), spans: i.spans.map(swap) };
     case 'random':
       return i.low && i.high ? { ...i, low: swap(i.low), high: swap(i.high) } : i;
   }
+}
+
+/** The two arrays of a convolution that are read. */
+function operandsOf({ result }: ConvInstruction): readonly ['input' | 'filter', 'filter' | 'output'] {
+  if (result === 'output') return ['input', 'filter'];
+  return result === 'input' ? ['filter', 'output'] : ['input', 'output'];
 }

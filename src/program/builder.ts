@@ -86,13 +86,35 @@ export class HostResultNeeded extends Error {
   }
 }
 
+/** A function of the graph's library, with values for its attributes. */
+export interface FunctionRef {
+  readonly name: string;
+  readonly attr: object;
+}
+
+/** Thrown by `call` and `loop`: the tracer lowers the function in place, then the node again with the results. */
+export class CallNeeded extends Error {
+  constructor(
+    /** One function to call, or the two of a loop that runs as long as the first gives true. */
+    readonly functions: { readonly body: FunctionRef; readonly cond?: FunctionRef },
+    readonly inputs: readonly Value[],
+  ) {
+    super('the result of a function is needed');
+  }
+}
+
 export class ProgramBuilder {
   readonly instructions: Recorded[] = [];
   /** The node being lowered: instructions and errors are attributed to it. */
   node = '';
   /** Host results handed back by the tracer, for the node being lowered, in call order. */
   hostResults: (readonly Value[])[] = [];
+  /** Results of functions called by the node being lowered, in call order. */
+  callResults: (readonly Value[])[] = [];
+  /** Names the call that the node is lowered in: the same node in two calls has two states. */
+  callPath = '';
   private hostCalls = 0;
+  private calls = 0;
   /** The content of each variable touched, at this point of the program. */
   private readonly contents = new Map<VariableState, Value>();
   private readonly versions = new Map<Buffer, Shape>();
@@ -103,6 +125,7 @@ export class ProgramBuilder {
   begin(node: string): void {
     this.node = node;
     this.hostCalls = 0;
+    this.calls = 0;
   }
 
   private emit(instruction: DeviceInstruction | HostInstruction, explain?: (failure: Failure) => OpError): void {
@@ -404,7 +427,7 @@ export class ProgramBuilder {
     shape: Shape,
     options: { state: () => Uint8Array; reserve: number; low?: Value; high?: Value },
   ): Value {
-    const buffer = this.state.nodeState(this.node, options.state);
+    const buffer = this.state.nodeState(this.callPath + this.node, options.state);
     const state: View = { buffer, dtype: int64, shape: [3], strides: [1], offset: 0 };
     const output = this.temp(dtype, shape);
     const bounds =
@@ -437,6 +460,31 @@ export class ProgramBuilder {
     if (!outputs) throw new HostResultNeeded(instruction, results);
     this.emit({ ...instruction, outputs });
     return outputs;
+  }
+
+  /** `host` without effects: left out when nobody reads the results. */
+  pureHost(inputs: readonly Value[], results: readonly HostResult[], call: HostCall): readonly Value[] {
+    const before = this.instructions.length;
+    const outputs = this.host(inputs, results, call);
+    const last = this.instructions.at(-1);
+    if (this.instructions.length > before && last?.kind === 'host')
+      this.instructions[this.instructions.length - 1] = { ...last, isPure: true };
+    return outputs;
+  }
+
+  // Functions. A node that calls any must emit nothing else: it is lowered again with each result.
+  /** A function's results, its body lowered in place. */
+  call(body: FunctionRef, inputs: readonly Value[]): readonly Value[] {
+    return this.callResults[this.calls++] ?? this.need({ body }, inputs);
+  }
+
+  /** What `body` makes of the inputs when it is applied as long as `cond` gives true. */
+  loop(cond: FunctionRef, body: FunctionRef, inputs: readonly Value[]): readonly Value[] {
+    return this.callResults[this.calls++] ?? this.need({ cond, body }, inputs);
+  }
+
+  private need(functions: CallNeeded['functions'], inputs: readonly Value[]): never {
+    throw new CallNeeded(functions, inputs);
   }
 
   // Variables.

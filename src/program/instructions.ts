@@ -75,14 +75,15 @@ export interface DotInstruction {
 
 /**
  * One of the three arrays of a convolution from the other two. On every spatial axis an output position y and a tap k of
- * the filter meet at the input position x = y * stride + k * dilation - before; where x is outside the input, there is
- * nothing to add.
+ * the filter meet at the input position x = y * stride + k * dilation - before. Where x is outside the input, there is
+ * nothing to add, or zero times the other factor: with infinities a device may do either.
  * - `output`: output[n, g, f, y] = sum over c, k of input[n, g, c, x] * filter[g, f, c, k]
  * - `input`: input[n, g, c, x] = sum over f and over all y, k that meet at x of output[n, g, f, y] * filter[g, f, c, k]
  * - `filter`: filter[g, f, c, k] = sum over n, y of input[n, g, c, x] * output[n, g, f, y]
  *
  * Shapes: input [batch, groups, channels, x…], filter [groups, features, channels, k…], output [batch, groups, features,
- * y…]. All have one dtype; the array computed overlaps neither of the others.
+ * y…], with at most three spatial axes. All have one dtype, not a half type or bool; the array computed overlaps neither of
+ * the others.
  */
 export interface ConvInstruction extends ConvGeometry {
   readonly kind: 'conv';
@@ -166,8 +167,8 @@ export type WindowOp = 'max' | 'argmax' | 'sum' | 'mean' | 'pick' | 'maxGradient
  * Pooling. Views are [batch, …spatial, channels] of any strides; x, g and the results of gradients have the spatial sizes
  * of the image, y, dy and the results of folds those of the pooled one. `spans` has a contiguous int64 view [pooled size, 2]
  * per spatial axis: where along it each window begins and ends, of which the part inside the image counts. Sums of half
- * types accumulate in float32; integers wrap, and their mean is rounded towards zero. Gradients are for floats; only
- * `maxGradient` and `nearGradient` take integers as well.
+ * types accumulate in float32. Integers of 32 and 64 bits may be summed: they wrap, and their mean is rounded towards zero.
+ * Narrower ones have `max`, `argmax`, `pick` and `maxGradient` only; `nearGradient` and `meanGradient` are for floats.
  */
 export interface WindowInstruction {
   readonly kind: 'window';
@@ -209,6 +210,8 @@ export interface HostInstruction {
   /** Views whose shape is known before the call; absent when the results' shapes depend on data. */
   readonly outputs?: readonly View[];
   readonly call: HostCall;
+  /** It has no effect but its outputs. */
+  readonly isPure?: boolean;
 }
 
 /** What the host does between two segments. `run` is the run that it happens in. */

@@ -22,6 +22,8 @@ function spoil(instruction: DeviceInstruction): DeviceInstruction {
       return { ...instruction, op: instruction.op === 'sum' ? 'prod' : 'sum' };
     case 'dot':
       return { ...instruction, a: { ...instruction.a, strides: instruction.a.strides.map(() => 0) } };
+    case 'conv':
+      return { ...instruction, before: instruction.before.map((n) => n + 1) };
     case 'gather':
       return { ...instruction, bounds: instruction.bounds === 'zero' ? 'error' : 'zero' };
     case 'scatter':
@@ -30,6 +32,8 @@ function spoil(instruction: DeviceInstruction): DeviceInstruction {
       return { ...instruction, exclusive: !instruction.exclusive };
     case 'topk':
       return { ...instruction, input: { ...instruction.input, offset: 1 } };
+    case 'window':
+      return { ...instruction, spans: instruction.spans.map((view) => ({ ...view, offset: 1 })) };
     default:
       return instruction;
   }

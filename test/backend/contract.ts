@@ -3,6 +3,7 @@ import { describe } from 'vitest';
 import type { Device } from '../../src/devices/device.ts';
 import { castContract } from './contract/casts.ts';
 import { complexContract } from './contract/complex.ts';
+import { convContract } from './contract/convolutions.ts';
 import { dotContract } from './contract/dots.ts';
 import { floatContract } from './contract/floats.ts';
 import { indexingContracts } from './contract/indexing.ts';
@@ -11,6 +12,7 @@ import { mapContract } from './contract/maps.ts';
 import { memoryContract } from './contract/memory.ts';
 import { randomContract } from './contract/random.ts';
 import { foldContracts } from './contract/reductions.ts';
+import { windowContract } from './contract/windows.ts';
 
 /** Tests a device against the contract written in `expr.ts`, `instructions.ts` and `device.ts`. */
 export function deviceContract(name: string, makeDevice: () => Device): void {
@@ -23,6 +25,8 @@ export function deviceContract(name: string, makeDevice: () => Device): void {
     describe('complex', () => complexContract(device));
     describe('cast', () => castContract(device));
     describe('dot', () => dotContract(device));
+    describe('conv', () => convContract(device));
+    describe('window', () => windowContract(device));
     describe('random', () => randomContract(device));
     foldContracts(device);
     indexingContracts(device);

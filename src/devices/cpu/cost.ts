@@ -68,6 +68,11 @@ export function costOf(instruction: DeviceInstruction): number {
       const fast = output.dtype.isFloating ? perMultiplyAdd : perPlainMultiplyAdd;
       return perInstruction + sizeOf(output.shape) * (a.shape.at(-1)! * fast + 1);
     }
+    case 'conv': {
+      const { input, filter, output } = instruction;
+      const products = sizeOf(output.shape) * sizeOf(filter.shape.slice(2));
+      return perInstruction + products * (input.dtype.isFloating ? perMultiplyAdd : perPlainMultiplyAdd);
+    }
     case 'gather':
       return perInstruction + 2 * bytesOf(instruction.output) * perByte + sizeOf(instruction.indices.shape) * 4;
     case 'scatter':
@@ -76,6 +81,11 @@ export function costOf(instruction: DeviceInstruction): number {
       return perInstruction + sizeOf(instruction.input.shape) * (instruction.op === 'logsumexp' ? 30 : 3);
     case 'topk':
       return perInstruction + sizeOf(instruction.input.shape) * 10;
+    case 'window': {
+      const { inputs, output } = instruction;
+      const bytes = [...inputs, output].reduce((sum, view) => sum + bytesOf(view), 0);
+      return perInstruction + bytes * 4 * perByte;
+    }
     case 'random': {
       const each = instruction.distribution === 'truncatedNormal' ? perTruncatedNumber : perRandomNumber;
       return perInstruction + sizeOf(instruction.output.shape) * each;

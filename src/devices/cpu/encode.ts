@@ -102,6 +102,11 @@ class Encoder {
       case 'dot':
         this.#views(instruction.a, instruction.b, instruction.output);
         return;
+      case 'conv':
+        words.push(this.code('conv', instruction.result));
+        this.#views(instruction.input, instruction.filter, instruction.output);
+        words.push(...instruction.strides, ...instruction.dilations, ...instruction.before);
+        return;
       case 'gather':
         this.#dense(instruction.params, instruction.indices, instruction.output);
         words.push(this.code('bounds', instruction.bounds));
@@ -119,6 +124,11 @@ class Encoder {
         return;
       case 'topk':
         this.#dense(instruction.input, instruction.values, instruction.indices);
+        return;
+      case 'window':
+        words.push(this.code('window', instruction.op), instruction.spans.length);
+        this.#views(...instruction.inputs, instruction.output);
+        this.#dense(...instruction.spans);
         return;
       case 'random': {
         const { distribution, state, reserve, low, high, output } = instruction;

@@ -10,7 +10,18 @@ import { InternalError, NotFoundError } from '../../core/errors.ts';
 const version = 2;
 
 /** Families of names that have numbers in encoded programs. */
-export type Family = 'dtype' | 'op' | 'instruction' | 'reduce' | 'combine' | 'bounds' | 'scan' | 'random' | 'failure';
+export type Family =
+  | 'dtype'
+  | 'op'
+  | 'instruction'
+  | 'reduce'
+  | 'conv'
+  | 'combine'
+  | 'bounds'
+  | 'scan'
+  | 'window'
+  | 'random'
+  | 'failure';
 
 /** Addresses cross as numbers, which costs less than pointers; they have at most 48 bits. */
 type RunFunction = (program: number, table: number, result: number, times: number) => number;

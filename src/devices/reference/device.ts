@@ -5,6 +5,7 @@ import { NDArray } from '../../core/ndarray.ts';
 import { type Shape, sizeOf } from '../../core/shape.ts';
 import { DeviceFailure, type DeviceInstruction, type Segment } from '../../program/instructions.ts';
 import type { Device, DeviceBuffer, Kernel, RunSegment } from '../device.ts';
+import { compileConv } from './conv.ts';
 import { compileDot } from './dot.ts';
 import { Stop } from './failure.ts';
 import { compileGather, compileScatter } from './indexing.ts';
@@ -12,6 +13,7 @@ import { compileMap, compileReduce } from './map.ts';
 import { Memory } from './memory.ts';
 import { compileRandom } from './random.ts';
 import { compileCheck, compileScan, compileTopK } from './scan.ts';
+import { compileWindow } from './window.ts';
 
 /** Memory of the reference device: bytes of the host. */
 export interface HostBuffer extends DeviceBuffer {
@@ -89,6 +91,8 @@ function compileInstruction(instruction: DeviceInstruction, memory: Memory): () 
       return compileReduce(instruction, memory);
     case 'dot':
       return compileDot(instruction, memory);
+    case 'conv':
+      return compileConv(instruction, memory);
     case 'gather':
       return compileGather(instruction, memory);
     case 'scatter':
@@ -97,6 +101,8 @@ function compileInstruction(instruction: DeviceInstruction, memory: Memory): () 
       return compileScan(instruction, memory);
     case 'topk':
       return compileTopK(instruction, memory);
+    case 'window':
+      return compileWindow(instruction, memory);
     case 'random':
       return compileRandom(instruction, memory);
     case 'check':

@@ -2,7 +2,7 @@
 import * as d from '../../../src/core/dtypes.ts';
 import { fromElements } from '../../../src/core/ndarray.ts';
 import { sizeOf } from '../../../src/core/shape.ts';
-import type { ReduceOp } from '../../../src/program/instructions.ts';
+import type { ReduceOp, WindowOp } from '../../../src/program/instructions.ts';
 import { SegmentBuilder } from '../build.ts';
 import type { Chance } from './chance.ts';
 import { ExpressionMaker, fuzzDtypes } from './expressions.ts';
@@ -71,6 +71,85 @@ function randomDot(chance: Chance): RandomSegment {
     output: randomOutput(chance, b, dtype, [...batch, m, n]),
   });
   return { builder: b, terms: k + 1 };
+}
+
+function randomConv(chance: Chance): RandomSegment {
+  const b = new SegmentBuilder();
+  const dtype = chance.pick([d.float32, d.float32, d.float64, d.int32, d.complex64]);
+  const axes = Array.from({ length: chance.integer(1, 3) }, () => {
+    const [taps, stride, dilation] = [chance.integer(1, 4), chance.integer(1, 3), chance.integer(1, 3)];
+    const [input, before] = [chance.integer(1, 9), chance.integer(0, 3)];
+    const fitting = Math.floor((input + before + chance.integer(0, 3) - (taps - 1) * dilation - 1) / stride) + 1;
+    return { taps, stride, dilation, input, before, output: Math.max(0, fitting) };
+  });
+  const [batch, groups] = [chance.integer(1, 3), chance.pick([1, 1, 2, 5])];
+  const count = () => (chance.happens(0.1) ? chance.integer(20, 40) : chance.integer(1, 4));
+  const [channels, features] = [count(), count()];
+  const shapes = {
+    input: [batch, groups, channels, ...axes.map((a) => a.input)],
+    filter: [groups, features, channels, ...axes.map((a) => a.taps)],
+    output: [batch, groups, features, ...axes.map((a) => a.output)],
+  };
+  const result = chance.pick(['output', 'input', 'filter'] as const);
+  const view = (name: keyof typeof shapes) =>
+    (name === result ? randomOutput : randomInput)(chance, b, dtype, shapes[name]);
+  b.add({
+    kind: 'conv',
+    result,
+    input: view('input'),
+    filter: view('filter'),
+    output: view('output'),
+    strides: axes.map((a) => a.stride),
+    dilations: axes.map((a) => a.dilation),
+    before: axes.map((a) => a.before),
+  });
+  const summed = {
+    output: sizeOf(shapes.filter.slice(2)),
+    input: sizeOf(shapes.filter.slice(3)) * features,
+    filter: batch * sizeOf(shapes.output.slice(3)),
+  };
+  return { builder: b, terms: summed[result] + 1 };
+}
+
+const windowOps: readonly WindowOp[] = [
+  ...(['max', 'argmax', 'sum', 'mean', 'pick', 'maxGradient', 'nearGradient', 'meanGradient'] as const),
+];
+
+function randomWindow(chance: Chance): RandomSegment {
+  const b = new SegmentBuilder();
+  const op = chance.pick(windowOps);
+  const summable = [d.float16, d.bfloat16, d.float32, d.float32, d.float64, d.int32, d.int64];
+  const isFloatOnly = op === 'nearGradient' || op === 'meanGradient';
+  const dtype = chance.pick(
+    isFloatOnly ? summable.slice(0, 5) : op === 'sum' || op === 'mean' ? summable : [...reals, d.float32],
+  );
+  const axes = Array.from({ length: chance.integer(1, 3) }, () => {
+    const [image, pooled, longest] = [chance.integer(1, 9), chance.integer(1, 6), chance.integer(1, 9)];
+    const step = chance.integer(1, 2);
+    const ordered = chance.happens(0.5);
+    const spans = Array.from({ length: pooled }, (_, i) => {
+      const begin = ordered ? i * step - 1 : chance.integer(-2, image);
+      return [begin, begin + (ordered ? longest : chance.integer(0, longest))];
+    });
+    return { image, pooled, spans };
+  });
+  const [batch, channels] = [chance.integer(1, 3), chance.pick([1, 1, 3, 17, chance.integer(1, 40)])];
+  const image = [batch, ...axes.map((a) => a.image), channels];
+  const pooled = [batch, ...axes.map((a) => a.pooled), channels];
+  const spans = axes.map((a) => b.input(a.spans, d.int64));
+  const wide = () => randomInput(chance, b, dtype, image);
+  const x = wide();
+  const y = b.output(dtype, pooled);
+  // The pooled values that equality is asked with are those of the windows themselves, or there would be none.
+  b.add({ kind: 'window', op: 'max', inputs: [x], spans, output: y });
+  const dy = randomInput(chance, b, dtype, pooled);
+  const inputs = {
+    ...{ max: [x], argmax: [x], sum: [x], mean: [x] },
+    ...{ pick: [x, y, wide()], maxGradient: [x, dy], nearGradient: [x, y, dy], meanGradient: [dy] },
+  }[op];
+  const output = randomOutput(chance, b, op === 'argmax' ? d.int64 : dtype, op.endsWith('Gradient') ? image : pooled);
+  b.add({ kind: 'window', op, inputs, spans, output });
+  return { builder: b, terms: sizeOf(axes.map((a) => Math.max(a.image, a.pooled))) };
 }
 
 function randomIndices(
@@ -148,8 +227,10 @@ export const segmentKinds: Record<
   map: { share: 120, make: randomMap },
   reduce: { share: 60, make: randomReduce },
   dot: { share: 40, make: randomDot },
+  conv: { share: 60, make: randomConv },
   gather: { share: 25, make: randomGather },
   scatter: { share: 25, make: randomScatter },
   scan: { share: 15, make: randomScan },
   topk: { share: 15, make: randomTopK },
+  window: { share: 3000, make: randomWindow },
 };
