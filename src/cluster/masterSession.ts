@@ -103,7 +103,7 @@ export class MasterSession {
     for (const added of def.library?.function ?? []) functions.set(added.signature?.name ?? '', added);
     const producer = def.versions?.producer ?? 0;
     for (const { op } of def.node) checkDeprecation(op, schemaOf(op, functions).deprecatedSince, producer);
-    this.engine.extend(def.node);
+    this.engine.extend(def.node, def.library?.function);
     for (const node of def.node)
       if (node.device !== '' && !this.placements.has(node.device)) {
         this.placements.set(node.device, { name: node.name, device: node.device });

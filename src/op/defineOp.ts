@@ -4,8 +4,9 @@ import { InvalidArgumentError } from '../core/errors.ts';
 import type { NDArray } from '../core/ndarray.ts';
 import type { Dims } from '../core/shape.ts';
 import { currentContext } from '../graph/context.ts';
-import { nameScope, type PortType } from '../graph/graph.ts';
+import { type ControlFlow, graphFor, nameScope, type PortType } from '../graph/graph.ts';
 import type { Operation } from '../graph/operation.ts';
+import { onlyOptions } from '../graph/options.ts';
 import { Tensor, type TensorLike } from '../graph/tensor.ts';
 import type { ProgramBuilder } from '../program/builder.ts';
 import { isPointwise, type Pointwise } from '../program/map.ts';
@@ -77,11 +78,17 @@ export interface OpSpec<I extends PortTypes, O extends PortTypes, A extends Attr
   readonly attrs: A;
   /** Keeps state or has effects: never folded, merged or dropped as a duplicate. */
   readonly stateful?: boolean;
+  /** For a stateful op whose effects need no order: it only reads resources, or draws random numbers. */
+  readonly effects?: 'reads' | 'draws';
   readonly commutative?: boolean;
   readonly aggregate?: boolean;
   readonly allowsUninitializedInput?: boolean;
+  /** It can take tensor lists whose elements are known while tracing (`Value.list`). */
+  readonly takesLists?: boolean;
   /** First GraphDef producer version that may no longer use it. */
   readonly deprecatedSince?: number;
+  /** What the op does in control flow by frames; such nodes are not lowered. */
+  readonly controlFlow?: ControlFlow;
   /** Inputs whose values decide shapes or control: the tracer brings them to the host. */
   readonly hostInputs?: readonly (keyof I & string)[];
   shape(inputs: Ports<I, A, Dims>, attrs: AttrValues<A>, context: ShapeContext<I>): Ports<O, A, Dims>;
@@ -268,10 +275,13 @@ export function defineOp<const I extends PortTypes, const O extends PortTypes, c
     outputPorts,
     attrSpecs: spec.attrs,
     isStateful: spec.stateful ?? false,
+    effects: spec.effects,
     isCommutative: spec.commutative ?? false,
     isAggregate: spec.aggregate ?? false,
     allowsUninitializedInput: spec.allowsUninitializedInput ?? false,
+    takesLists: spec.takesLists ?? false,
     deprecatedSince: spec.deprecatedSince,
+    controlFlow: spec.controlFlow,
     decodeAttrs,
     cases: () => spec.cases(),
 
@@ -301,6 +311,13 @@ export function defineOp<const I extends PortTypes, const O extends PortTypes, c
           return { dtype: dtype as DType, isRef: port.isRef }; // type attributes decode to dtypes
         });
       });
+    },
+
+    outputNames(attrs) {
+      const values = decodeAttrs({ attrs });
+      return outputPorts.flatMap((port) =>
+        Array.from({ length: portCount(port, values) }, (_, k) => `${port.name}:${k}`),
+      );
     },
 
     inferShapes(op) {
@@ -392,6 +409,7 @@ export function defineOp<const I extends PortTypes, const O extends PortTypes, c
     record: Record<string, TensorLike | readonly TensorLike[]>,
     options: BuildOptions<AttrSpecs>,
   ): Operation {
+    onlyOptions(spec.name, options, 'name', 'attrs', 'controlInputs');
     const attrs: Record<string, AttrValue> = {};
     for (const [name, value] of Object.entries(options.attrs ?? {}))
       if (value !== undefined) attrs[name] = encodeAttr(spec.attrs[name]!, value);
@@ -404,10 +422,11 @@ export function defineOp<const I extends PortTypes, const O extends PortTypes, c
     const flat = values.flatMap((v, i) =>
       isListPort(inputPorts[i]!) ? [...(v as readonly TensorLike[])] : [v as TensorLike],
     );
-    const owner = flat.find((v): v is Tensor => v instanceof Tensor)?.graph;
+    const tensors = flat.filter((v): v is Tensor => v instanceof Tensor);
+    const owner = graphFor(tensors);
     // Nothing to convert: the common case inside models, kept free of scope changes.
-    if (owner && flat.every((v): v is Tensor => v instanceof Tensor))
-      return owner.createOp({ type: spec.name, inputs: flat, attrs, name, ...control });
+    if (tensors.length > 0 && tensors.length === flat.length)
+      return owner.createOp({ type: spec.name, inputs: tensors, attrs, name, ...control });
     const build = () =>
       nameScope(name, (scope) =>
         currentContext().graph.createOp({
@@ -418,7 +437,7 @@ export function defineOp<const I extends PortTypes, const O extends PortTypes, c
           ...control,
         }),
       );
-    return owner && owner !== currentContext().graph ? owner.asDefault(build) : build();
+    return owner !== currentContext().graph ? owner.asDefault(build) : build();
   }
 
   function isListPort(port: PortSpec): boolean {

@@ -67,6 +67,8 @@ export interface OpDefinition extends OpSchema {
   readonly isCommutative: boolean;
   readonly isAggregate: boolean;
   readonly allowsUninitializedInput: boolean;
+  /** It can take tensor lists whose elements are known while tracing. */
+  readonly takesLists: boolean;
   /** Inputs, by position in the flattened list, whose values are needed while tracing. */
   hostInputs(node: { attrs: Readonly<Record<string, unknown>>; inputCount: number }): readonly number[];
   /** Whether each input, list ports expanded, takes a reference. */

@@ -1,7 +1,7 @@
 /** @file ProgramBuilder: what an op's `lower` writes to. Each method adds instructions and gives the resulting values. */
-import { bool, type DType, int32, int64 } from '../core/dtypes.ts';
+import { bool, type DType, int32, int64, variant } from '../core/dtypes.ts';
 import { InternalError, InvalidArgumentError, type OpError } from '../core/errors.ts';
-import { type NDArray, scalar, zeros } from '../core/ndarray.ts';
+import { NDArray, scalar, zeros } from '../core/ndarray.ts';
 import {
   broadcastConcrete,
   type Dims,
@@ -12,6 +12,7 @@ import {
   sizeOf,
   stridesOf,
 } from '../core/shape.ts';
+import type { TensorList } from '../core/tensorList.ts';
 import type { Expr, Scalar } from './expr.ts';
 import * as e from './expr.ts';
 import {
@@ -224,6 +225,7 @@ export class ProgramBuilder {
 
   /** The value as the whole, row-major content of a buffer, copied where it is not. */
   whole(value: Value): Value {
+    if (value.list) return this.pack(value.list);
     const bytes = sizeOf(value.shape) * value.dtype.size;
     return isContiguous(value) && value.offset === 0 && value.buffer.bytes === bytes ? value : this.copy(value);
   }
@@ -447,29 +449,34 @@ export class ProgramBuilder {
    * left out, lowering of this node is resumed after the call has run, so put the call first in `lower`.
    */
   host(inputs: readonly Value[], results: readonly HostResult[], call: HostCall): readonly Value[] {
-    const resumed = this.hostResults[this.hostCalls++];
+    const isKnown = results.every((r) => r.shape !== undefined);
+    const resumed = isKnown ? undefined : this.hostResults[this.hostCalls++];
     if (resumed) return resumed;
-    const known = results.every((r) => r.shape !== undefined);
-    const outputs = known ? results.map((r) => this.temp(r.dtype, r.shape!)) : undefined;
     const instruction: HostInstruction & Origin = {
       kind: 'host',
       inputs: inputs.map((v) => this.whole(v)),
       call,
       node: this.node,
     };
-    if (!outputs) throw new HostResultNeeded(instruction, results);
+    if (!isKnown) throw new HostResultNeeded(instruction, results);
+    const outputs = results.map((r) => this.temp(r.dtype, r.shape!));
     this.emit({ ...instruction, outputs });
     return outputs;
   }
 
-  /** `host` without effects: left out when nobody reads the results. */
-  pureHost(inputs: readonly Value[], results: readonly HostResult[], call: HostCall): readonly Value[] {
-    const before = this.instructions.length;
-    const outputs = this.host(inputs, results, call);
-    const last = this.instructions.at(-1);
-    if (this.instructions.length > before && last?.kind === 'host')
-      this.instructions[this.instructions.length - 1] = { ...last, isPure: true };
-    return outputs;
+  /** A tensor list whose elements are known while tracing. */
+  list(list: TensorList<Value>): Value {
+    return { ...dense(noMemory, variant, []), list };
+  }
+
+  /** The list as an object, for whoever cannot look at it while tracing. */
+  private pack(list: TensorList<Value>): Value {
+    const present = list.elements.filter((v) => v !== undefined);
+    return this.host(present, [{ dtype: variant, shape: [] }], (arrays) => {
+      let next = 0;
+      const packed = list.map(() => arrays[next++]!);
+      return [new NDArray(variant, [], [packed])];
+    })[0]!;
   }
 
   // Functions. A node that calls any must emit nothing else: it is lowered again with each result.

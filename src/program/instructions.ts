@@ -210,8 +210,6 @@ export interface HostInstruction {
   /** Views whose shape is known before the call; absent when the results' shapes depend on data. */
   readonly outputs?: readonly View[];
   readonly call: HostCall;
-  /** It has no effect but its outputs. */
-  readonly isPure?: boolean;
 }
 
 /** What the host does between two segments. `run` is the run that it happens in. */

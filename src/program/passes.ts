@@ -1,5 +1,6 @@
 /** @file What happens to recorded instructions before a device sees them: dead code out, reads of variables protected. */
 import { readsOf, withReads, writesOf } from './access.ts';
+import type { Recorded } from './builder.ts';
 import { input } from './expr.ts';
 import { Buffer, type DeviceInstruction, storageOf, type View } from './instructions.ts';
 import { dense } from './value.ts';
@@ -22,15 +23,13 @@ export function removeDead(instructions: readonly DeviceInstruction[], keep: Rea
  * A value read from a variable stays what it was although the variable is written later: where an old version is read
  * after a write to the same memory, it is copied first. Most programs read before they write and need no copy.
  */
-export function protectReads(
-  instructions: readonly DeviceInstruction[],
-  keep: ReadonlySet<Buffer>,
-): DeviceInstruction[] {
+export function protectReads(instructions: readonly DeviceInstruction[]): DeviceInstruction[];
+export function protectReads(instructions: readonly Recorded[]): Recorded[];
+export function protectReads(instructions: readonly Recorded[]): Recorded[] {
   const owned = instructions.some((i) => writesOf(i).some((v) => v.buffer.owner));
   if (!owned) return [...instructions];
   const lastRead = new Map<Buffer, number>();
   for (const [k, i] of instructions.entries()) for (const v of readsOf(i)) lastRead.set(v.buffer, k);
-  for (const buffer of keep) if (buffer.owner) lastRead.set(buffer, instructions.length);
   const versions = new Map<object, Buffer[]>();
   for (const buffer of lastRead.keys())
     if (buffer.owner) versions.set(buffer.owner, [...(versions.get(buffer.owner) ?? []), buffer]);
@@ -39,7 +38,7 @@ export function protectReads(
     for (const { buffer } of writesOf(i)) if (!firstWrite.has(buffer)) firstWrite.set(buffer, k);
 
   const saved = new Map<Buffer, Buffer>();
-  const result: DeviceInstruction[] = [];
+  const result: Recorded[] = [];
   for (const [k, original] of instructions.entries()) {
     const i = withReads(original, (b) => saved.get(b) ?? b);
     for (const written of writesOf(i)) {
@@ -61,7 +60,7 @@ export function protectReads(
 }
 
 /** Whether the writing instruction itself reads the old content other than element by element in place. */
-function overlapsOddly(i: DeviceInstruction, old: Buffer, written: View): boolean {
+function overlapsOddly(i: Recorded, old: Buffer, written: View): boolean {
   if (i.kind !== 'map') return i.kind !== 'scatter' || i.updates.buffer === old || i.indices.buffer === old;
   return i.inputs.some(
     (v) =>

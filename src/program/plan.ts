@@ -2,14 +2,14 @@
 import { readsOf, writesOf } from './access.ts';
 import { fuse } from './fuse.ts';
 import type { Buffer, DeviceInstruction, Segment } from './instructions.ts';
-import { protectReads, removeDead } from './passes.ts';
+import { removeDead } from './passes.ts';
 
 /** Cache lines: no two values share one, and vector loads stay aligned. */
 const alignment = 64;
 
 /** Optimizes recorded instructions and gives every temporary its place. Buffers in `keep` outlive the segment and are bound. */
 export function planSegment(recorded: readonly DeviceInstruction[], keep: ReadonlySet<Buffer>): Segment {
-  const instructions = fuse(protectReads(removeDead(recorded, keep), keep), keep);
+  const instructions = fuse(removeDead(recorded, keep), keep);
   const bound = new Set<Buffer>();
   const lastUse = new Map<Buffer, number>();
   for (const [k, i] of instructions.entries())

@@ -2,6 +2,7 @@
 import type { DType } from '../core/dtypes.ts';
 import type { NDArray } from '../core/ndarray.ts';
 import { type Shape, sizeOf, stridesOf } from '../core/shape.ts';
+import type { TensorList } from '../core/tensorList.ts';
 import type { Buffer, View } from './instructions.ts';
 
 /** Storage of a variable between runs. The runtime implements it; programs only bind to it. */
@@ -20,6 +21,8 @@ export interface Value extends View {
   readonly known?: NDArray;
   /** The variable whose storage this is: output of a reference variable, or a plain read of one. */
   readonly variable?: VariableState;
+  /** What a tensor list holds, when that was known while tracing; such a value has no memory. */
+  readonly list?: TensorList<Value>;
 }
 
 /** Whether elements lie row-major without gaps. */

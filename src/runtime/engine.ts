@@ -6,9 +6,12 @@ import type { NDArray } from '../core/ndarray.ts';
 import { NDArray as HostArray } from '../core/ndarray.ts';
 import { type Shape, sameShape } from '../core/shape.ts';
 import type { Device } from '../devices/device.ts';
-import type { NodeDef } from '../proto/graph.ts';
+import type { HostCall } from '../program/instructions.ts';
+import type { FunctionDef, NodeDef } from '../proto/graph.ts';
 import type { RunMetadata } from './config.ts';
-import { yieldIfLong } from './eventLoop.ts';
+import { finish, inTurns, type Work, yieldIfLong } from './eventLoop.ts';
+import { Body, FunctionLibrary } from './functions.ts';
+import { hostLoop } from './loop.ts';
 import type { Placement } from './placement.ts';
 import { Frame, type Path, replay } from './program.ts';
 import { NodeStates, type ResourceManager } from './resources.ts';
@@ -37,13 +40,16 @@ interface Program {
 /** One (feeds, fetches, targets) combination of a graph, with the programs traced for it so far. */
 export class Executable {
   private readonly programs = new Map<string, Program[]>();
+  /** What really runs, once the first run has simplified it. */
+  private simplified: Simplified | undefined;
+  private body: Body | undefined;
   constructor(
     private readonly engine: Engine,
     /** The nodes as the graph has them. */
     readonly source: readonly RunNode[],
-    /** What really runs: simplified. */
-    private readonly simplified: Simplified,
     readonly feeds: readonly Port[],
+    private readonly work: Work<Simplified>,
+    private readonly callPath = '',
   ) {}
 
   /** Runs with these feeds, in the order of `feeds`; gives the fetches in order. */
@@ -68,11 +74,12 @@ export class Executable {
 
   /** Fills in what a caller wanted to know about a run. */
   describe(metadata: RunMetadata, placement: Placement, stats: StatsCollector | undefined): void {
-    metadata.rewrites = this.simplified.report;
-    metadata.partitionGraphs = [this.simplified.toGraphDef()];
+    const { report, nodes } = this.simplified!; // it has run
+    metadata.rewrites = report;
+    metadata.partitionGraphs = [this.simplified!.toGraphDef()];
     if (!stats) return;
     metadata.peakBytes = stats.peakBytes;
-    const devices = new Map(this.simplified.nodes.map((node) => [node.name, placement.deviceFor(node.device)]));
+    const devices = new Map(nodes.map((node) => [node.name, placement.deviceFor(node.device)]));
     metadata.stepStats = { devStats: stats.byDevice((node) => devices.get(node) ?? placement.deviceFor('')) };
   }
 
@@ -99,21 +106,30 @@ export class Executable {
     return key;
   }
 
+  private async simplify(): Promise<Body> {
+    // Another run may have done some of it, or all.
+    this.simplifying ??= inTurns(this.work);
+    this.simplified = await this.simplifying;
+    return new Body('', this.simplified.nodes, this.feeds, this.simplified.fetches);
+  }
+  private simplifying: Promise<Simplified> | undefined;
+
   private find(key: string, feeds: readonly NDArray[]): Program | undefined {
     return this.programs.get(key)?.find(({ guards }) => holds(guards, feeds));
   }
 
   private async trace(key: string, feeds: readonly NDArray[]): Promise<Program> {
-    const { device, resources, nodeStates, container } = this.engine;
+    const { device, resources, nodeStates, container, functions } = this.engine;
     const trace = new Trace({
-      nodes: this.simplified.nodes,
-      feeds: this.feeds,
+      body: (this.body ??= await this.simplify()),
       feedArrays: feeds,
-      fetches: this.simplified.fetches,
       device,
       resources,
       nodeStates,
+      functions,
       defaultContainer: container,
+      callPath: this.callPath,
+      loop: (cond, body, path) => this.engine.loop(cond, body, path),
     });
     const path = await trace.start();
     const program = { guards: trace.guards, constants: trace.constants, path };
@@ -134,9 +150,11 @@ function holds({ variables, feeds: known }: Guards, feeds: readonly NDArray[]): 
 
 /** A session's running half. */
 export class Engine {
-  readonly graph = new RunGraph();
+  readonly functions: FunctionLibrary;
+  readonly graph: RunGraph;
   readonly nodeStates: NodeStates;
   private readonly executables = new Map<string, Executable>();
+  private readonly loops = new Map<string, HostCall>();
   private closed = false;
 
   constructor(
@@ -145,15 +163,23 @@ export class Engine {
     private readonly options: { readonly simplify?: boolean; readonly container?: string } = {},
   ) {
     this.nodeStates = new NodeStates(device);
+    this.functions = new FunctionLibrary(options.simplify ?? true);
+    this.graph = new RunGraph(this.functions.findOp);
   }
 
   get container(): string {
     return this.options.container ?? 'localhost';
   }
 
-  extend(defs: readonly NodeDef[]): void {
+  extend(defs: readonly NodeDef[], functions: Iterable<FunctionDef> = []): void {
+    finish(this.extending(defs, functions));
+  }
+
+  /** `extend`, for graphs so large that it must be interrupted. */
+  *extending(defs: readonly NodeDef[], functions: Iterable<FunctionDef> = []): Work {
     this.throwIfClosed();
-    if (defs.length > 0) this.graph.extend(defs);
+    this.functions.add(functions);
+    yield* this.graph.extending(defs);
   }
 
   /** What is needed to run these fetches and targets from these feeds; names as in `x:0` and `train_op`. */
@@ -198,8 +224,22 @@ export class Engine {
     fetches: readonly Port[],
     targets: readonly RunNode[],
   ): Executable {
-    const simplified = simplify({ nodes, feeds, fetches, targets }, this.options.simplify ?? true);
-    return new Executable(this, nodes, simplified, feeds);
+    const work = simplify({ nodes, feeds, fetches, targets }, this.options.simplify ?? true);
+    return new Executable(this, nodes, feeds, work);
+  }
+
+  /** A loop that runs its body once per trip. The same loop in another program is the same. */
+  loop(cond: Body, body: Body, callPath: string): HostCall {
+    const key = `${callPath}|${cond.name}|${body.name}`;
+    let found = this.loops.get(key);
+    if (!found) {
+      found = hostLoop(cond, body, ({ nodes, args, results }, suffix) => {
+        const work = simplify({ nodes, feeds: args, fetches: results, targets: [] }, false);
+        return new Executable(this, nodes, args, work, callPath + suffix);
+      });
+      this.loops.set(key, found);
+    }
+    return found;
   }
 
   close(): void {

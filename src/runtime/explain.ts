@@ -1,6 +1,8 @@
 /** @file `tf.graph.explain`: what the simplifier would do before running some tensors, and what would run. */
 import type { Operation } from '../graph/operation.ts';
 import { Tensor } from '../graph/tensor.ts';
+import { finish } from './eventLoop.ts';
+import { FunctionLibrary } from './functions.ts';
 import { prune, RunGraph, type RunNode } from './runGraph.ts';
 import { type Simplified, simplify } from './simplify.ts';
 
@@ -10,13 +12,15 @@ import { type Simplified, simplify } from './simplify.ts';
  * @example console.log(tf.graph.explain(y));
  */
 export function explain(...fetches: readonly (Tensor | Operation)[]): string {
-  const graph = new RunGraph();
   const owner = fetches[0]!.graph;
+  const functions = new FunctionLibrary(true);
+  functions.add(owner.functions.values());
+  const graph = new RunGraph(functions.findOp);
   graph.extend(owner.operations.map((op) => op.nodeDef));
   const ports = fetches.filter((f): f is Tensor => f instanceof Tensor).map((t) => graph.port(t.name, 'FetchOutputs'));
   const targets = fetches.filter((f): f is Operation => !(f instanceof Tensor)).map((op) => graph.target(op.name));
   const nodes = prune([...ports.map((p) => p.node), ...targets], () => false);
-  const result = simplify({ nodes, feeds: [], fetches: ports, targets }, true);
+  const result = finish(simplify({ nodes, feeds: [], fetches: ports, targets }, true));
   return describe(nodes, result);
 }
 

@@ -4,7 +4,7 @@ import { InternalError } from '../core/errors.ts';
 import { NDArray } from '../core/ndarray.ts';
 import { sizeOf } from '../core/shape.ts';
 import { ReferenceDevice } from '../devices/reference/device.ts';
-import { HostResultNeeded, ProgramBuilder, type ProgramState } from '../program/builder.ts';
+import { CallNeeded, HostResultNeeded, ProgramBuilder, type ProgramState } from '../program/builder.ts';
 import { type Buffer, DeviceFailure, type DeviceInstruction } from '../program/instructions.ts';
 import { planSegment } from '../program/plan.ts';
 import type { Value } from '../program/value.ts';
@@ -25,7 +25,7 @@ export function foldNode(node: RunNode, inputs: readonly (NDArray | undefined)[]
     inputs.map((array) => builder.constant(array)),
     builder,
   );
-  if (!lowered || lowered.some((v) => sizeOf(v.shape) > maxElements)) return undefined;
+  if (!lowered || lowered.some((v) => v.list || sizeOf(v.shape) > maxElements)) return undefined;
   const whole = lowered.map((v) => (v.known ? v : builder.copy(v)));
   if (builder.instructions.some((i) => i.kind === 'host')) return undefined;
   const arrays = compute(
@@ -46,7 +46,7 @@ function lower(node: RunNode, inputs: readonly Value[], builder: ProgramBuilder)
       inputNames: node.inputs.map((port) => port.node.name),
     });
   } catch (error) {
-    if (error instanceof HostResultNeeded) return undefined;
+    if (error instanceof HostResultNeeded || error instanceof CallNeeded) return undefined;
     throw error;
   }
 }

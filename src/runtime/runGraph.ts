@@ -4,6 +4,7 @@ import type { PortType } from '../graph/graph.ts';
 import { findOp, type OpDefinition } from '../op/registry.ts';
 import type { AttrValue } from '../proto/attr.ts';
 import type { NodeDef } from '../proto/graph.ts';
+import { finish, type Work } from './eventLoop.ts';
 
 /** One output of a node. */
 export interface Port {
@@ -35,12 +36,20 @@ export class RunGraph {
   private readonly nodes = new Map<string, RunNode>();
   private nextOrder = 0;
 
+  /** `lookup` finds the meaning of op types. */
+  constructor(private readonly lookup: (type: string) => OpDefinition = findOp) {}
+
   get size(): number {
     return this.nodes.size;
   }
 
   /** Adds nodes; on any error none of them is added. */
   extend(defs: readonly NodeDef[]): void {
+    finish(this.extending(defs));
+  }
+
+  /** `extend`, for graphs so large that it must be interrupted. */
+  *extending(defs: readonly NodeDef[]): Work {
     const batch = new Map<string, NodeDef>();
     for (const def of defs) {
       if (this.nodes.has(def.name))
@@ -56,13 +65,14 @@ export class RunGraph {
       const node = this.link(def, (name) => made.get(name) ?? this.nodes.get(name));
       node.order = order++;
       made.set(node.name, node);
+      yield;
     }
     for (const [name, node] of made) this.nodes.set(name, node);
     this.nextOrder = order;
   }
 
   private link(def: NodeDef, find: (name: string) => RunNode | undefined): Draft {
-    const op = findOp(def.op);
+    const op = this.lookup(def.op);
     const inputs: Port[] = [];
     const control: RunNode[] = [];
     for (const text of def.input) {

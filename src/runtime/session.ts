@@ -18,6 +18,7 @@ import {
 import { defaultSessionChange, forgetInteractiveSession, setInteractiveSession } from './defaultSession.ts';
 import { type DeviceInfo, deviceInfos, openDevice } from './devices.ts';
 import { Engine, type Executable } from './engine.ts';
+import { finish, inTurns, type Work } from './eventLoop.ts';
 import { type FeedKey, type Feeds, type FeedValue, feedArray, feedPairs, feedTensor } from './feeds.ts';
 import { type Fetch, type Fetched, type FetchPlan, planFetches } from './fetches.ts';
 import { PartialRun } from './partialRun.ts';
@@ -56,8 +57,9 @@ export class Session implements Disposable, AsyncDisposable {
   readonly config: SessionConfig;
   private readonly engine: Engine;
   private readonly placement: Placement;
-  /** How many of the graph's operations the engine has. */
-  private sent = 0;
+  /** How many of the graph's operations and functions the engine has, or is being given by `sending`. */
+  private sent = { operations: 0, functions: 0 };
+  private sending: Work | undefined;
   private readonly plans = new Map<unknown, { plan: FetchPlan; executables: Map<string, Executable> }>();
   private readonly running = new Set<StopToken>();
 
@@ -84,6 +86,8 @@ export class Session implements Disposable, AsyncDisposable {
     checkOptions('run', options, runCallOptionNames);
     const { plan, executables } = this.planned(fetches);
     const pairs = feedPairs(feeds, this.graph);
+    const unsent = this.unsent();
+    if (unsent) await inTurns(unsent);
     const executable = this.executable(
       plan,
       pairs.map(([t]) => t),
@@ -119,7 +123,7 @@ export class Session implements Disposable, AsyncDisposable {
   /** Announces a run in several pieces: all feeds and fetches that its `partialRun` calls will use. */
   partialRunSetup(fetches: Fetch, feeds: readonly FeedKey[] = []): PartialRun {
     const plan = planFetches(fetches, this.graph);
-    this.sync();
+    this.sendNow();
     const fed = feeds.map((key) => feedTensor(key, this.graph).name);
     const tensors = plan.tensors.map((t) => t.name);
     const targets = plan.targets.map((op) => op.name);
@@ -205,7 +209,7 @@ export class Session implements Disposable, AsyncDisposable {
   }
 
   private executable(plan: FetchPlan, fed: readonly Tensor[], cache: Map<string, Executable>): Executable {
-    this.sync();
+    this.sendNow();
     const names = fed.map((t) => t.name);
     const key = names.join();
     let found = cache.get(key);
@@ -233,12 +237,36 @@ export class Session implements Disposable, AsyncDisposable {
         process.stderr.write(`${name}: (${def.name}): ${this.placement.deviceFor(device)}\n`);
   }
 
-  /** Sends operations added since the last run to the engine. */
-  private sync(): void {
-    const { operations } = this.graph;
-    if (this.sent === operations.length) return;
-    this.engine.extend(operations.slice(this.sent).map((op) => op.nodeDef));
-    this.sent = operations.length;
+  /** What the engine must still be given before a run; nothing when it has everything. */
+  private unsent(): Work | undefined {
+    const { operations, functions } = this.graph;
+    if (this.sent.operations !== operations.length || this.sent.functions !== functions.size) {
+      if (this.sending) finish(this.sending);
+      this.sending = this.send();
+    }
+    return this.sending;
+  }
+
+  private sendNow(): void {
+    const unsent = this.unsent();
+    if (unsent) finish(unsent);
+  }
+
+  private *send(): Work {
+    const { operations, functions } = this.graph;
+    const before = this.sent;
+    this.sent = { operations: operations.length, functions: functions.size };
+    try {
+      yield* this.engine.extending(
+        operations.slice(before.operations).map((op) => op.nodeDef),
+        [...functions.values()].slice(before.functions),
+      );
+    } catch (error) {
+      this.sent = before;
+      throw error;
+    } finally {
+      this.sending = undefined;
+    }
   }
 
   private async execute(executable: Executable, arrays: readonly NDArray[], call: RunCallOptions): Promise<NDArray[]> {

@@ -5,6 +5,7 @@ import { findOp, type Rewrite, type RewriteInput, type RewriteNode } from '../op
 import type { AttrValue } from '../proto/attr.ts';
 import { GraphDef } from '../proto/graph.ts';
 import { constantToProto } from '../proto/tensorProto.ts';
+import type { Work } from './eventLoop.ts';
 import { foldNode } from './fold.ts';
 import { type Port, prune, type RunNode } from './runGraph.ts';
 
@@ -39,9 +40,9 @@ function nodeDefOf({ name, def, inputs, control, device, rawAttrs }: RunNode) {
 }
 
 /** Simplifies a piece; with `enabled` false it is only copied. */
-export function simplify(piece: Piece, enabled: boolean): Simplified {
+export function* simplify(piece: Piece, enabled: boolean): Work<Simplified> {
   if (!enabled) return new Simplified(piece.nodes, piece.fetches, []);
-  return new Simplifier(piece).run();
+  return yield* new Simplifier(piece).run();
 }
 
 /** A rule may make a node that a rule applies to again; this many rounds end any chain a graph really has. */
@@ -55,17 +56,22 @@ class Simplifier {
   private readonly equal = new Map<string, RunNode>();
   private readonly uses = new Map<RunNode, number>();
   private readonly fed: ReadonlySet<string>;
+  private readonly targets: ReadonlySet<RunNode>;
   private readonly ids = new Map<RunNode, number>();
   private readonly constants = new Map<RunNode, NDArray>();
 
   constructor(private readonly piece: Piece) {
     this.fed = new Set(piece.feeds.map(keyOf));
+    this.targets = new Set(piece.targets);
     for (const node of piece.nodes) for (const { node: from } of node.inputs) this.countUse(from);
     for (const { node } of piece.fetches) this.countUse(node);
   }
 
-  run(): Simplified {
-    for (const node of this.piece.nodes) this.visit(node);
+  *run(): Work<Simplified> {
+    for (const node of this.piece.nodes) {
+      this.visit(node);
+      yield;
+    }
     const fetches = this.piece.fetches.map((p) => this.now(p));
     const targets = this.piece.targets.map((node) => this.nodeFor(node));
     const isFed = (p: Port) => this.fed.has(keyOf(p));
@@ -95,7 +101,7 @@ class Simplifier {
       order: this.made.length,
     };
     this.uses.set(copy, this.uses.get(original) ?? 0);
-    const isTarget = this.piece.targets.includes(original);
+    const isTarget = this.targets.has(original);
     const ports = isPure(copy) && !isTarget ? this.improve(copy) : this.keep(copy);
     if (ports.length === 0) this.bare.set(original, copy);
     this.replaced.set(original, ports);

@@ -1,31 +1,42 @@
 /** @file The tracer: lowers a pruned graph with the shapes at hand into steps, and says where it must look before going on. */
 
-import type { DType } from '../core/dtypes.ts';
-import { FailedPreconditionError, InternalError, OpError } from '../core/errors.ts';
-import { NDArray, zeros } from '../core/ndarray.ts';
+import { bool, type DType } from '../core/dtypes.ts';
+import { FailedPreconditionError, InternalError, InvalidArgumentError, OpError } from '../core/errors.ts';
+import type { NDArray } from '../core/ndarray.ts';
 import type { Dims, Shape } from '../core/shape.ts';
-import type { Device, DeviceBuffer } from '../devices/device.ts';
-import { readsOf, writesOf } from '../program/access.ts';
-import { HostResultNeeded, ProgramBuilder, type ProgramState, type Recorded, ValueNeeded } from '../program/builder.ts';
-import { Buffer, type DeviceInstruction, type View } from '../program/instructions.ts';
-import { planSegment } from '../program/plan.ts';
+import type { Device } from '../devices/device.ts';
+import {
+  CallNeeded,
+  type FunctionRef,
+  HostResultNeeded,
+  ProgramBuilder,
+  type ProgramState,
+  ValueNeeded,
+} from '../program/builder.ts';
+import type { Buffer, HostCall } from '../program/instructions.ts';
 import { dense, type Value, type VariableState } from '../program/value.ts';
+import type { NameAttrList } from '../proto/attr.ts';
+import { Assembler } from './assembler.ts';
 import { yieldIfLong } from './eventLoop.ts';
 import { foldNode } from './fold.ts';
-import type { Frame, HostStep, Located, Path, SegmentStep, Source } from './program.ts';
+import type { Body, FunctionLibrary } from './functions.ts';
+import type { Frame, Path } from './program.ts';
 import { type NodeStates, ResourceHandle, type ResourceManager, Variable } from './resources.ts';
 import type { Port, RunNode } from './runGraph.ts';
 
 /** What a trace works on. */
 export interface TraceTask {
-  readonly nodes: readonly RunNode[];
-  readonly feeds: readonly Port[];
+  readonly body: Body;
   readonly feedArrays: readonly NDArray[];
-  readonly fetches: readonly Port[];
   readonly device: Device;
   readonly resources: ResourceManager;
   readonly nodeStates: NodeStates;
   readonly defaultContainer: string;
+  readonly functions: FunctionLibrary;
+  /** Names the call that the nodes belong to, where they are a function's. */
+  readonly callPath: string;
+  /** A loop that is run rather than unrolled. */
+  loop(cond: Body, body: Body, callPath: string): HostCall;
 }
 
 /** What must still hold when a program is run again. */
@@ -35,45 +46,103 @@ export interface Guards {
   readonly feeds: Map<number, NDArray>;
 }
 
+/** A body that is being lowered: the graph itself, or a function called from it. */
+class Activation {
+  position = 0;
+  /** Results of host calls and of functions for the node at `position`, made before it could be lowered. */
+  hostResults: (readonly Value[])[] = [];
+  callResults: (readonly Value[])[] = [];
+  constructor(
+    readonly body: Body,
+    readonly callPath: string,
+    readonly values: Map<RunNode, readonly Value[]>,
+  ) {}
+
+  copy(): Activation {
+    const copy = new Activation(this.body, this.callPath, new Map(this.values));
+    copy.position = this.position;
+    copy.hostResults = this.hostResults;
+    copy.callResults = this.callResults;
+    return copy;
+  }
+
+  /** What is still needed has to pass through `change`. */
+  replaceLive(change: (value: Value, node?: RunNode) => Value): void {
+    for (const [node, values] of this.values) {
+      if ((this.body.lastUse.get(node) ?? -1) < this.position) continue;
+      const changed = values.map((v) => change(v, node));
+      if (changed.some((v, i) => v !== values[i])) this.values.set(node, changed);
+    }
+    this.hostResults = this.hostResults.map((values) => values.map((v) => change(v)));
+    this.callResults = this.callResults.map((values) => values.map((v) => change(v)));
+  }
+}
+
+/** A loop that is being unrolled. Above it on the stack is the call of its condition or of its body. */
+class Unrolling {
+  trips = 0;
+  isTesting = false;
+  /** What the test gave, until it is looked at. */
+  condition: Value | undefined;
+  constructor(
+    readonly cond: Body,
+    readonly body: Body,
+    readonly callPath: string,
+    public values: readonly Value[],
+  ) {}
+
+  copy(): Unrolling {
+    const copy = new Unrolling(this.cond, this.body, this.callPath, this.values);
+    copy.trips = this.trips;
+    copy.isTesting = this.isTesting;
+    copy.condition = this.condition;
+    return copy;
+  }
+
+  replaceLive(change: (value: Value) => Value): void {
+    this.values = this.values.map((v) => change(v));
+  }
+
+  /** Whether unrolling has cost so much that running the rest is better. */
+  get isLong(): boolean {
+    return this.trips * (this.cond.nodes.length + this.body.nodes.length) > maxUnrolled;
+  }
+}
+
+/** So many nodes of one loop are lowered in place, if its condition is known while tracing. */
+const maxUnrolled = 20_000;
+/** Calls within calls; a recursion without end should not take all memory first. */
+const maxDepth = 500;
+
 /** How far a trace has come. Each branch has a state of its own, for runs may follow several at once. */
 interface State {
   /** Records the instructions since the last look. */
   readonly builder: ProgramBuilder;
-  position: number;
-  readonly values: Map<RunNode, readonly Value[]>;
-  /** Results of host calls of the node at `position`, made before it could be lowered. */
-  hostResults: (readonly Value[])[];
+  /** The graph, and the calls and loops inside each other that are being lowered. */
+  readonly stack: (Activation | Unrolling)[];
 }
 
 export class Trace implements ProgramState {
   readonly guards: Guards = { variables: new Map(), feeds: new Map() };
   /** Objects fixed while tracing. */
   readonly constants: object[] = [];
-  private readonly feedSource = new Map<Buffer, Source>();
-  private readonly fixed = new Map<Buffer, Source>();
-  private readonly states = new Map<DeviceBuffer, Buffer>();
-  private readonly slots = new Map<Buffer, number>();
-  private readonly lastUse = new Map<RunNode, number>();
-  private readonly fetched = new Set<RunNode>();
+  private readonly assembler: Assembler;
   private readonly fed = new Map<RunNode, (Value | undefined)[]>();
 
   constructor(private readonly task: TraceTask) {
-    for (const [k, node] of task.nodes.entries()) for (const { node: from } of node.inputs) this.lastUse.set(from, k);
-    for (const { node } of task.fetches) this.fetched.add(node);
-    for (const [k, { node, index }] of task.feeds.entries()) {
+    this.assembler = new Assembler(task.device, (id) => this.constantObject(id));
+    for (const [k, { node, index }] of task.body.args.entries()) {
       const array = task.feedArrays[k]!;
-      const bytes = array.size * array.dtype.size;
-      const buffer = new Buffer('bound', bytes);
-      this.feedSource.set(buffer, { kind: 'feed', index: k });
       const values = this.fed.get(node) ?? [];
-      values[index] = dense(buffer, array.dtype, array.shape);
+      values[index] = dense(this.assembler.feed(k, array), array.dtype, array.shape);
       this.fed.set(node, values);
     }
   }
 
   /** Traces from the beginning to the first point where values must be looked at, or to the end. */
   start(): Promise<Path> {
-    return this.advance({ builder: new ProgramBuilder(this), position: 0, values: new Map(), hostResults: [] });
+    const { body, callPath } = this.task;
+    return this.advance({ builder: new ProgramBuilder(this), stack: [new Activation(body, callPath, new Map())] });
   }
 
   // ProgramState.
@@ -92,14 +161,7 @@ export class Trace implements ProgramState {
     return handle instanceof ResourceHandle && this.task.resources.destroy(handle);
   }
   nodeState(node: string, initial: () => Uint8Array): Buffer {
-    const memory = this.task.nodeStates.get(node, initial);
-    let buffer = this.states.get(memory);
-    if (!buffer) {
-      buffer = new Buffer('bound', memory.bytes);
-      this.states.set(memory, buffer);
-      this.fixed.set(buffer, { kind: 'fixed', buffer: memory });
-    }
-    return buffer;
+    return this.assembler.fixedMemory(this.task.nodeStates.get(node, initial));
   }
   reliesOn(variable: VariableState, shape: Shape): void {
     if (variable instanceof Variable && !this.guards.variables.has(variable))
@@ -113,42 +175,66 @@ export class Trace implements ProgramState {
   }
 
   /** The same point of the trace again, for one more way to go on from it. */
-  private branch({ position, values, hostResults }: State): State {
-    return { builder: new ProgramBuilder(this), position, values: new Map(values), hostResults };
+  private branch({ stack }: State): State {
+    return { builder: new ProgramBuilder(this), stack: stack.map((level) => level.copy()) };
   }
 
   // Lowering.
   /** Lowers nodes until the end, or until something must be run first. */
   private async advance(state: State): Promise<Path> {
-    const { nodes } = this.task;
-    const { builder } = state;
-    while (state.position < nodes.length) {
+    for (;;) {
       const pause = yieldIfLong();
       if (pause) await pause;
-      const node = nodes[state.position]!;
-      const mark = builder.instructions.length;
-      try {
-        state.values.set(node, this.lowerNode(node, state));
-        state.position++;
-        state.hostResults = [];
-      } catch (signal) {
-        // A host call needs what was recorded to bring its inputs into shape.
-        if (!(signal instanceof HostResultNeeded)) builder.instructions.length = mark;
-        if (signal instanceof ValueNeeded) {
-          const path = this.lookAt(signal.value, node, state);
-          if (path) return path;
-        } else if (signal instanceof HostResultNeeded) return this.callHost(signal, state);
-        else throw located(signal, node);
+      const level = state.stack.at(-1)!;
+      let path: Path | undefined;
+      if (level instanceof Unrolling) path = await this.unroll(level, state);
+      else if (level.position < level.body.nodes.length) path = await this.lowerNext(level, state);
+      else if (state.stack.length === 1) path = await this.finish(level, state);
+      else {
+        state.stack.pop();
+        this.handBack(
+          level.body.results.map((port) => this.resultOf(port, level, state)),
+          state,
+        );
       }
+      if (path) return path;
     }
-    return this.finish(state);
   }
 
-  private lowerNode(node: RunNode, state: State): readonly Value[] {
+  private async lowerNext(level: Activation, state: State): Promise<Path | undefined> {
     const { builder } = state;
+    const node = level.body.nodes[level.position]!;
+    const mark = builder.instructions.length;
+    try {
+      level.values.set(node, this.lowerNode(node, level, state));
+      level.position++;
+      level.hostResults = [];
+      level.callResults = [];
+      return undefined;
+    } catch (signal) {
+      // A host call needs what was recorded to bring its inputs into shape.
+      if (signal instanceof HostResultNeeded) return await this.callHost(signal, state);
+      builder.instructions.length = mark;
+      if (signal instanceof ValueNeeded) return await this.lookAt(signal.value, node, level, state);
+      if (!(signal instanceof CallNeeded)) throw located(signal, node);
+      try {
+        this.enter(signal, node, level, state);
+      } catch (error) {
+        throw located(error, node);
+      }
+      return undefined;
+    }
+  }
+
+  private lowerNode(node: RunNode, level: Activation, { builder }: State): readonly Value[] {
     builder.begin(node.name);
-    builder.hostResults = state.hostResults;
-    const inputs = this.inputsOf(node, state);
+    builder.callPath = level.callPath;
+    builder.hostResults = level.hostResults;
+    builder.callResults = level.callResults;
+    const inputs = node.inputs.map((port, i) => {
+      const value = node.refInputs[i] ? this.valueOf(port, level) : this.read(port, level, builder);
+      return value.list && !node.def.takesLists ? builder.whole(value) : value;
+    });
     for (const i of node.def.hostInputs({ attrs: node.attrs, inputCount: inputs.length })) builder.demand(inputs[i]!);
     const folded = foldNode(
       node,
@@ -159,43 +245,118 @@ export class Trace implements ProgramState {
     );
   }
 
-  private inputsOf(node: RunNode, state: State): Value[] {
-    return node.inputs.map((port, i) => {
-      const value = this.valueOf(port, state);
-      // A reference is read when a consumer wants a value, not when the variable node runs.
-      if (port.node.outputs[port.index]!.isRef && !node.refInputs[i] && value.variable && !this.isFed(port))
-        return state.builder.read(value.variable, () => uninitialized(value.variable!.name));
-      return value;
-    });
+  /** A reference is read when a consumer wants a value, not when the variable node runs. */
+  private read(port: Port, level: Activation, builder: ProgramBuilder): Value {
+    const value = this.valueOf(port, level);
+    if (!port.node.outputs[port.index]!.isRef || !value.variable || this.isFed(port)) return value;
+    return builder.read(value.variable, () => uninitialized(value.variable!.name));
+  }
+
+  private resultOf(port: Port, level: Activation, { builder }: State): Value {
+    return this.read(port, level, builder);
   }
 
   private isFed({ node, index }: Port): boolean {
     return this.fed.get(node)?.[index] !== undefined;
   }
 
-  private valueOf({ node, index }: Port, state: State): Value {
-    const value = this.fed.get(node)?.[index] ?? state.values.get(node)?.[index];
+  private valueOf({ node, index }: Port, level: Activation): Value {
+    const value = this.fed.get(node)?.[index] ?? level.values.get(node)?.[index];
     if (!value) throw new InternalError(`'${node.name}:${index}' has no value; its node was not run`);
     return value;
   }
 
+  // Calls and loops.
+  private enter({ functions, inputs }: CallNeeded, node: RunNode, level: Activation, state: State): void {
+    if (state.stack.length > maxDepth)
+      throw new InvalidArgumentError(
+        `'${node.name}' calls functions more than ${maxDepth} deep; a function may not call itself without end`,
+      );
+    const callPath = `${level.callPath}${node.name}/`;
+    const body = this.bodyOf(functions.body);
+    if (functions.cond) state.stack.push(new Unrolling(this.bodyOf(functions.cond), body, callPath, inputs));
+    else this.call(body, inputs, callPath, state);
+  }
+
+  private bodyOf(func: FunctionRef): Body {
+    return this.task.functions.body(func as NameAttrList); // functions come from attributes of nodes
+  }
+
+  private call(body: Body, inputs: readonly Value[], callPath: string, state: State): void {
+    if (inputs.length !== body.args.length)
+      throw new InvalidArgumentError(
+        `the function ${body.name} takes ${body.args.length} inputs, but ${inputs.length} were given`,
+      );
+    for (const [i, { node }] of body.args.entries())
+      if (node.outputs[0]!.dtype !== inputs[i]!.dtype)
+        throw new InvalidArgumentError(
+          `input ${i} of the function ${body.name} is ${inputs[i]!.dtype}, but ${node.outputs[0]!.dtype} is expected`,
+        );
+    const values = new Map(body.args.map(({ node }, i) => [node, [inputs[i]!]] as const));
+    state.stack.push(new Activation(body, callPath, values));
+  }
+
+  /** Gives a function's results to whoever called it. */
+  private handBack(results: readonly Value[], { stack }: State): void {
+    const caller = stack.at(-1)!;
+    if (caller instanceof Activation) caller.callResults = [...caller.callResults, results];
+    else if (caller.isTesting) caller.condition = results[0];
+    else caller.values = results;
+  }
+
+  /** Goes on with a loop: tests, applies the body, or leaves it. */
+  private async unroll(loop: Unrolling, state: State): Promise<Path | undefined> {
+    const { condition } = loop;
+    loop.condition = undefined;
+    if (!condition) {
+      loop.isTesting = true;
+      this.call(loop.cond, loop.values, `${loop.callPath}cond/`, state);
+      return undefined;
+    }
+    loop.isTesting = false;
+    if (!condition.known || loop.isLong) return await this.runLoop(loop, state);
+    if (isTrue(condition.known)) {
+      loop.trips++;
+      this.call(loop.body, loop.values, `${loop.callPath}body/`, state);
+    } else {
+      state.stack.pop();
+      this.handBack(loop.values, state);
+    }
+    return undefined;
+  }
+
+  /** Leaves the rest of a loop to a host call, which runs its body once per trip. */
+  private async runLoop({ cond, body, values, callPath }: Unrolling, state: State): Promise<Path> {
+    state.stack.pop();
+    const { builder } = state;
+    const call = this.task.loop(cond, body, callPath);
+    const instruction = {
+      kind: 'host' as const,
+      inputs: values.map((v) => builder.whole(v)),
+      call,
+      node: builder.node,
+    };
+    const results = body.results.map(({ node, index }) => ({ dtype: node.outputs[index]!.dtype }));
+    return await this.callHost(new HostResultNeeded(instruction, results), state, 'callResults');
+  }
+
   // Stopping.
   /** The value must be known: at once for a feed, else by running what is recorded and branching on the content. */
-  private lookAt(value: Value, node: RunNode, state: State): Path | undefined {
-    const source = this.feedSource.get(value.buffer);
-    if (source?.kind === 'feed') {
-      const array = this.task.feedArrays[source.index]!;
-      this.guards.feeds.set(source.index, array.copy());
+  private async lookAt(value: Value, node: RunNode, level: Activation, state: State): Promise<Path | undefined> {
+    const feed = this.assembler.feedOf(value.buffer);
+    if (feed !== undefined) {
+      const array = this.task.feedArrays[feed]!;
+      this.guards.feeds.set(feed, array.copy());
       this.remember(value, array, state);
       return undefined;
     }
-    if (!node.inputs.some((port) => this.valueOf(port, state) === value) && !value.variable)
+    if (!node.inputs.some((port) => this.valueOf(port, level) === value) && !value.variable)
       throw new InternalError(`'${node.name}' asks for a value that is not one of its inputs`);
     const whole = state.builder.whole(value);
-    const path: Path = { steps: this.flush(state.builder, [whole.buffer], state) };
+    const path: Path = { steps: await this.assemble(state, [whole.buffer], true) };
     const resumeFrom = this.branch(state);
     path.end = {
-      values: [this.locate(whole)],
+      values: [this.assembler.locate(whole)],
       shapes: [],
       paths: new Map(),
       resume: (_frame, [array]) => {
@@ -208,54 +369,49 @@ export class Trace implements ProgramState {
   }
 
   /** From here on the value is known. */
-  private remember(value: Value, array: NDArray, state: State): void {
+  private remember(value: Value, array: NDArray, { stack }: State): void {
     const known: Value = { ...value, known: array };
     for (const values of this.fed.values()) for (const [i, v] of values.entries()) if (v === value) values[i] = known;
-    for (const [node, values] of state.values)
-      if (values.includes(value))
-        state.values.set(
-          node,
-          values.map((v) => (v === value ? known : v)),
-        );
+    for (const level of stack) level.replaceLive((v) => (v === value ? known : v));
   }
 
-  /** Runs a host call whose results have data-dependent shapes, then lowers its node with the results. */
-  private callHost(signal: HostResultNeeded, state: State): Path {
-    const { instruction, results } = signal;
-    const steps = this.flush(
-      state.builder,
-      instruction.inputs.map((v) => v.buffer),
+  /** Runs a host call whose results have data-dependent shapes, then goes on with the results. */
+  private async callHost(
+    { instruction, results }: HostResultNeeded,
+    state: State,
+    as: 'hostResults' | 'callResults' = 'hostResults',
+  ): Promise<Path> {
+    const steps = await this.assemble(
       state,
+      instruction.inputs.map((v) => v.buffer),
+      true,
     );
-    const outputs = results.map((r) => ({ slot: this.newSlot(new Buffer('temp', 0)), dtype: r.dtype }));
-    steps.push({ kind: 'host', instruction, inputs: instruction.inputs.map((v) => this.locate(v)), outputs });
+    const outputs = results.map((r) => ({ slot: this.assembler.openSlot(), dtype: r.dtype }));
+    steps.push({
+      kind: 'host',
+      instruction,
+      inputs: instruction.inputs.map((v) => this.assembler.locate(v)),
+      outputs,
+    });
     const resumeFrom = this.branch(state);
     const resume = (frame: Frame) => {
       const next = this.branch(resumeFrom);
-      next.hostResults = [
-        ...next.hostResults,
-        outputs.map(({ slot, dtype }) => {
-          const shape = frame.shapes[slot]!;
-          const buffer = new Buffer(
-            'bound',
-            shape.reduce((n, d) => n * d, dtype.size),
-          );
-          this.slots.set(buffer, slot);
-          return dense(buffer, dtype, shape);
-        }),
-      ];
+      const level = next.stack.at(-1) as Activation; // loops leave the stack before they are run
+      const given = outputs.map(({ slot, dtype }) => {
+        const shape = frame.shapes[slot]!;
+        return dense(this.assembler.slotBuffer(slot, dtype, shape), dtype, shape);
+      });
+      level[as] = [...level[as], given];
       return this.advance(next);
     };
     return { steps, end: { values: [], shapes: outputs.map((o) => o.slot), paths: new Map(), resume } };
   }
 
-  private finish(state: State): Path {
+  private async finish(level: Activation, state: State): Promise<Path> {
     const { builder } = state;
     const taken = new Set<Buffer>();
-    const results = this.task.fetches.map((port) => {
-      let value = this.valueOf(port, state);
-      if (port.node.outputs[port.index]!.isRef && value.variable && !this.isFed(port))
-        value = builder.read(value.variable, () => uninitialized(value.variable!.name));
+    const results = level.body.results.map((port) => {
+      const value = this.resultOf(port, level, state);
       if (value.known) return value;
       // The caller owns what it gets: memory of this run, used by one fetch.
       const own = builder.whole(value);
@@ -263,133 +419,48 @@ export class Trace implements ProgramState {
       taken.add(result.buffer);
       return result;
     });
-    const steps = this.flush(
-      builder,
+    const steps = await this.assemble(
+      state,
       results.filter((v) => !v.known).map((v) => v.buffer),
+      false,
     );
-    return { steps, end: { fetches: results.map((v) => this.locate(v)) } };
+    return { steps, end: { fetches: results.map((v) => this.assembler.locate(v)) } };
   }
 
-  // From recorded instructions to steps.
-  /** Turns what is recorded into steps. `extra` buffers, and values that a trace going on needs, survive in slots. */
-  private flush(builder: ProgramBuilder, extra: readonly Buffer[], goingOn?: State): (SegmentStep | HostStep)[] {
-    const keep = new Set(extra);
-    if (goingOn) this.keepLiveValues(goingOn, keep);
-    const recorded = builder.instructions.splice(0);
-    const chunks = splitAtHostCalls(recorded);
-    const steps: (SegmentStep | HostStep)[] = [];
-    // Later chunks may read what earlier ones wrote: collect their reads from the end.
-    const neededAfter: Set<Buffer>[] = [];
-    const needed = new Set(keep);
-    for (let k = chunks.length - 1; k >= 0; k--) {
-      const chunk = chunks[k]!;
-      for (const v of chunk.host?.inputs ?? []) needed.add(v.buffer);
-      neededAfter[k] = new Set(needed);
-      for (const i of chunk.device) for (const v of readsOf(i)) needed.add(v.buffer);
-    }
-    for (const [k, chunk] of chunks.entries()) {
-      const segment = this.segmentStep(builder, chunk.device, neededAfter[k]!);
-      if (segment) steps.push(segment);
-      if (chunk.host) {
-        const outputs = chunk.host.outputs!.map((v) => ({
-          slot: this.newSlot(v.buffer),
-          dtype: v.dtype,
-          shape: v.shape,
-        }));
-        steps.push({
-          kind: 'host',
-          instruction: chunk.host,
-          inputs: chunk.host.inputs.map((v) => this.locate(v)),
-          outputs,
-        });
-      }
-    }
-    return steps;
-  }
-
-  /** Values used by nodes still to come are kept; what is read from a variable is copied, for the variable may change. */
-  private keepLiveValues(state: State, keep: Set<Buffer>): void {
-    for (const [node, values] of state.values) {
-      const live = (this.lastUse.get(node) ?? -1) >= state.position || this.fetched.has(node);
-      if (!live) continue;
-      const kept = values.map((v) => {
-        if (v.known || v.buffer.bytes === 0) return v;
-        const copy = v.buffer.owner && !isReference(node) ? state.builder.copy(v) : v;
-        if (copy.buffer.kind === 'temp') keep.add(copy.buffer);
-        return copy;
-      });
-      if (kept.some((v, i) => v !== values[i])) state.values.set(node, kept);
-    }
-  }
-
-  private segmentStep(
-    builder: ProgramBuilder,
-    recorded: readonly DeviceInstruction[],
-    needed: ReadonlySet<Buffer>,
-  ): SegmentStep | undefined {
-    const keep = new Set([...needed, ...this.slots.keys()].filter((b) => b.kind === 'temp'));
-    const segment = planSegment(recorded, keep);
-    if (segment.instructions.length === 0) return undefined;
-    const assigned = new Map<Variable, Shape>();
-    for (const i of segment.instructions)
-      for (const { buffer } of writesOf(i))
-        if (buffer.owner instanceof Variable) assigned.set(buffer.owner, builder.shapeOfVersion(buffer));
-    const allocates: { slot: number; bytes: number }[] = [];
-    for (const buffer of segment.bound)
-      if (buffer.kind === 'temp' && !this.slots.has(buffer))
-        allocates.push({ slot: this.newSlot(buffer), bytes: buffer.bytes });
-    const sources = segment.bound.map((b) => this.sourceOf(b));
-    return {
-      kind: 'segment',
-      kernel: this.task.device.compile(segment),
-      instructions: segment.instructions,
-      sources,
-      allocates,
-      assigned: [...assigned].map(([variable, shape]) => ({ variable, shape })),
-    };
-  }
-
-  private newSlot(buffer: Buffer): number {
-    const slot = this.slots.size;
-    this.slots.set(buffer, slot);
-    return slot;
-  }
-
-  private sourceOf(buffer: Buffer): Source {
-    if (buffer.owner instanceof Variable) return { kind: 'variable', variable: buffer.owner, bytes: buffer.bytes };
-    const slot = this.slots.get(buffer);
-    const source =
-      this.feedSource.get(buffer) ??
-      this.fixed.get(buffer) ??
-      (slot === undefined ? undefined : { kind: 'slot' as const, slot });
-    if (!source) throw new InternalError('a buffer is used that nothing provides');
-    return source;
-  }
-
-  private locate(value: View & { known?: NDArray }): Located {
-    const { dtype, shape } = value;
-    if (value.known) return { source: { kind: 'known', array: value.known }, dtype, shape };
-    if (value.buffer.kind === 'constant') {
-      return { source: { kind: 'known', array: this.constantArray(value) }, dtype, shape };
-    }
-    if (value.buffer.bytes === 0) return { source: { kind: 'known', array: zeros(dtype, shape) }, dtype, shape };
-    return { source: this.sourceOf(value.buffer), dtype, shape };
-  }
-
-  /** The array in a constant buffer that a value covers whole. */
-  private constantArray({ buffer, dtype, shape }: View): NDArray {
-    const bytes = buffer.data!.slice();
-    const data = dtype.over(bytes.buffer, 0, bytes.length / dtype.size);
-    if (!dtype.isObject) return new NDArray(dtype, shape, data);
-    return new NDArray(
-      dtype,
-      shape,
-      Array.from(data as Int32Array, (id) => this.constantObject(id)),
-    ); // ids are int32
+  /** Turns what is recorded into steps; when the trace goes on, what it will need survives them. */
+  private async assemble(state: State, buffers: readonly Buffer[], goesOn: boolean) {
+    const keep = new Set(buffers);
+    if (goesOn) keepLiveValues(state, keep);
+    return await this.assembler.assemble(state.builder, keep);
   }
 }
 
+/** Values used by nodes still to come are kept; what is read from a variable is copied, for the variable may change. */
+function keepLiveValues({ stack, builder }: State, keep: Set<Buffer>): void {
+  const copies = new Map<Value, Value>();
+  const kept = (value: Value, node?: RunNode): Value => {
+    if (value.list) return { ...value, list: value.list.map((x) => kept(x)) };
+    if (value.known || value.buffer.bytes === 0) return value;
+    let result = value;
+    if (value.buffer.owner && !(node && isReference(node))) {
+      result = copies.get(value) ?? builder.copy(value);
+      copies.set(value, result);
+    }
+    if (result.buffer.kind === 'temp') keep.add(result.buffer);
+    return result;
+  };
+  for (const level of stack) level.replaceLive(kept);
+}
+
 const isReference = (node: RunNode) => node.outputs.some((o) => o.isRef);
+
+/** TensorFlow's rule for conditions: a number that is not zero, a string or tensor that is not empty. */
+export function isTrue(array: NDArray): boolean {
+  if (array.shape.length > 0) return array.size > 0;
+  if (array.dtype === bool) return array.at(0) === true;
+  const [object] = array.dtype.isObject ? array.objects : [];
+  return object instanceof Uint8Array ? object.length > 0 : array.numberAt(0) !== 0;
+}
 
 function lowered(node: RunNode) {
   return {
@@ -398,21 +469,6 @@ function lowered(node: RunNode) {
     outputTypes: node.outputs.map((o) => o.dtype),
     inputNames: node.inputs.map((port) => port.node.name),
   };
-}
-
-interface Chunk {
-  readonly device: DeviceInstruction[];
-  host?: Extract<Recorded, { kind: 'host' }>;
-}
-
-function splitAtHostCalls(recorded: readonly Recorded[]): Chunk[] {
-  const chunks: Chunk[] = [{ device: [] }];
-  for (const i of recorded)
-    if (i.kind === 'host') {
-      chunks.at(-1)!.host = i;
-      chunks.push({ device: [] });
-    } else chunks.at(-1)!.device.push(i);
-  return chunks;
 }
 
 function uninitialized(name: string): OpError {

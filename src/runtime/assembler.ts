@@ -1,0 +1,179 @@
+/** @file The assembler: turns recorded instructions into steps, and knows where every buffer's memory comes from. */
+import type { DType } from '../core/dtypes.ts';
+import { InternalError } from '../core/errors.ts';
+import { NDArray, zeros } from '../core/ndarray.ts';
+import type { Shape } from '../core/shape.ts';
+import type { Device, DeviceBuffer } from '../devices/device.ts';
+import { readsOf, writesOf } from '../program/access.ts';
+import type { ProgramBuilder, Recorded } from '../program/builder.ts';
+import { Buffer, type DeviceInstruction, type View } from '../program/instructions.ts';
+import { protectReads } from '../program/passes.ts';
+import { planSegment } from '../program/plan.ts';
+import { yieldIfLong } from './eventLoop.ts';
+import type { HostStep, Located, SegmentStep, Source } from './program.ts';
+import { Variable } from './resources.ts';
+
+/** So many instructions are planned and compiled without a pause; a longer stretch becomes several segments. */
+const maxInstructions = 2048;
+
+export class Assembler {
+  private readonly given = new Map<Buffer, Source>();
+  private readonly fixed = new Map<DeviceBuffer, Buffer>();
+  private readonly slots = new Map<Buffer, number>();
+
+  constructor(
+    private readonly device: Device,
+    /** The objects that ids in constant buffers stand for. */
+    private readonly constantObject: (id: number) => object,
+  ) {}
+
+  /** A buffer for the feed at this position. */
+  feed(index: number, array: NDArray): Buffer {
+    const buffer = new Buffer('bound', array.size * array.dtype.size);
+    this.given.set(buffer, { kind: 'feed', index });
+    return buffer;
+  }
+
+  /** The position of the feed that a buffer is, if it is one. */
+  feedOf(buffer: Buffer): number | undefined {
+    const source = this.given.get(buffer);
+    return source?.kind === 'feed' ? source.index : undefined;
+  }
+
+  /** The buffer that stands for memory which is the same at every run. */
+  fixedMemory(memory: DeviceBuffer): Buffer {
+    let buffer = this.fixed.get(memory);
+    if (!buffer) {
+      buffer = new Buffer('bound', memory.bytes);
+      this.fixed.set(memory, buffer);
+      this.given.set(buffer, { kind: 'fixed', buffer: memory });
+    }
+    return buffer;
+  }
+
+  /** A slot for what a host call will give, of unknown size yet. */
+  openSlot(): number {
+    return this.slotFor(new Buffer('temp', 0));
+  }
+
+  /** The buffer in a slot, now that its shape is known. */
+  slotBuffer(slot: number, dtype: DType, shape: Shape): Buffer {
+    const buffer = new Buffer(
+      'bound',
+      shape.reduce((n, d) => n * d, dtype.size),
+    );
+    this.slots.set(buffer, slot);
+    return buffer;
+  }
+
+  /** Turns what is recorded into steps. Buffers in `keep` are needed after them and survive in slots. */
+  async assemble(builder: ProgramBuilder, keep: ReadonlySet<Buffer>): Promise<(SegmentStep | HostStep)[]> {
+    const chunks = split(protectReads(builder.instructions.splice(0)));
+    const lastRead = new Map<Buffer, number>();
+    for (const [k, { device, host }] of chunks.entries()) {
+      for (const i of device) for (const v of readsOf(i)) lastRead.set(v.buffer, k);
+      // A host call comes after its chunk's segment.
+      for (const v of host?.inputs ?? []) lastRead.set(v.buffer, k + 0.5);
+    }
+    const steps: (SegmentStep | HostStep)[] = [];
+    for (const [k, { device, host }] of chunks.entries()) {
+      const pause = yieldIfLong();
+      if (pause) await pause;
+      const outlives = (b: Buffer) => keep.has(b) || this.slots.has(b) || (lastRead.get(b) ?? -1) > k;
+      const segment = this.segment(builder, device, outlives);
+      if (segment) steps.push(segment);
+      if (host)
+        steps.push({
+          kind: 'host',
+          instruction: host,
+          inputs: host.inputs.map((v) => this.locate(v)),
+          outputs: host.outputs!.map((v) => ({ slot: this.slotFor(v.buffer), dtype: v.dtype, shape: v.shape })),
+        });
+    }
+    return steps;
+  }
+
+  private segment(
+    builder: ProgramBuilder,
+    recorded: readonly DeviceInstruction[],
+    outlives: (buffer: Buffer) => boolean,
+  ): SegmentStep | undefined {
+    const keep = new Set<Buffer>();
+    for (const i of recorded)
+      for (const { buffer } of [...readsOf(i), ...writesOf(i)])
+        if (buffer.kind === 'temp' && outlives(buffer)) keep.add(buffer);
+    const segment = planSegment(recorded, keep);
+    if (segment.instructions.length === 0) return undefined;
+    const assigned = new Map<Variable, Shape>();
+    for (const i of segment.instructions)
+      for (const { buffer } of writesOf(i))
+        if (buffer.owner instanceof Variable) assigned.set(buffer.owner, builder.shapeOfVersion(buffer));
+    const allocates: { slot: number; bytes: number }[] = [];
+    for (const buffer of segment.bound)
+      if (buffer.kind === 'temp' && !this.slots.has(buffer))
+        allocates.push({ slot: this.slotFor(buffer), bytes: buffer.bytes });
+    return {
+      kind: 'segment',
+      kernel: this.device.compile(segment),
+      instructions: segment.instructions,
+      sources: segment.bound.map((b) => this.sourceOf(b)),
+      allocates,
+      assigned: [...assigned].map(([variable, shape]) => ({ variable, shape })),
+    };
+  }
+
+  private slotFor(buffer: Buffer): number {
+    const slot = this.slots.size;
+    this.slots.set(buffer, slot);
+    return slot;
+  }
+
+  private sourceOf(buffer: Buffer): Source {
+    if (buffer.owner instanceof Variable) return { kind: 'variable', variable: buffer.owner, bytes: buffer.bytes };
+    const slot = this.slots.get(buffer);
+    const source = this.given.get(buffer) ?? (slot === undefined ? undefined : { kind: 'slot' as const, slot });
+    if (!source) throw new InternalError('a buffer is used that nothing provides');
+    return source;
+  }
+
+  /** Where a row-major value will be found. */
+  locate(value: View & { readonly known?: NDArray }): Located {
+    const { dtype, shape } = value;
+    if (value.known) return { source: { kind: 'known', array: value.known }, dtype, shape };
+    if (value.buffer.kind === 'constant')
+      return { source: { kind: 'known', array: this.constantArray(value) }, dtype, shape };
+    if (value.buffer.bytes === 0) return { source: { kind: 'known', array: zeros(dtype, shape) }, dtype, shape };
+    return { source: this.sourceOf(value.buffer), dtype, shape };
+  }
+
+  /** The array in a constant buffer that a value covers whole. */
+  private constantArray({ buffer, dtype, shape }: View): NDArray {
+    const bytes = buffer.data!.slice();
+    const data = dtype.over(bytes.buffer, 0, bytes.length / dtype.size);
+    if (!dtype.isObject) return new NDArray(dtype, shape, data);
+    return new NDArray(
+      dtype,
+      shape,
+      Array.from(data as Int32Array, (id) => this.constantObject(id)),
+    ); // ids are int32
+  }
+}
+
+interface Chunk {
+  readonly device: DeviceInstruction[];
+  host?: Extract<Recorded, { kind: 'host' }>;
+}
+
+/** Cuts at host calls, and where a stretch would be too long to plan in one go. */
+function split(recorded: readonly Recorded[]): Chunk[] {
+  const chunks: Chunk[] = [{ device: [] }];
+  for (const i of recorded)
+    if (i.kind === 'host') {
+      chunks.at(-1)!.host = i;
+      chunks.push({ device: [] });
+    } else {
+      if (chunks.at(-1)!.device.length === maxInstructions) chunks.push({ device: [] });
+      chunks.at(-1)!.device.push(i);
+    }
+  return chunks;
+}

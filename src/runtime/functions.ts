@@ -1,0 +1,249 @@
+/** @file The functions of a graph's library as pieces of graph that can be lowered in place or run by themselves. */
+import { InternalError, InvalidArgumentError, NotFoundError } from '../core/errors.ts';
+import { functionSchema } from '../graph/functionSchema.ts';
+import { findOp, type OpDefinition, type PortSpec } from '../op/registry.ts';
+import type { AttrValue, NameAttrList } from '../proto/attr.ts';
+import type { FunctionDef, NodeDef } from '../proto/graph.ts';
+import type { ArgDef } from '../proto/opDef.ts';
+import { dtypeFromProto } from '../proto/tensorProto.ts';
+import { finish } from './eventLoop.ts';
+import { type Port, prune, RunGraph, type RunNode } from './runGraph.ts';
+import { simplify } from './simplify.ts';
+
+/** A piece of graph: nodes in an order that can be run, what they are given and what they give. */
+export class Body {
+  /** The last node, by position, that uses each node; results are used to the end. */
+  readonly lastUse = new Map<RunNode, number>();
+  constructor(
+    readonly name: string,
+    readonly nodes: readonly RunNode[],
+    readonly args: readonly Port[],
+    readonly results: readonly Port[],
+  ) {
+    for (const [k, node] of nodes.entries()) for (const { node: from } of node.inputs) this.lastUse.set(from, k);
+    for (const { node } of results) this.lastUse.set(node, nodes.length);
+  }
+
+  /** This piece, then another that takes the first one's results; gives the results of both. */
+  followedBy(next: Body): Body {
+    const copies = new Map<RunNode, RunNode>();
+    const moved = ({ node, index }: Port): Port => {
+      const arg = next.args.findIndex((a) => a.node === node);
+      return arg >= 0 ? this.results[arg]! : { node: copies.get(node)!, index };
+    };
+    for (const node of next.nodes)
+      copies.set(node, {
+        ...node,
+        inputs: node.inputs.map(moved),
+        control: node.control.map((n) => copies.get(n) ?? n).filter((n) => !next.args.some((a) => a.node === n)),
+      });
+    return new Body(this.name, [...this.nodes, ...copies.values()], this.args, [
+      ...this.results,
+      ...next.results.map(moved),
+    ]);
+  }
+}
+
+/** The functions of one session; grows with its graph. */
+export class FunctionLibrary {
+  private readonly defs = new Map<string, FunctionDef>();
+  private readonly ops = new Map<string, OpDefinition>();
+  private readonly bodies = new Map<string, Body>();
+
+  constructor(private readonly simplifies: boolean) {}
+
+  add(functions: Iterable<FunctionDef>): void {
+    for (const def of functions) this.defs.set(def.signature?.name ?? '', def);
+  }
+
+  /** What an op type means; the name of a function is one, and comes first. */
+  readonly findOp = (type: string): OpDefinition => {
+    const def = this.defs.get(type);
+    if (!def) return type === argument.name ? argument : findOp(type);
+    let op = this.ops.get(type);
+    if (!op) this.ops.set(type, (op = callOf(def)));
+    return op;
+  };
+
+  /** The nodes of a function, for some values of its attributes. */
+  body(func: NameAttrList): Body {
+    const key = `${func.name}${Object.keys(func.attr).length === 0 ? '' : JSON.stringify(func.attr, printable)}`;
+    let body = this.bodies.get(key);
+    if (!body) this.bodies.set(key, (body = this.instantiate(func)));
+    return body;
+  }
+
+  private instantiate(func: NameAttrList): Body {
+    const def = this.defs.get(func.name);
+    if (!def?.signature)
+      throw new NotFoundError(
+        `Function ${func.name} is not defined. A graph that calls it must bring it in its library.`,
+      );
+    const linked = new Linker(def, func, this.findOp).link();
+    const { nodes, fetches } = finish(
+      simplify({ ...linked, feeds: linked.args, fetches: linked.results }, this.simplifies),
+    );
+    return new Body(func.name, nodes, linked.args, fetches);
+  }
+}
+
+/** Turns the NodeDefs of a function, which name outputs by port, into linked nodes. */
+class Linker {
+  /** Where each value of the body is found in an ordinary graph: `node:port` to `node` and first output. */
+  private readonly graph: RunGraph;
+  private readonly args: string[] = [];
+  /** Names of list arguments' elements. */
+  private readonly elements = new Map<string, readonly string[]>();
+
+  constructor(
+    private readonly def: FunctionDef,
+    private readonly func: NameAttrList,
+    private readonly find: (type: string) => OpDefinition,
+  ) {
+    this.graph = new RunGraph(find);
+  }
+
+  link() {
+    const { signature, node_def, ret, control_ret } = this.def;
+    const arguments_ = signature!.input_arg.flatMap((arg) => this.argumentNodes(arg));
+    const bodies = node_def.map((node) => this.substituted(node));
+    const defs = new Map(bodies.map((node) => [node.name, node]));
+    this.graph.extend([
+      ...arguments_,
+      ...bodies.map((node) => ({ ...node, input: node.input.map((text) => this.plainInput(text, defs)) })),
+    ]);
+    const args = this.args.map((name) => this.graph.port(name, 'FeedInputs'));
+    const results = signature!.output_arg.map((arg) => {
+      const text = ret[arg.name];
+      if (text === undefined)
+        throw new InvalidArgumentError(`Return ${arg.name} missing from function ${this.func.name}.`);
+      return this.graph.port(this.plainInput(text, defs), 'FetchOutputs');
+    });
+    // A function's effects happen although nothing is returned from them.
+    const targets = bodies
+      .map(({ name }) => this.graph.target(name))
+      .filter((node) => node.def.isStateful || Object.values(control_ret).includes(node.name));
+    const roots = [...results.map((p) => p.node), ...targets];
+    return { nodes: prune(roots, (p) => args.some((a) => a.node === p.node)), args, results, targets };
+  }
+
+  private argumentNodes(arg: ArgDef): NodeDef[] {
+    const types = argTypes(arg, this.func.attr);
+    const names = types.length === 1 && !isList(arg) ? [arg.name] : types.map((_, i) => `${arg.name}/element_${i}`);
+    if (isList(arg)) this.elements.set(arg.name, names);
+    this.args.push(...names);
+    return names.map((name, i) => ({
+      name,
+      op: argument.name,
+      input: [],
+      device: '',
+      attr: { T: { type: types[i]! } },
+    }));
+  }
+
+  /** A node with the function's attributes filled in. */
+  private substituted(node: NodeDef): NodeDef {
+    if (!Object.values(node.attr).some((v) => v.placeholder !== undefined || v.func !== undefined)) return node;
+    const fill = (value: AttrValue): AttrValue => {
+      if (value.placeholder !== undefined) {
+        const given = this.func.attr[value.placeholder];
+        if (!given)
+          throw new InvalidArgumentError(`Function ${this.func.name}: no value for the attribute ${value.placeholder}`);
+        return given;
+      }
+      if (value.func === undefined) return value;
+      const attr = Object.fromEntries(Object.entries(value.func.attr).map(([k, v]) => [k, fill(v)]));
+      return { func: { name: value.func.name, attr } };
+    };
+    return { ...node, attr: Object.fromEntries(Object.entries(node.attr).map(([k, v]) => [k, fill(v)])) };
+  }
+
+  /** `node:port:2` as `node:5`, where the port's outputs begin at 3. */
+  private plainInput(text: string, defs: ReadonlyMap<string, NodeDef>): string {
+    if (text.startsWith('^')) return text;
+    const [name, port, index = '0'] = text.split(':') as [string, string?, string?];
+    const elements = this.elements.get(name);
+    if (elements) return elements[Number(port ?? 0)] ?? text;
+    const node = defs.get(name);
+    if (!node || port === undefined) return name;
+    if (/^\d+$/.test(port)) return `${name}:${port}`;
+    let start = 0;
+    for (const spec of this.find(node.op).outputPorts) {
+      if (spec.name === port) return `${name}:${start + Number(index)}`;
+      start += countOf(spec, node.attr);
+    }
+    throw new InvalidArgumentError(`Function ${this.func.name}: '${name}' has no output '${port}'`);
+  }
+}
+
+/** How many outputs a port has. */
+function countOf({ numberAttr, typeListAttr }: PortSpec, attrs: Readonly<Record<string, AttrValue>>): number {
+  if (typeListAttr !== undefined) return attrs[typeListAttr]?.list?.type.length ?? 0;
+  return numberAttr === undefined ? 1 : Number(attrs[numberAttr]?.i ?? 0n);
+}
+
+const isList = (arg: ArgDef) => arg.number_attr !== '' || arg.type_list_attr !== '';
+
+function argTypes(arg: ArgDef, attrs: Readonly<Record<string, AttrValue>>): readonly number[] {
+  if (arg.type_list_attr !== '') return attrs[arg.type_list_attr]?.list?.type ?? [];
+  const type = arg.type_attr === '' ? arg.type : (attrs[arg.type_attr]?.type ?? 0);
+  return new Array<number>(arg.number_attr === '' ? 1 : Number(attrs[arg.number_attr]?.i ?? 0n)).fill(type);
+}
+
+/** What ops that exist only while running have in common: nobody builds with them or differentiates them. */
+const internal = {
+  isStateful: false,
+  deprecatedSince: undefined,
+  inputPorts: [],
+  attrSpecs: {},
+  isCommutative: false,
+  isAggregate: false,
+  allowsUninitializedInput: false,
+  takesLists: false,
+  controlFlow: undefined,
+  gradient: 'none',
+  hostInputs: () => [],
+  refInputs: () => [],
+  decodeAttrs: ({ attrs }) => ({ ...attrs }),
+  inferShapes: (op) => op.outputs.map(() => null),
+  outputNames: () => ['output:0'],
+  cases: () => [],
+} as const satisfies Partial<OpDefinition>;
+
+/** An argument of a function: its value is set by the caller. */
+const argument: OpDefinition = {
+  ...internal,
+  name: '_Arg',
+  outputPorts: [{ name: 'output', typeAttr: 'T', isRef: false }],
+  complete: (given) => ({ ...given }),
+  outputs: (attrs) => [{ dtype: dtypeFromProto(attrs['T']?.type ?? 0), isRef: false }],
+  lower() {
+    throw new InternalError('an argument was not given');
+  },
+};
+
+/** A function as an op of its own. */
+function callOf(def: FunctionDef): OpDefinition {
+  const { name, input_arg, output_arg } = def.signature!;
+  const port = (arg: ArgDef): PortSpec => ({
+    name: arg.name,
+    isRef: arg.is_ref,
+    ...(arg.type_attr !== '' && { typeAttr: arg.type_attr }),
+    ...(arg.number_attr !== '' && { numberAttr: arg.number_attr }),
+    ...(arg.type_list_attr !== '' && { typeListAttr: arg.type_list_attr }),
+  });
+  return {
+    ...internal,
+    ...functionSchema(def),
+    name,
+    inputPorts: input_arg.map(port),
+    outputPorts: output_arg.map(port),
+    takesLists: true,
+    lower: (p, inputs, attrs) => p.call({ name, attr: attrs as Record<string, AttrValue> }, inputs), // as `decodeAttrs` leaves them
+  };
+}
+
+function printable(_key: string, value: unknown): unknown {
+  if (typeof value === 'bigint') return `${value}n`;
+  return value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : value;
+}
