@@ -14,6 +14,7 @@ namespace tl {
   void fillCasts(SimdKernels&);               \
   void fillConversions(SimdKernels&);         \
   void fillFolds(SimdKernels&);               \
+  void fillWindow(SimdKernels&);              \
   void fillGemm(SimdKernels&);                \
   }
 TL_DECLARE(portable)
@@ -32,6 +33,7 @@ namespace {
     variant::fillCasts(k);                    \
     variant::fillConversions(k);              \
     variant::fillFolds(k);                    \
+    variant::fillWindow(k);                   \
     variant::fillGemm(k);                     \
   }
 

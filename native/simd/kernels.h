@@ -51,6 +51,30 @@ struct Gemm {
   int64_t cRow, cColumn;
 };
 
+/** What one call of a window kernel works on: a block of `n` channels at some of the points of one window. */
+struct WindowArgs {
+  int64_t n;
+  int64_t count;
+  /** The number, within its window, of the first of the points. */
+  int64_t first;
+  const void* const* points;
+  /** The same points of the gradient. */
+  void* const* targets;
+  const void* pooled[2];
+  void* out;
+  /** What a fold begins with; null where it goes on from what is in `out`. */
+  const void* start;
+  void* position;
+  /** The number of points that a mean or a gradient is shared by; 0 where a sum is not finished. */
+  double divisor;
+};
+using WindowFn = void (*)(const WindowArgs&);
+
+/** Null where a kind has no such operation. */
+struct WindowKernels {
+  WindowFn max, sum, mean, argmax, pick, spread, near, share;
+};
+
 struct SimdKernels {
   const char* name;
   /** Operations by the kind of their first operand (the second, for `select`); null where there is none. */
@@ -68,6 +92,7 @@ struct SimdKernels {
   void (*transpose[2])(int64_t rows, int64_t columns, void* out, int64_t outRow, const void* in, int64_t inRow);
   FoldFn foldRows[kFolds][kKinds];     // out[row] = fold over columns
   FoldFn foldColumns[kFolds][kKinds];  // out[column] = fold over rows
+  WindowKernels window[kKinds];
   void (*gemmF32)(const Gemm<float>&, char* scratch);
   void (*gemmF64)(const Gemm<double>&, char* scratch);
   int64_t (*gemmScratch)(int64_t m, int64_t n, int64_t k, int64_t size);

@@ -232,5 +232,5 @@ export const segmentKinds: Record<
   scatter: { share: 25, make: randomScatter },
   scan: { share: 15, make: randomScan },
   topk: { share: 15, make: randomTopK },
-  window: { share: 3000, make: randomWindow },
+  window: { share: 60, make: randomWindow },
 };
