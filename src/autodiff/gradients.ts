@@ -2,20 +2,20 @@
 import { type DType, resource, variant } from '../core/dtypes.ts';
 import { InvalidArgumentError } from '../core/errors.ts';
 import { compatible, type Dims, showShape } from '../core/shape.ts';
-import { CallSite } from '../graph/callSite.ts';
-import { currentContext, withContext } from '../graph/context.ts';
-import { colocateWith, getDefaultGraph, nameScope } from '../graph/graph.ts';
+import { withContext } from '../graph/context.ts';
+import { colocateWith, getDefaultGraph, graphFor, nameScope } from '../graph/graph.ts';
 import { IndexedSlices } from '../graph/indexedSlices.ts';
 import type { Operation } from '../graph/operation.ts';
+import { onlyOptions } from '../graph/options.ts';
 import { Tensor, type TensorLike } from '../graph/tensor.ts';
 import { convertToTensor } from '../op/convert.ts';
-import { findOp, type Gradient } from '../op/registry.ts';
+import { findOp, type Gradient, type GradientTools } from '../op/registry.ts';
 import { identity, ones, shape, zeros } from '../ops/array/index.ts';
 import { tuple } from '../ops/flow/index.ts';
 import { zerosLike } from '../ops/math/index.ts';
 import { handleInfo } from '../ops/state/forms.ts';
 import { AggregationMethod, aggregate, checkAggregationMethod } from './aggregate.ts';
-import { Between, isTrainable } from './between.ts';
+import { Between, isTrainable, Paths } from './between.ts';
 import { gradientOf } from './registry.ts';
 
 /** What is returned for an x that no y depends on. */
@@ -52,6 +52,17 @@ export function gradients(
   xs: GradientSource | readonly GradientSource[],
   options: GradientsOptions = {},
 ): (Gradient | null)[] {
+  onlyOptions(
+    'tf.gradients',
+    options,
+    'gradYs',
+    'name',
+    'colocateGradientsWithOps',
+    'gateGradients',
+    'aggregationMethod',
+    'stopGradients',
+    'unconnectedGradients',
+  );
   const stopped = options.stopGradients === undefined ? [] : asList(options.stopGradients);
   const unconnected = options.unconnectedGradients ?? UnconnectedGradients.NONE;
   if (unconnected !== 'none' && unconnected !== 'zero')
@@ -65,8 +76,7 @@ export function gradients(
     );
   });
   // One place for all nodes of the backward pass, which saves looking for it at each of them.
-  const site = currentContext().site ?? new CallSite();
-  return withContext({ site }, () => {
+  return withContext({ site: getDefaultGraph().callSite() }, () => {
     const grads = new GradientTable();
     const sources = nameScope(options.name ?? 'gradients', () => {
       getDefaultGraph().uniqueName('uid');
@@ -92,7 +102,8 @@ interface Walk {
 function walkBack(targets: readonly Tensor[], sources: readonly Tensor[], grads: GradientTable, how: Walk): void {
   const targetOps = targets.map((t) => t.op);
   const sourceOps = sources.map((t) => t.op);
-  const between = new Between(targetOps, sourceOps);
+  const paths = new Paths(targets[0]?.graph, sources);
+  const between = new Between(targetOps, sourceOps, paths);
   const isReady = (op: Operation) => between.pendingOf(op) === 0 && between.reachableTargets.has(op);
   const queue = [...new Set(targetOps)].filter(isReady);
   const stops = between.stops(
@@ -107,13 +118,14 @@ function walkBack(targets: readonly Tensor[], sources: readonly Tensor[], grads:
       if (!backward) return;
       const filled = dy.map((g, i) => g ?? zerosFor(op.outputs[i]!));
       const dx = nameScope(`${op.name}_grad`, () => {
-        const result = backward(op, filled);
+        const result = backward(op, filled, tools);
         checkCount(op, result);
         return how.gated && result.filter((g) => g !== null).length > 1 ? gate(result) : result;
       });
-      for (const [i, g] of dx.entries()) if (g !== null) grads.add(op.inputs[i]!, checkShape(op, i, g));
+      const inputs = paths.inputsOf(op);
+      for (const [i, g] of dx.entries()) if (g !== null) grads.add(inputs[i]!, checkShape(op, i, g));
     });
-    for (const input of op.inputs) if (between.arrive(input.op)) queue.push(input.op);
+    for (const input of paths.inputsOf(op)) if (between.arrive(input.op)) queue.push(input.op);
   }
 }
 
@@ -214,10 +226,16 @@ function checkGradYType(y: Tensor, { dtype }: Gradient): void {
 
 /** The gradient of an output nothing depends on, where its type can have one. */
 function zerosFor(output: Tensor): Gradient | null {
-  if (!isTrainable(output.dtype)) return null;
+  if (!isTrainable(output)) return null;
   if (output.dtype === resource) return handleInfo(output) ? zerosOfHandle(output) : null;
   return zerosLike(output, { optimize: false });
 }
+
+const tools: GradientTools = {
+  differentiate: (ys, xs, { gradYs, unconnected }) => gradients(ys, xs, { gradYs, unconnectedGradients: unconnected }),
+  isTrainable,
+  zeros: unconnectedZeros,
+};
 
 function unconnectedZeros(x: Tensor): Tensor {
   return x.dtype === resource ? zerosOfHandle(x) : zerosLike(x);
@@ -230,7 +248,7 @@ function zerosOfHandle(handle: Tensor): Tensor {
       `${handle} is a resource that does not say what it holds, so its gradient has no type`,
     );
   const attrs = findOp('VariableShape').complete({}, [handle]);
-  const size = handle.graph.createOp({ type: 'VariableShape', inputs: [handle], attrs }).outputs[0]!;
+  const size = graphFor([handle]).createOp({ type: 'VariableShape', inputs: [handle], attrs }).outputs[0]!;
   return zeros(size, { dtype: info.dtype });
 }
 

@@ -3,6 +3,7 @@ import { type DType, int32, int64 } from '../core/dtypes.ts';
 import { InvalidArgumentError } from '../core/errors.ts';
 import { compatible, showTuple } from '../core/shape.ts';
 import { nameScope } from '../graph/graph.ts';
+import { onlyOptions } from '../graph/options.ts';
 import type { Tensor, TensorLike } from '../graph/tensor.ts';
 import { convertToTensor } from '../op/convert.ts';
 import { onesLike, scatterNd, stack } from '../ops/array/index.ts';
@@ -26,6 +27,7 @@ export interface ConfusionOptions {
  * @example tf.confusionMatrix([1, 2, 1], [1, 2, 2]) // runs to [[0 0 0] [0 1 1] [0 0 1]]
  */
 export function confusionMatrix(labels: TensorLike, predictions: TensorLike, options: ConfusionOptions = {}): Tensor {
+  onlyOptions('tf.confusionMatrix', options, 'numClasses', 'dtype', 'weights', 'name');
   const { dtype = int32, numClasses } = options;
   return nameScope(options.name ?? 'confusion_matrix', () => {
     const truths = convertToTensor(labels, { name: 'labels' });

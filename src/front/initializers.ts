@@ -4,6 +4,7 @@ import { InvalidArgumentError } from '../core/errors.ts';
 import { fromElements, type NDArray, type Nested } from '../core/ndarray.ts';
 import { type Shape, showTuple, sizeOf } from '../core/shape.ts';
 import { nameScope } from '../graph/graph.ts';
+import { onlyOptions } from '../graph/options.ts';
 import type { Tensor, TensorLike } from '../graph/tensor.ts';
 import { toArray } from '../op/convert.ts';
 import { node, outputOf } from '../op/node.ts';
@@ -59,26 +60,37 @@ interface Typed {
 interface Seeded extends Typed {
   readonly seed?: number | undefined;
 }
+interface UniformBounds extends Seeded {
+  readonly minval?: TensorLike | undefined;
+  readonly maxval?: TensorLike | undefined;
+}
+interface NormalMoments extends Seeded {
+  readonly mean?: TensorLike | undefined;
+  readonly stddev?: TensorLike | undefined;
+}
 
 /**
  * Zeros.
  *
  * @example tf.getVariable('b', [3], { initializer: tf.zerosInitializer() })
  */
-export function zerosInitializer({ dtype }: Typed = {}): Initializer {
+export function zerosInitializer(options: Typed = {}): Initializer {
+  const { dtype } = onlyOptions('tf.zerosInitializer', options, 'dtype');
   return initializer({ dtype }, (shape, type) => zeros(shape, { dtype: type }));
 }
 
 /** Ones. */
-export function onesInitializer({ dtype }: Typed = {}): Initializer {
+export function onesInitializer(options: Typed = {}): Initializer {
+  const { dtype } = onlyOptions('tf.onesInitializer', options, 'dtype');
   return initializer({ dtype }, (shape, type) => ones(shape, { dtype: type }));
 }
 
 /** A fixed value; when it has fewer elements than the variable, its last element fills the rest. */
 export function constantInitializer(
   value: Nested | NDArray = 0,
-  { dtype, verifyShape = false }: Typed & { verifyShape?: boolean } = {},
+  options: Typed & { verifyShape?: boolean } = {},
 ): Initializer {
+  const { dtype, verifyShape = false } = onlyOptions('tf.constantInitializer', options, 'dtype', 'verifyShape');
   return initializer({ value, dtype }, (shape, type) => constant(spread(toArray(value, type), shape, verifyShape)));
 }
 
@@ -93,43 +105,71 @@ function spread(array: NDArray, shape: Shape, verify: boolean): NDArray {
   return fromElements(array.dtype, shape, elements);
 }
 
-/** Numbers spread evenly over [minval, maxval). */
+/** Options are the only plain objects that can come first. */
+function isOptions<T extends object>(first: TensorLike | T | undefined): first is T {
+  return typeof first === 'object' && Object.getPrototypeOf(first) === Object.prototype;
+}
+
+/**
+ * Numbers spread evenly over [minval, maxval), which is [0, 1) unless given.
+ *
+ * @example tf.getVariable('w', [3], { initializer: tf.randomUniformInitializer({ minval: -1, maxval: 1, seed: 7 }) })
+ */
+export function randomUniformInitializer(options?: UniformBounds): Initializer;
+export function randomUniformInitializer(minval: TensorLike, maxval?: TensorLike, options?: Seeded): Initializer;
 export function randomUniformInitializer(
-  minval: TensorLike = 0,
-  maxval?: TensorLike,
-  { seed, dtype }: Seeded = {},
+  first: TensorLike | UniformBounds = {},
+  second?: TensorLike,
+  last: Seeded = {},
 ): Initializer {
+  const options = isOptions(first) ? first : { ...last, minval: first, maxval: second };
+  onlyOptions('tf.randomUniformInitializer', options, 'minval', 'maxval', 'seed', 'dtype');
+  const { minval = 0, maxval, seed, dtype } = options;
   return initializer({ minval, maxval: maxval ?? null, seed: seed ?? null, dtype }, (shape, type) =>
     randomUniform(shape, { minval, maxval, dtype: type, seed }),
   );
 }
 
-/** Normally distributed numbers. */
-export function randomNormalInitializer(
-  mean: TensorLike = 0,
-  stddev: TensorLike = 1,
-  { seed, dtype }: Seeded = {},
-): Initializer {
-  checkFloat(dtype);
-  return initializer({ mean, stddev, seed: seed ?? null, dtype }, (shape, type) =>
-    randomNormal(shape, { mean, stddev, dtype: type, seed }),
-  );
+type NormalInitializer = {
+  (options?: NormalMoments): Initializer;
+  (mean: TensorLike, stddev?: TensorLike, options?: Seeded): Initializer;
+};
+
+function normalInitializer(name: string, distribution: typeof randomNormal): NormalInitializer {
+  return (first: TensorLike | NormalMoments = {}, second?: TensorLike, last: Seeded = {}) => {
+    const options = isOptions(first) ? first : { ...last, mean: first, stddev: second };
+    const { mean = 0, stddev = 1, seed, dtype } = onlyOptions(name, options, 'mean', 'stddev', 'seed', 'dtype');
+    checkFloat(dtype);
+    return initializer({ mean, stddev, seed: seed ?? null, dtype }, (shape, type) =>
+      distribution(shape, { mean, stddev, dtype: type, seed }),
+    );
+  };
 }
+
+/**
+ * Normally distributed numbers, of mean 0 and standard deviation 1 unless given.
+ *
+ * @example tf.getVariable('w', [3], { initializer: tf.randomNormalInitializer({ stddev: 0.1 }) })
+ */
+export const randomNormalInitializer: NormalInitializer = normalInitializer('tf.randomNormalInitializer', randomNormal);
 
 /** Normally distributed numbers, none further than two standard deviations from the mean. */
-export function truncatedNormalInitializer(
-  mean: TensorLike = 0,
-  stddev: TensorLike = 1,
-  { seed, dtype }: Seeded = {},
-): Initializer {
-  checkFloat(dtype);
-  return initializer({ mean, stddev, seed: seed ?? null, dtype }, (shape, type) =>
-    truncatedNormal(shape, { mean, stddev, dtype: type, seed }),
-  );
-}
+export const truncatedNormalInitializer: NormalInitializer = normalInitializer(
+  'tf.truncatedNormalInitializer',
+  truncatedNormal,
+);
 
 /** Uniform numbers that keep the scale of the input: the bound is `sqrt(3 / inputSize) * factor`. */
-export function uniformUnitScalingInitializer(factor = 1, { seed, dtype }: Seeded = {}): Initializer {
+export function uniformUnitScalingInitializer(
+  first: number | (Seeded & { readonly factor?: number | undefined }) = {},
+  last: Seeded = {},
+): Initializer {
+  const options = typeof first === 'number' ? { ...last, factor: first } : first;
+  const {
+    factor = 1,
+    seed,
+    dtype,
+  } = onlyOptions('tf.uniformUnitScalingInitializer', options, 'factor', 'seed', 'dtype');
   checkFloat(dtype);
   return initializer({ factor, seed: seed ?? null, dtype }, (shape, type, part) => {
     const inputs = sizeOf((part?.fullShape ?? shape).slice(0, -1));
@@ -160,6 +200,7 @@ export interface VarianceScalingOptions extends Seeded {
 
 /** Numbers whose variance is `scale / n`, where n counts the inputs, the outputs, or the mean of both. */
 export function varianceScalingInitializer(options: VarianceScalingOptions = {}): Initializer {
+  onlyOptions('tf.varianceScalingInitializer', options, 'dtype', 'seed', 'scale', 'mode', 'distribution');
   const { scale = 1, mode = 'fan_in', distribution = 'truncated_normal', seed, dtype } = options;
   if (scale <= 0) throw new InvalidArgumentError(`Argument scale must be a positive float. Received: ${scale}`);
   if (!modes.includes(mode))
@@ -184,32 +225,39 @@ export function varianceScalingInitializer(options: VarianceScalingOptions = {})
 }
 
 /** Glorot's (Xavier's) uniform initializer, the default of `tf.getVariable`. */
-export function glorotUniformInitializer({ seed, dtype }: Seeded = {}): Initializer {
+export function glorotUniformInitializer(options: Seeded = {}): Initializer {
+  const { seed, dtype } = onlyOptions('tf.glorotUniformInitializer', options, 'seed', 'dtype');
   return varianceScalingInitializer({ mode: 'fan_avg', distribution: 'uniform', seed, dtype });
 }
 /** Glorot's (Xavier's) normal initializer. */
-export function glorotNormalInitializer({ seed, dtype }: Seeded = {}): Initializer {
+export function glorotNormalInitializer(options: Seeded = {}): Initializer {
+  const { seed, dtype } = onlyOptions('tf.glorotNormalInitializer', options, 'seed', 'dtype');
   return varianceScalingInitializer({ mode: 'fan_avg', distribution: 'truncated_normal', seed, dtype });
 }
 /** He's uniform initializer, for layers followed by a relu. */
-export function heUniform({ seed }: Seeded = {}): Initializer {
+export function heUniform(options: Pick<Seeded, 'seed'> = {}): Initializer {
+  const { seed } = onlyOptions('tf.initializers.heUniform', options, 'seed');
   return varianceScalingInitializer({ scale: 2, distribution: 'uniform', seed });
 }
 /** He's normal initializer, for layers followed by a relu. */
-export function heNormal({ seed }: Seeded = {}): Initializer {
+export function heNormal(options: Pick<Seeded, 'seed'> = {}): Initializer {
+  const { seed } = onlyOptions('tf.initializers.heNormal', options, 'seed');
   return varianceScalingInitializer({ scale: 2, distribution: 'truncated_normal', seed });
 }
 /** LeCun's uniform initializer. */
-export function lecunUniform({ seed }: Seeded = {}): Initializer {
+export function lecunUniform(options: Pick<Seeded, 'seed'> = {}): Initializer {
+  const { seed } = onlyOptions('tf.initializers.lecunUniform', options, 'seed');
   return varianceScalingInitializer({ distribution: 'uniform', seed });
 }
 /** LeCun's normal initializer. */
-export function lecunNormal({ seed }: Seeded = {}): Initializer {
+export function lecunNormal(options: Pick<Seeded, 'seed'> = {}): Initializer {
+  const { seed } = onlyOptions('tf.initializers.lecunNormal', options, 'seed');
   return varianceScalingInitializer({ distribution: 'truncated_normal', seed });
 }
 
 /** A random matrix with orthonormal rows or columns, from the QR decomposition of a normal one. */
-export function orthogonalInitializer({ gain = 1, seed, dtype }: Seeded & { gain?: number } = {}): Initializer {
+export function orthogonalInitializer(options: Seeded & { gain?: number } = {}): Initializer {
+  const { gain = 1, seed, dtype } = onlyOptions('tf.orthogonalInitializer', options, 'gain', 'seed', 'dtype');
   checkFloat(dtype);
   return initializer({ gain, seed: seed ?? null, dtype }, (shape, type) => {
     if (shape.length < 2)
@@ -227,7 +275,8 @@ export function orthogonalInitializer({ gain = 1, seed, dtype }: Seeded & { gain
 }
 
 /** The identity matrix times `gain`. */
-export function identityInitializer({ gain = 1, dtype }: Typed & { gain?: number } = {}): Initializer {
+export function identityInitializer(options: Typed & { gain?: number } = {}): Initializer {
+  const { gain = 1, dtype } = onlyOptions('tf.initializers.identity', options, 'gain', 'dtype');
   checkFloat(dtype);
   return initializer({ gain, dtype }, (shape, type, part) => {
     const whole = part?.fullShape ?? shape;

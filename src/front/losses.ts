@@ -1,8 +1,10 @@
 /** @file `tf.losses`: the loss functions of TensorFlow 1.x, which also add their result to the collection of losses. */
+
 import { type DType, float32 } from '../core/dtypes.ts';
 import { InvalidArgumentError } from '../core/errors.ts';
 import { compatible, showTuple } from '../core/shape.ts';
 import { controlDependencies, getDefaultGraph, nameScope } from '../graph/graph.ts';
+import { onlyOptions } from '../graph/options.ts';
 import { Tensor, type TensorLike } from '../graph/tensor.ts';
 import { convertToTensor } from '../op/convert.ts';
 import { constant, onesLike, range, rank, shape, size, squeeze, stopGradient, zerosLike } from '../ops/array/index.ts';
@@ -58,6 +60,7 @@ export interface LossOptions {
   readonly lossCollection?: string | null | undefined;
   readonly reduction?: Reduction | undefined;
 }
+const optionNames = ['weights', 'scope', 'lossCollection', 'reduction'] as const;
 
 function numPresent(losses: Tensor, weights: Tensor, perBatch: boolean): Tensor {
   return nameScope('num_present', (name) => {
@@ -92,6 +95,7 @@ function reduced(losses: Tensor, weights: Tensor, reduction: Reduction): Tensor 
  * @example tf.losses.computeWeightedLoss([1.5, 2.5], { weights: [1, 3] }) // runs to 4.5
  */
 export function computeWeightedLoss(losses: TensorLike, options: LossOptions = {}): Tensor {
+  onlyOptions('tf.losses.computeWeightedLoss', options, ...optionNames);
   const { weights = 1, scope, reduction = Reduction.SUM_BY_NONZERO_WEIGHTS } = options;
   if (!Object.values(Reduction).includes(reduction))
     throw new InvalidArgumentError(
@@ -128,7 +132,10 @@ function checkCompatible(predictions: Tensor, labels: Tensor): void {
 
 /** The scope of a loss: its own function makes the losses, `computeWeightedLoss` goes on in the same scope. */
 function lossIn(scope: string, options: LossOptions, losses: () => Tensor): Tensor {
-  return nameScope(options.scope ?? scope, (name) => computeWeightedLoss(losses(), { ...options, scope: name }));
+  return nameScope(options.scope ?? scope, (name) => {
+    const { weights, lossCollection, reduction } = options;
+    return computeWeightedLoss(losses(), { weights, lossCollection, reduction, scope: name });
+  });
 }
 
 /**
@@ -137,6 +144,7 @@ function lossIn(scope: string, options: LossOptions, losses: () => Tensor): Tens
  * @example tf.losses.absoluteDifference([1.5, 2], [2, 4]) // runs to 1.25
  */
 export function absoluteDifference(labels: TensorLike, predictions: TensorLike, options: LossOptions = {}): Tensor {
+  onlyOptions('tf.losses.absoluteDifference', options, ...optionNames);
   return lossIn('absolute_difference', options, () => {
     const [p, l] = prepared(predictions, labels, float32);
     return abs(subtract(p, l));
@@ -166,6 +174,7 @@ export function cosineDistance(
   last: LossOptions = {},
 ): Tensor {
   const { axis, ...options } = typeof axisOrOptions === 'number' ? { ...last, axis: axisOrOptions } : axisOrOptions;
+  onlyOptions('tf.losses.cosineDistance', options, ...optionNames);
   if (axis === undefined) throw new InvalidArgumentError('You must specify argument `axis`.');
   return lossIn('cosine_distance_loss', options, () => {
     const [p, l] = prepared(predictions, labels, float32);
@@ -179,6 +188,7 @@ export function cosineDistance(
  * @example tf.losses.hingeLoss([1, 0], [0.5, -2]) // runs to 0.25
  */
 export function hingeLoss(labels: TensorLike, logits: TensorLike, options: LossOptions = {}): Tensor {
+  onlyOptions('tf.losses.hingeLoss', options, ...optionNames);
   return lossIn('hinge_loss', options, () => {
     const [z, l] = prepared(logits, labels, float32);
     const ones = onesLike(l);
@@ -197,6 +207,7 @@ export function huberLoss(
   predictions: TensorLike,
   options: LossOptions & { readonly delta?: number | undefined } = {},
 ): Tensor {
+  onlyOptions('tf.losses.huberLoss', options, ...optionNames, 'delta');
   const { delta = 1 } = options;
   return lossIn('huber_loss', options, () => {
     const [p, l] = prepared(predictions, labels, float32);
@@ -219,6 +230,7 @@ export function logLoss(
   predictions: TensorLike,
   options: LossOptions & { readonly epsilon?: number | undefined } = {},
 ): Tensor {
+  onlyOptions('tf.losses.logLoss', options, ...optionNames, 'epsilon');
   const { epsilon = 1e-7 } = options;
   return lossIn('log_loss', options, () => {
     const [p, l] = prepared(predictions, labels, float32);
@@ -238,6 +250,7 @@ export function meanPairwiseSquaredError(
   predictions: TensorLike,
   options: Omit<LossOptions, 'reduction'> = {},
 ): Tensor {
+  onlyOptions('tf.losses.meanPairwiseSquaredError', options, 'weights', 'scope', 'lossCollection');
   return nameScope(options.scope ?? 'mean_pairwise_squared_error', () => {
     const weights = asType(options.weights ?? 1, float32);
     const l = asType(labels, float32);
@@ -265,6 +278,7 @@ export function meanPairwiseSquaredError(
  * @example tf.losses.meanSquaredError([1.5, 2], [2, 4]) // runs to 2.125
  */
 export function meanSquaredError(labels: TensorLike, predictions: TensorLike, options: LossOptions = {}): Tensor {
+  onlyOptions('tf.losses.meanSquaredError', options, ...optionNames);
   return lossIn('mean_squared_error', options, () => {
     const [p, l] = prepared(predictions, labels, float32);
     return squaredDifference(p, l);
@@ -294,6 +308,7 @@ export function sigmoidCrossEntropy(
   logits: TensorLike,
   options: CrossEntropyOptions = {},
 ): Tensor {
+  onlyOptions('tf.losses.sigmoidCrossEntropy', options, ...optionNames, 'labelSmoothing');
   const { labelSmoothing = 0 } = options;
   return lossIn('sigmoid_cross_entropy_loss', options, () => {
     const [z, l] = logitsAndLabels(logits, multiClassLabels);
@@ -312,6 +327,7 @@ export function softmaxCrossEntropy(
   logits: TensorLike,
   options: CrossEntropyOptions = {},
 ): Tensor {
+  onlyOptions('tf.losses.softmaxCrossEntropy', options, ...optionNames, 'labelSmoothing');
   const { labelSmoothing = 0 } = options;
   return lossIn('softmax_cross_entropy_loss', options, () => {
     const [z, l] = logitsAndLabels(logits, onehotLabels);
@@ -333,6 +349,7 @@ function towardsUniform(labels: Tensor, smoothing: number): Tensor {
  * @example tf.losses.sparseSoftmaxCrossEntropy([0], [[2.5, 0.5]]) // runs to 0.126928
  */
 export function sparseSoftmaxCrossEntropy(labels: TensorLike, logits: TensorLike, options: LossOptions = {}): Tensor {
+  onlyOptions('tf.losses.sparseSoftmaxCrossEntropy', options, ...optionNames);
   return nameScope(options.scope ?? 'sparse_softmax_cross_entropy_loss', (scope) => {
     const pair = removeSqueezableDimensions(labels, logits, { expectedRankDiff: 1, hint: float32 });
     const weights = squeezedWeights(options.weights ?? 1, pair.labels);
@@ -363,6 +380,7 @@ function scalarLike(value: number, x: Tensor): TensorLike {
 
 /** Adds a loss that was computed elsewhere to the collection of losses. */
 export function addLoss(loss: Tensor, options: { readonly lossCollection?: string | undefined } = {}): void {
+  onlyOptions('tf.losses.addLoss', options, 'lossCollection');
   getDefaultGraph().addToCollection(options.lossCollection ?? GraphKeys.LOSSES, loss);
 }
 
@@ -370,11 +388,13 @@ export function addLoss(loss: Tensor, options: { readonly lossCollection?: strin
 export function getLosses(
   options: { readonly scope?: string | undefined; readonly lossCollection?: string | undefined } = {},
 ): Tensor[] {
+  onlyOptions('tf.losses.getLosses', options, 'scope', 'lossCollection');
   return tensorsIn(options.lossCollection ?? GraphKeys.LOSSES, options.scope);
 }
 
 /** The penalties that regularizers added; with `scope`, those whose name begins with it. */
 export function getRegularizationLosses(options: { readonly scope?: string | undefined } = {}): Tensor[] {
+  onlyOptions('tf.losses.getRegularizationLosses', options, 'scope');
   return tensorsIn(GraphKeys.REGULARIZATION_LOSSES, options.scope);
 }
 
@@ -405,6 +425,7 @@ export function getTotalLoss(
     readonly name?: string | undefined;
   } = {},
 ): Tensor {
+  onlyOptions('tf.losses.getTotalLoss', options, 'addRegularizationLosses', 'scope', 'name');
   const { addRegularizationLosses = true, scope, name = 'total_loss' } = options;
   const losses = [...getLosses({ scope }), ...(addRegularizationLosses ? getRegularizationLosses({ scope }) : [])];
   return addN(losses, { name });

@@ -1,10 +1,12 @@
 /** @file Moving averages of variables and tensors, kept in variables of their own. */
+
 import { bfloat16, type DType, float16, float32, float64 } from '../core/dtypes.ts';
 import { InvalidArgumentError } from '../core/errors.ts';
 import { isFullyDefined, type Shape } from '../core/shape.ts';
 import { currentContext } from '../graph/context.ts';
 import { colocateWith, controlDependencies, nameScope } from '../graph/graph.ts';
 import type { Operation } from '../graph/operation.ts';
+import { onlyOptions } from '../graph/options.ts';
 import type { Tensor, TensorLike } from '../graph/tensor.ts';
 import { convertToTensor } from '../op/convert.ts';
 import { group } from '../ops/flow/group.ts';
@@ -89,6 +91,7 @@ export class ExponentialMovingAverage {
     private readonly decay: TensorLike,
     private readonly options: MovingAverageOptions = {},
   ) {
+    onlyOptions('tf.train.ExponentialMovingAverage', options, 'numUpdates', 'zeroDebias', 'name');
     this.name = options.name ?? 'ExponentialMovingAverage';
   }
 

@@ -4,6 +4,7 @@ import { InvalidArgumentError } from '../core/errors.ts';
 import { type Shape, showTuple, sizeOf } from '../core/shape.ts';
 import { controlDependencies, nameScope } from '../graph/graph.ts';
 import type { Operation } from '../graph/operation.ts';
+import { onlyOptions } from '../graph/options.ts';
 import type { ConvertibleToTensor, Tensor, TensorLike } from '../graph/tensor.ts';
 import { convertToTensor } from '../op/convert.ts';
 import { concat } from '../ops/array/concat.ts';
@@ -125,6 +126,7 @@ const elementSize = (dtype: DType, perString: number) => (dtype === string ? per
 
 /** A fixed number of slices along one axis. */
 export function fixedSizePartitioner(numShards: number, options: { axis?: number } = {}): Partitioner {
+  onlyOptions('tf.fixedSizePartitioner', options, 'axis');
   const { axis = 0 } = options;
   return (shape) => along(shape, axis, Math.min(numShards, shape[axis]!));
 }
@@ -134,6 +136,7 @@ export function variableAxisSizePartitioner(
   maxShardBytes: number,
   options: { axis?: number; bytesPerStringElement?: number; maxShards?: number } = {},
 ): Partitioner {
+  onlyOptions('tf.variableAxisSizePartitioner', options, 'axis', 'bytesPerStringElement', 'maxShards');
   const { axis = 0, bytesPerStringElement = 16, maxShards } = options;
   if (maxShardBytes < 1 || bytesPerStringElement < 1)
     throw new InvalidArgumentError(
@@ -152,6 +155,14 @@ export function variableAxisSizePartitioner(
 export function minMaxVariablePartitioner(
   options: { maxPartitions?: number; axis?: number; minSliceSize?: number; bytesPerStringElement?: number } = {},
 ): Partitioner {
+  onlyOptions(
+    'tf.minMaxVariablePartitioner',
+    options,
+    'maxPartitions',
+    'axis',
+    'minSliceSize',
+    'bytesPerStringElement',
+  );
   const { maxPartitions = 1, axis = 0, minSliceSize = 256 << 10, bytesPerStringElement = 16 } = options;
   return (shape, dtype) => {
     if (axis >= shape.length)

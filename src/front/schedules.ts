@@ -2,6 +2,7 @@
 import { type DType, float32 } from '../core/dtypes.ts';
 import { InvalidArgumentError } from '../core/errors.ts';
 import { nameScope } from '../graph/graph.ts';
+import { onlyOptions } from '../graph/options.ts';
 import type { Tensor, TensorLike } from '../graph/tensor.ts';
 import { convertToTensor, isSymbolic } from '../op/convert.ts';
 import { outputOf } from '../op/node.ts';
@@ -56,6 +57,7 @@ export function exponentialDecay(
   decayRate: TensorLike,
   options: StaircaseOptions = {},
 ): Tensor {
+  onlyOptions('tf.train.exponentialDecay', options, 'name', 'staircase');
   return nameScope(options.name ?? 'ExponentialDecay', (name) => {
     const initial = first(learningRate);
     const steps = cast(decaySteps, initial.dtype);
@@ -87,6 +89,7 @@ export function inverseTimeDecay(
   decayRate: TensorLike,
   options: StaircaseOptions = {},
 ): Tensor {
+  onlyOptions('tf.train.inverseTimeDecay', options, 'name', 'staircase');
   return nameScope(options.name ?? 'InverseTimeDecay', (name) => {
     const initial = first(learningRate);
     const steps = cast(decaySteps, initial.dtype);
@@ -105,6 +108,7 @@ export function piecewiseConstant(
   values: readonly TensorLike[],
   options: Named = {},
 ): Tensor {
+  onlyOptions('tf.train.piecewiseConstant', options, 'name');
   if (boundaries.length !== values.length - 1)
     throw new InvalidArgumentError('The length of boundaries should be 1 less than the length of values');
   const isFloat = isSymbolic(x) && x.dtype.isFloating;
@@ -144,6 +148,7 @@ export function polynomialDecay(
   decaySteps: TensorLike,
   options: PolynomialDecayOptions = {},
 ): Tensor {
+  onlyOptions('tf.train.polynomialDecay', options, 'name', 'endLearningRate', 'power', 'cycle');
   const { endLearningRate = 0.0001, power = 1, cycle = false } = options;
   return nameScope(options.name ?? 'PolynomialDecay', (name) => {
     const initial = first(learningRate);
@@ -173,6 +178,7 @@ export function cosineDecay(
   decaySteps: TensorLike,
   options: Named & { alpha?: number } = {},
 ): Tensor {
+  onlyOptions('tf.train.cosineDecay', options, 'name', 'alpha');
   const { alpha = 0 } = options;
   return nameScope(options.name ?? 'CosineDecay', () => {
     const initial = first(learningRate);
@@ -198,6 +204,7 @@ export function cosineDecayRestarts(
   firstDecaySteps: TensorLike,
   options: CosineDecayRestartsOptions = {},
 ): Tensor {
+  onlyOptions('tf.train.cosineDecayRestarts', options, 'name', 'tMul', 'mMul', 'alpha');
   const { tMul = 2, mMul = 1, alpha = 0 } = options;
   return nameScope(options.name ?? 'SGDRDecay', (name) => {
     const initial = first(learningRate);
@@ -238,6 +245,7 @@ export function linearCosineDecay(
   decaySteps: TensorLike,
   options: LinearCosineDecayOptions = {},
 ): Tensor {
+  onlyOptions('tf.train.linearCosineDecay', options, 'name', 'numPeriods', 'alpha', 'beta');
   const { numPeriods = 0.5, alpha = 0, beta = 0.001 } = options;
   return nameScope(options.name ?? 'LinearCosineDecay', (name) => {
     const initial = first(learningRate);
@@ -265,6 +273,16 @@ export function noisyLinearCosineDecay(
   decaySteps: TensorLike,
   options: NoisyLinearCosineDecayOptions = {},
 ): Tensor {
+  onlyOptions(
+    'tf.train.noisyLinearCosineDecay',
+    options,
+    'name',
+    'numPeriods',
+    'alpha',
+    'beta',
+    'initialVariance',
+    'varianceDecay',
+  );
   const { initialVariance = 1, varianceDecay = 0.55, numPeriods = 0.5, alpha = 0, beta = 0.001 } = options;
   return nameScope(options.name ?? 'NoisyLinearCosineDecay', (name) => {
     const initial = first(learningRate);

@@ -1,5 +1,6 @@
 /** @file makeTemplate: a function that makes its variables at the first call and shares them at every later one. */
 import { InvalidArgumentError } from '../core/errors.ts';
+import { onlyOptions } from '../graph/options.ts';
 import { type VariableScope, variableScope } from './variableScope.ts';
 import type { CustomGetter } from './variableStore.ts';
 import { trainableVariables } from './variables.ts';
@@ -24,6 +25,7 @@ export function makeTemplate<A extends unknown[], R>(
   body: (...args: A) => R,
   options: TemplateOptions = {},
 ): (...args: A) => R {
+  onlyOptions('tf.makeTemplate', options, 'createScopeNow', 'uniqueName', 'customGetter');
   const { createScopeNow = false, uniqueName = null, customGetter } = options;
   const opening = { defaultName: name, customGetter };
   let scope: VariableScope | undefined = createScopeNow

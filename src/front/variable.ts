@@ -1,10 +1,12 @@
 /** @file Variables: values that live in a session and keep what was last assigned to them. */
+
 import type { DType } from '../core/dtypes.ts';
 import { InvalidArgumentError } from '../core/errors.ts';
 import { compatible, type Dims, isFullyDefined, showTuple } from '../core/shape.ts';
 import { withContext } from '../graph/context.ts';
 import { attrScope, colocateWith, controlDependencies, device, nameScope } from '../graph/graph.ts';
 import type { Operation } from '../graph/operation.ts';
+import { checkOptions, type OptionNames } from '../graph/options.ts';
 import { type FeedLike, type Runner, runnerFor } from '../graph/runner.ts';
 import type { Tensor, TensorLike } from '../graph/tensor.ts';
 import { convertToTensor } from '../op/convert.ts';
@@ -34,6 +36,18 @@ export interface VariableOptions {
   /** False makes a reference variable, as TensorFlow made them before resources; the scope decides unless given. */
   readonly useResource?: boolean | undefined;
 }
+
+const optionNames: OptionNames<VariableOptions> = {
+  trainable: true,
+  collections: true,
+  validateShape: true,
+  cachingDevice: true,
+  name: true,
+  dtype: true,
+  shape: true,
+  constraint: true,
+  useResource: true,
+};
 
 /** Where this variable is one slice of a partitioned one. */
 export interface SaveSliceInfo {
@@ -71,6 +85,7 @@ export class Variable<out D extends DType = DType, out S extends Dims = Dims> ex
     initialValue: Tensor<D, S> | TensorLike | (() => Tensor<D, S> | TensorLike),
     options: VariableOptions = {},
   ) {
+    checkOptions('tf.Variable', options, optionNames);
     const made = controlDependencies(null, () =>
       nameScope(options.name ?? 'Variable', (scope) =>
         (usesResource(options.useResource) ? makeResource : makeReference)(scope, initialValue, options),

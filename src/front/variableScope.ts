@@ -1,9 +1,11 @@
 /** @file Variable scopes: names, sharing and defaults for what `getVariable` makes. */
+
 import { type DType, float32 } from '../core/dtypes.ts';
 import { InvalidArgumentError } from '../core/errors.ts';
 import type { Dims } from '../core/shape.ts';
 import { type Context, ContextKey, currentContext, enterContext, withContext } from '../graph/context.ts';
 import { type Graph, nameScope } from '../graph/graph.ts';
+import { checkOptions, type OptionNames } from '../graph/options.ts';
 import { convertToTensor } from '../op/convert.ts';
 import { GraphKeys, getCollection } from './collections.ts';
 import type { PartitionedVariable, Partitioner } from './partitioned.ts';
@@ -43,6 +45,35 @@ export interface VariableScopeOptions extends ScopeDefaults {
 export interface GetVariableOptions extends Omit<GetterOptions, 'shape' | 'reuse'> {
   readonly customGetter?: CustomGetter | undefined;
 }
+
+const scopeOptionNames: OptionNames<VariableScopeOptions> = {
+  initializer: true,
+  regularizer: true,
+  cachingDevice: true,
+  partitioner: true,
+  customGetter: true,
+  dtype: true,
+  useResource: true,
+  constraint: true,
+  reuse: true,
+  defaultName: true,
+  auxiliaryNameScope: true,
+};
+
+const variableOptionNames: OptionNames<GetVariableOptions & { reuse: unknown }> = {
+  dtype: true,
+  initializer: true,
+  regularizer: true,
+  trainable: true,
+  collections: true,
+  cachingDevice: true,
+  partitioner: true,
+  validateShape: true,
+  useResource: true,
+  constraint: true,
+  customGetter: true,
+  reuse: true,
+};
 
 /** A variable scope, entered or to be entered again. */
 export class VariableScope implements Disposable {
@@ -120,6 +151,7 @@ export class VariableScope implements Disposable {
     shape?: Dims,
     { customGetter, ...options }: GetVariableOptions & { reuse?: Reuse | undefined } = {},
   ): Variable | PartitionedVariable {
+    checkOptions('tf.getVariable', options, variableOptionNames);
     const fullName = this.name === '' ? name : `${this.name}/${name}`;
     return nameScope(null, () => {
       const { dtype, initializer } = options;
@@ -358,6 +390,7 @@ export function variableScope<T>(
 ): T | VariableScope {
   const options = typeof optionsOrBody === 'function' ? {} : optionsOrBody;
   const body = typeof optionsOrBody === 'function' ? optionsOrBody : lastBody;
+  checkOptions('tf.variableScope', options, scopeOptionNames);
   const { scope, change, leave } = open(nameOrScope, options);
   if (body) return finishing(() => withContext(change, () => body(scope)), leave);
   const restore = enterContext(change);

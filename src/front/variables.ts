@@ -1,8 +1,10 @@
 /** @file Functions about all variables of a graph: listing, initializing, checking; and assignment as functions. */
+
 import { string } from '../core/dtypes.ts';
 import { InvalidArgumentError } from '../core/errors.ts';
 import { colocateWith, device, getDefaultGraph, nameScope } from '../graph/graph.ts';
 import type { Operation } from '../graph/operation.ts';
+import { onlyOptions } from '../graph/options.ts';
 import type { Tensor, TensorLike } from '../graph/tensor.ts';
 import { node, outputOf } from '../op/node.ts';
 import { booleanMask, constant, stack } from '../ops/array/index.ts';
@@ -37,7 +39,7 @@ export const allVariables = globalVariables;
 
 /** One operation that initializes the given variables. */
 export function variablesInitializer(variables: readonly Variable[], options: { name?: string } = {}): Operation {
-  const name = options.name ?? 'init';
+  const { name = 'init' } = onlyOptions('tf.variablesInitializer', options, 'name');
   return variables.length > 0
     ? group(
         variables.map((v) => v.initializer),
@@ -89,6 +91,7 @@ export function reportUninitializedVariables(
   variables?: readonly VariableLike[],
   options: { name?: string } = {},
 ): Tensor {
+  onlyOptions('tf.reportUninitializedVariables', options, 'name');
   const list = variablesToCheck(variables);
   return nameScope(options.name ?? 'report_uninitialized_variables', () => {
     const initialized = list.map((v) => isVariableInitialized(v));
@@ -119,6 +122,7 @@ function update(
   options: AssignOptions & { validateShape?: boolean },
   onVariable: (v: BaseVariable) => Updated,
 ): Updated {
+  onlyOptions(type, options, 'name', 'useLocking', 'readValue', 'validateShape');
   if (ref instanceof BaseVariable) return onVariable(ref);
   if (!ref.isRef) throw new InvalidArgumentError(`${ref} is a value; only variables can be assigned to.`);
   const validate = options.validateShape === undefined ? {} : { validate_shape: options.validateShape };

@@ -8,13 +8,30 @@ interface Names {
 export type OptionNames<T> = { readonly [K in keyof T]-?: true | Names };
 
 /** Throws when an options object of `owner` (`tf.matmul`, `tf.Session`) has a key that is not among `names`. */
-export function checkOptions(owner: string, given: object | null | undefined, names: Names): void {
-  if (given === undefined || given === null) return;
-  for (const [key, value] of Object.entries(given)) {
+export function checkOptions(owner: string, given: object, names: Names): void {
+  checkObject(owner, given, Object.keys(names));
+  for (const [key, value] of Object.entries(given ?? {})) {
     const inner = names[key];
     if (inner === undefined) throw userError(unknownOption(owner, key, Object.keys(names)));
-    if (inner !== true && typeof value === 'object') checkOptions(`${owner}: ${key}`, value, inner);
+    if (inner !== true && value !== undefined) checkOptions(`${owner}: ${key}`, value, inner);
   }
+}
+
+/** `options`, once it is sure that it has no keys but `names`. */
+export function onlyOptions<T extends object>(owner: string, options: T, ...names: readonly (keyof T & string)[]): T {
+  checkObject(owner, options, names);
+  for (const key in options) {
+    // The names are keys of T by their type; what a caller really passed may have others.
+    if (!(names as readonly string[]).includes(key)) throw userError(unknownOption(owner, key, names));
+  }
+  return options;
+}
+
+function checkObject(owner: string, given: unknown, names: readonly string[]): void {
+  if (given === undefined || (typeof given === 'object' && given !== null && !Array.isArray(given))) return;
+  throw userError(
+    `${owner} takes its options as an object, as in { ${names[0]}: … }, but got ${JSON.stringify(given)}.`,
+  );
 }
 
 function unknownOption(owner: string, key: string, known: readonly string[]): string {

@@ -1,6 +1,7 @@
 /** @file Shape and dtype rules on the level of types: what the editor knows about a tensor before anything runs. */
 import type { bool, DType, float32, int32, string } from '../core/dtypes.ts';
 import type { Dims } from '../core/shape.ts';
+import type { TensorLike } from './tensor.ts';
 
 /** A mismatch that types can see. It is never a value: an argument typed with it is refused, and the editor shows the text. */
 export interface ShapeMismatch<Message extends string> {
@@ -169,6 +170,13 @@ type WithBatch<Batch, S extends List> = Batch extends List
     : Dims;
 
 // Axes.
+/** The axis of a call that takes it alone or among its options; `Default` where neither has it. */
+export type AxisIn<A, Default> = A extends TensorLike | null | undefined
+  ? A
+  : A extends { readonly axis: infer Axis }
+    ? Axis
+    : Default;
+
 /** `-1` as a position in a list; `never` when it lies outside. */
 type Position<S extends readonly unknown[], Axis extends number> = `${Axis}` extends `-${infer Back extends number}`
   ? DropLast<S, Back>['length' & keyof DropLast<S, Back>]

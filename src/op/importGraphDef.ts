@@ -1,8 +1,10 @@
 /** @file importGraphDef: a GraphDef from a file or another program becomes part of the default graph. */
+
 import { InvalidArgumentError } from '../core/errors.ts';
 import { nameScope } from '../graph/graph.ts';
 import { type ImportOptions, type InputMapping, importInto } from '../graph/import.ts';
 import { Operation } from '../graph/operation.ts';
+import { onlyOptions } from '../graph/options.ts';
 import { Tensor, type TensorLike } from '../graph/tensor.ts';
 import type { GraphDef } from '../proto/graph.ts';
 import { convertToTensor } from './convert.ts';
@@ -18,6 +20,7 @@ export function importGraphDef(
   graphDef: GraphDef,
   options: ImportOptions<TensorLike | InputMapping> = {},
 ): (Operation | Tensor)[] {
+  onlyOptions('tf.importGraphDef', options, 'inputMap', 'returnElements', 'name');
   return importInto(graphDef, options, (value) => {
     if (value instanceof Tensor || value instanceof Operation) return value;
     if (typeof value === 'object' && 'op' in value && value.op instanceof Operation && !('toTensor' in value))

@@ -2,6 +2,7 @@
 import { type DType, float32 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import type { Shape } from '../../core/shape.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import { randomUniform, truncatedNormal } from '../../ops/random/index.ts';
 import type { InitializerFunction } from '../initializers.ts';
 
@@ -30,6 +31,7 @@ function connections(shape: Shape, mode: string): number {
  * @example tf.getVariable('w', [784, 10], { initializer: tf.contrib.layers.varianceScalingInitializer() })
  */
 export function varianceScalingInitializer(options: VarianceScalingOptions = {}): InitializerFunction {
+  onlyOptions('tf.contrib.layers.varianceScalingInitializer', options, 'factor', 'mode', 'uniform', 'seed', 'dtype');
   const { factor = 2, mode = 'FAN_IN', uniform = false, seed, dtype: ownType = float32 } = options;
   if (!ownType.isFloating)
     throw new InvalidArgumentError(`Cannot create initializer for non-floating point type ${ownType}.`);
@@ -59,6 +61,7 @@ export interface XavierOptions {
  * @example tf.getVariable('w', [784, 10], { initializer: tf.contrib.layers.xavierInitializer() })
  */
 export function xavierInitializer(options: XavierOptions = {}): InitializerFunction {
+  onlyOptions('tf.contrib.layers.xavierInitializer', options, 'uniform', 'seed', 'dtype');
   return varianceScalingInitializer({ ...options, factor: 1, mode: 'FAN_AVG', uniform: options.uniform ?? true });
 }
 /** The same as `xavierInitializer`. */

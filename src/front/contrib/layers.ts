@@ -1,5 +1,7 @@
 /** @file `tf.contrib.layers`: layers whose variables are called `weights` and `biases` and count as model variables. */
+
 import { nameScope } from '../../graph/graph.ts';
+import { checkOptions, type OptionNames, onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { relu } from '../../ops/nn/index.ts';
@@ -33,6 +35,20 @@ export interface FullyConnectedOptions {
   readonly trainable?: boolean | undefined;
   readonly scope?: string | VariableScope | undefined;
 }
+
+const fullyConnectedNames: OptionNames<FullyConnectedOptions> = {
+  activationFn: true,
+  normalizerFn: true,
+  weightsInitializer: true,
+  weightsRegularizer: true,
+  biasesInitializer: true,
+  biasesRegularizer: true,
+  reuse: true,
+  variablesCollections: true,
+  outputsCollections: true,
+  trainable: true,
+  scope: true,
+};
 
 /** Variables under contrib's names, added to the collection of model variables. */
 function modelVariables(rename: Readonly<Record<string, string>>): CustomGetter {
@@ -77,6 +93,7 @@ function output(outputs: Tensor, collections: Collections | undefined): Tensor {
  * @example const h = tf.contrib.layers.fullyConnected(x, 100, { weightsRegularizer: tf.contrib.layers.l2Regularizer(1e-4) });
  */
 export function fullyConnected(inputs: TensorLike, numOutputs: number, options: FullyConnectedOptions = {}): Tensor {
+  checkOptions('tf.contrib.layers.fullyConnected', options, fullyConnectedNames);
   const { normalizerFn, activationFn = relu, biasesInitializer = zerosInitializer(), reuse } = options;
   const customGetter = modelVariables({ kernel: 'weights', bias: 'biases' });
   return scopeOf(options.scope, 'fully_connected', { reuse, customGetter }, (scope) => {
@@ -116,6 +133,7 @@ export function flatten(
   inputs: TensorLike,
   options: { readonly outputsCollections?: Collections | undefined; readonly scope?: string | undefined } = {},
 ): Tensor {
+  onlyOptions('tf.contrib.layers.flatten', options, 'outputsCollections', 'scope');
   return nameScope(options.scope ?? 'Flatten', () =>
     output(flattenLayer(convertToTensor(inputs)), options.outputsCollections),
   );
@@ -131,6 +149,14 @@ export interface ContribDropoutOptions {
   readonly scope?: string | undefined;
   readonly seed?: number | undefined;
 }
+const dropoutNames: OptionNames<ContribDropoutOptions> = {
+  keepProb: true,
+  noiseShape: true,
+  isTraining: true,
+  outputsCollections: true,
+  scope: true,
+  seed: true,
+};
 
 /**
  * Keeps elements with probability `keepProb` and scales them up, while training. Adds nodes under `Dropout/`.
@@ -138,6 +164,7 @@ export interface ContribDropoutOptions {
  * @example const h2 = tf.contrib.layers.dropout(h1, { keepProb: 0.8, isTraining });
  */
 export function dropout(inputs: TensorLike, options: ContribDropoutOptions = {}): Tensor {
+  checkOptions('tf.contrib.layers.dropout', options, dropoutNames);
   const { keepProb = 0.5, noiseShape, seed, isTraining = true } = options;
   return scopeOf(options.scope, 'Dropout', { customGetter: modelVariables({}) }, (scope) => {
     const x = convertToTensor(inputs);

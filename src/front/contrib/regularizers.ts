@@ -2,6 +2,7 @@
 import { float32 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { nameScope } from '../../graph/graph.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { convertToTensor, isSymbolic } from '../../op/convert.ts';
 import { constant } from '../../ops/array/index.ts';
@@ -57,6 +58,7 @@ export function l2Regularizer(scale: number, options: Scoped = {}): WeightsRegul
 export function l1L2Regularizer(
   options: Scoped & { readonly scaleL1?: number | undefined; readonly scaleL2?: number | undefined } = {},
 ): WeightsRegularizer {
+  onlyOptions('tf.contrib.layers.l1L2Regularizer', options, 'scope', 'scaleL1', 'scaleL2');
   const { scaleL1 = 1, scaleL2 = 1, scope = 'l1_l2_regularizer' } = options;
   if (scaleL1 === 0) return l2Regularizer(scaleL2, { scope });
   if (scaleL2 === 0) return l1Regularizer(scaleL1, { scope });
@@ -68,6 +70,7 @@ export function sumRegularizer(
   regularizers: readonly (WeightsRegularizer | null)[],
   options: Scoped = {},
 ): WeightsRegularizer {
+  onlyOptions('tf.contrib.layers.sumRegularizer', options, 'scope');
   const given = regularizers.filter((r) => r !== null);
   if (given.length === 0) return none;
   return (weights) =>

@@ -1,6 +1,8 @@
 /** @file Dense: a fully connected layer. */
+
 import { InvalidArgumentError } from '../../core/errors.ts';
 import type { Dims } from '../../core/shape.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { tensordot } from '../../ops/math/index.ts';
 import { MatMul } from '../../ops/math/matmul.ts';
@@ -8,7 +10,7 @@ import { biasAdd } from '../../ops/nn/index.ts';
 import { zerosInitializer } from '../initializers.ts';
 import type { Constraint, Variable } from '../variable.ts';
 import type { Regularizer, VariableInitializer } from '../variableStore.ts';
-import { Layer, type LayerOptions } from './layer.ts';
+import { Layer, type LayerOptions, layerOptionNames } from './layer.ts';
 
 /** A function applied to what a layer computes. */
 export type Activation = (x: Tensor) => Tensor;
@@ -26,6 +28,16 @@ export interface DenseOptions extends LayerOptions {
   readonly kernelConstraint?: Constraint | undefined;
   readonly biasConstraint?: Constraint | undefined;
 }
+const optionNames = [
+  'activation',
+  'useBias',
+  'kernelInitializer',
+  'biasInitializer',
+  'kernelRegularizer',
+  'biasRegularizer',
+  'kernelConstraint',
+  'biasConstraint',
+] as const;
 
 /**
  * `activation(inputs * kernel + bias)`; the variables are `kernel` and `bias`.
@@ -40,6 +52,7 @@ export class Dense extends Layer {
 
   constructor(units: number, options: DenseOptions = {}) {
     super(options);
+    onlyOptions('tf.layers.Dense', options, ...layerOptionNames, ...optionNames);
     if (!Number.isInteger(units) || units < 0)
       throw new InvalidArgumentError(
         `Received an invalid value for \`units\`, expected a positive integer, got ${units}.`,

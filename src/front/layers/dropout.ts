@@ -1,13 +1,15 @@
 /** @file Dropout as a layer: active in training, the identity otherwise. */
+
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { nameScope } from '../../graph/graph.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { constantValue } from '../../op/constantValue.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { identity, shape } from '../../ops/array/index.ts';
 import { where } from '../../ops/math/index.ts';
 import { dropout as dropElements } from '../../ops/nn/index.ts';
-import { Layer, type LayerOptions } from './layer.ts';
+import { Layer, type LayerOptions, layerOptionNames } from './layer.ts';
 
 export interface DropoutOptions extends LayerOptions {
   /** Shape of the random choices; they repeat along sizes of 1. `null` sizes are those of the input. */
@@ -31,6 +33,7 @@ export class Dropout extends Layer<DropoutCall> {
     private readonly options: DropoutOptions = {},
   ) {
     super(options);
+    onlyOptions('tf.layers.Dropout', options, ...layerOptionNames, 'noiseShape', 'seed');
     if (typeof rate === 'number' && !(rate >= 0 && rate <= 1))
       throw new InvalidArgumentError(`Invalid value ${rate} received for \`rate\`, expected a value between 0 and 1.`);
   }

@@ -1,9 +1,11 @@
 /** @file Flatten: all axes but the first become one. */
+
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { isFullyDefined, sizeOf } from '../../core/shape.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { constant, expandDims, reshape, shape, transpose } from '../../ops/array/index.ts';
-import { Layer, type LayerOptions } from './layer.ts';
+import { Layer, type LayerOptions, layerOptionNames } from './layer.ts';
 
 export interface FlattenOptions extends LayerOptions {
   /** With `'channels_first'`, channels are moved to the end before flattening. */
@@ -20,6 +22,7 @@ export class Flatten extends Layer {
 
   constructor(options: FlattenOptions = {}) {
     super(options);
+    onlyOptions('tf.layers.Flatten', options, ...layerOptionNames, 'dataFormat');
     const { dataFormat = 'channels_last' } = options;
     if (dataFormat !== 'channels_last' && dataFormat !== 'channels_first')
       throw new InvalidArgumentError(

@@ -30,6 +30,8 @@ export interface LayerOptions {
   readonly scope?: string | VariableScope | undefined;
 }
 
+export const layerOptionNames = ['trainable', 'name', 'dtype', 'activityRegularizer', 'reuse', 'scope'] as const;
+
 export interface WeightOptions {
   readonly dtype?: DType | undefined;
   readonly initializer?: VariableInitializer | undefined;

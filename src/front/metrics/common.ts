@@ -1,7 +1,9 @@
 /** @file What the metrics share: their local variables, their options, and the shapes of their arguments. */
+
 import { type DType, float32 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { compatible, type Dims, isFullyDefined, showTuple } from '../../core/shape.ts';
+import { checkOptions, type OptionNames } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { expandDims, rank, squeeze, zeros } from '../../ops/array/index.ts';
@@ -23,6 +25,15 @@ export interface MetricOptions {
   /** The variable scope of the metric. */
   readonly name?: string | undefined;
 }
+
+/** The options of all metrics, those of single ones included. */
+const optionNames: OptionNames<MetricOptions> = {
+  weights: true,
+  metricsCollections: true,
+  updatesCollections: true,
+  name: true,
+  ...{ k: true, classId: true, thresholds: true, numThresholds: true, curve: true, summationMethod: true },
+};
 
 /** The value so far, and the operation that takes in a batch and gives the value after it. */
 export type Metric<V = Tensor, U = Tensor> = [value: V, update: U];
@@ -49,6 +60,7 @@ export function metricScope<T>(name: string | undefined, defaultName: string, bo
 
 /** Adds the two parts of a metric to the collections that were asked for. */
 export function collected<V, U>(value: V, update: U, options: MetricOptions): Metric<V, U> {
+  checkOptions('The metric', options, optionNames);
   if (options.metricsCollections !== undefined) addToCollections(options.metricsCollections, value);
   if (options.updatesCollections !== undefined) addToCollections(options.updatesCollections, update);
   return [value, update];

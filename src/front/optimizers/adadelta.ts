@@ -1,4 +1,5 @@
 /** @file Adadelta: steps in the units of the variable, without a learning rate to choose. */
+import { onlyOptions } from '../../graph/options.ts';
 import type { Variable } from '../variable.ts';
 import { type Hyperparameter, type OptimizerOptions, RuleOptimizer } from './optimizer.ts';
 
@@ -16,6 +17,7 @@ export class AdadeltaOptimizer extends RuleOptimizer {
     private readonly options: AdadeltaOptions = {},
   ) {
     super(options.name ?? 'Adadelta', options);
+    onlyOptions('tf.train.AdadeltaOptimizer', options, 'useLocking', 'name', 'rho', 'epsilon');
   }
 
   protected override createSlots(variables: readonly Variable[]): void {

@@ -1,9 +1,11 @@
 /** @file The Adagrad family: steps shrink with the sum of squared gradients. */
+
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { fromElements } from '../../core/ndarray.ts';
 import { isFullyDefined, sizeOf } from '../../core/shape.ts';
 import { colocateWith, device } from '../../graph/graph.ts';
 import type { Operation } from '../../graph/operation.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { constant } from '../../ops/array/constant.ts';
 import { identity } from '../../ops/array/identity.ts';
@@ -41,6 +43,7 @@ export class AdagradOptimizer extends RuleOptimizer {
     options: AdagradOptions = {},
   ) {
     super(options.name ?? 'Adagrad', options);
+    onlyOptions('tf.train.AdagradOptimizer', options, 'useLocking', 'name', 'initialAccumulatorValue');
     this.initial = options.initialAccumulatorValue ?? 0.1;
     checkPositive('initial_accumulator_value', this.initial);
   }
@@ -63,6 +66,15 @@ export class ProximalAdagradOptimizer extends RuleOptimizer {
     private readonly options: ProximalOptions & AdagradOptions = {},
   ) {
     super(options.name ?? 'ProximalAdagrad', options);
+    onlyOptions(
+      'tf.train.ProximalAdagradOptimizer',
+      options,
+      'useLocking',
+      'name',
+      'l1RegularizationStrength',
+      'l2RegularizationStrength',
+      'initialAccumulatorValue',
+    );
     this.initial = options.initialAccumulatorValue ?? 0.1;
     checkPositive('initial_accumulator_value', this.initial);
   }
@@ -101,6 +113,15 @@ export class AdagradDAOptimizer extends RuleOptimizer {
     private readonly options: AdagradDAOptions = {},
   ) {
     super(options.name ?? 'AdagradDA', options);
+    onlyOptions(
+      'tf.train.AdagradDAOptimizer',
+      options,
+      'useLocking',
+      'name',
+      'l1RegularizationStrength',
+      'l2RegularizationStrength',
+      'initialGradientSquaredAccumulatorValue',
+    );
     this.initial = options.initialGradientSquaredAccumulatorValue ?? 0.1;
     checkPositive('initial_gradient_squared_accumulator_value', this.initial);
   }

@@ -1,6 +1,8 @@
 /** @file Adam: running means of gradients and of their squares, corrected for having begun at zero. */
+
 import { colocateWith, controlDependencies } from '../../graph/graph.ts';
 import type { Operation } from '../../graph/operation.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { node } from '../../op/node.ts';
@@ -36,6 +38,7 @@ export class AdamOptimizer extends Optimizer {
     options: AdamOptions = {},
   ) {
     super(options.name ?? 'Adam', options);
+    onlyOptions('tf.train.AdamOptimizer', options, 'useLocking', 'name', 'beta1', 'beta2', 'epsilon');
     this.beta1 = options.beta1 ?? 0.9;
     this.beta2 = options.beta2 ?? 0.999;
     this.epsilon = options.epsilon ?? 1e-8;

@@ -1,6 +1,8 @@
 /** @file FTRL-Proximal: follows the regularized leader; made for sparse, online problems. */
+
 import { float32 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { outputOf } from '../../op/node.ts';
@@ -31,6 +33,20 @@ export class FtrlOptimizer extends RuleOptimizer {
     private readonly options: FtrlOptions = {},
   ) {
     super(options.name ?? 'Ftrl', options);
+    onlyOptions(
+      'tf.train.FtrlOptimizer',
+      options,
+      'useLocking',
+      'name',
+      'l1RegularizationStrength',
+      'l2RegularizationStrength',
+      'learningRatePower',
+      'initialAccumulatorValue',
+      'accumName',
+      'linearName',
+      'l2ShrinkageRegularizationStrength',
+      'beta',
+    );
     const atLeastZero = {
       initial_accumulator_value: options.initialAccumulatorValue,
       l1_regularization_strength: options.l1RegularizationStrength,

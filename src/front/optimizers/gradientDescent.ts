@@ -1,6 +1,7 @@
 /** @file Plain gradient descent and its proximal form. */
 
 import { IndexedSlices } from '../../graph/indexedSlices.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { node } from '../../op/node.ts';
 import type { Waitable } from '../../ops/flow/group.ts';
@@ -16,6 +17,7 @@ export class GradientDescentOptimizer extends RuleOptimizer {
     options: OptimizerOptions = {},
   ) {
     super(options.name ?? 'GradientDescent', options);
+    onlyOptions('tf.train.GradientDescentOptimizer', options, 'useLocking', 'name');
   }
 
   protected override prepare(): void {
@@ -51,6 +53,14 @@ export class ProximalGradientDescentOptimizer extends RuleOptimizer {
     private readonly options: ProximalOptions = {},
   ) {
     super(options.name ?? 'ProximalGradientDescent', options);
+    onlyOptions(
+      'tf.train.ProximalGradientDescentOptimizer',
+      options,
+      'useLocking',
+      'name',
+      'l1RegularizationStrength',
+      'l2RegularizationStrength',
+    );
   }
 
   protected override prepare(): void {

@@ -1,4 +1,5 @@
 /** @file Momentum: the step follows a running sum of gradients. */
+import { onlyOptions } from '../../graph/options.ts';
 import type { Variable } from '../variable.ts';
 import { type Hyperparameter, type OptimizerOptions, RuleOptimizer } from './optimizer.ts';
 
@@ -17,6 +18,7 @@ export class MomentumOptimizer extends RuleOptimizer {
     options: MomentumOptions = {},
   ) {
     super(options.name ?? 'Momentum', options);
+    onlyOptions('tf.train.MomentumOptimizer', options, 'useLocking', 'name', 'useNesterov');
     this.ruleAttrs = { use_nesterov: options.useNesterov ?? false };
   }
 

@@ -7,6 +7,7 @@ import { isFullyDefined } from '../../core/shape.ts';
 import { colocateWith, controlDependencies, type Graph, getDefaultGraph, nameScope } from '../../graph/graph.ts';
 import { IndexedSlices } from '../../graph/indexedSlices.ts';
 import type { Operation } from '../../graph/operation.ts';
+import { checkOptions, type OptionNames, onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { convertToTensor, isSymbolic } from '../../op/convert.ts';
 import { node } from '../../op/node.ts';
@@ -38,6 +39,12 @@ export interface ComputeOptions {
   readonly colocateGradientsWithOps?: boolean | undefined;
   readonly gradLoss?: Tensor | undefined;
 }
+const computeOptionNames: OptionNames<ComputeOptions> = {
+  gateGradients: true,
+  aggregationMethod: true,
+  colocateGradientsWithOps: true,
+  gradLoss: true,
+};
 export interface ApplyOptions {
   /** Counted up by one after the update. */
   readonly globalStep?: Variable | undefined;
@@ -83,12 +90,13 @@ export abstract class Optimizer {
    * @example const train = new tf.train.GradientDescentOptimizer(0.5).minimize(loss);
    */
   minimize(loss: Tensor, options: MinimizeOptions = {}): Operation {
-    const pairs = this.computeGradients(loss, options.varList, options);
+    const { varList, globalStep, name, ...compute } = options;
+    const pairs = this.computeGradients(loss, varList, compute);
     if (pairs.every(([gradient]) => gradient === null))
       throw new InvalidArgumentError(
         `No gradients provided for any variable, check your graph for ops that do not support gradients, between variables ${pairs.map(([, v]) => String(v))} and loss ${loss}.`,
       );
-    return this.applyGradients(pairs, options);
+    return this.applyGradients(pairs, { globalStep, name });
   }
 
   /** The gradient of the loss for every variable (the trainable ones unless given), as pairs. */
@@ -97,6 +105,7 @@ export abstract class Optimizer {
     varList?: readonly Variable[],
     options: ComputeOptions = {},
   ): [gradient: Gradient | null, variable: Variable][] {
+    checkOptions('computeGradients', options, computeOptionNames);
     const gate = options.gateGradients ?? Optimizer.GATE_OP;
     this.checkTypes([loss, ...(options.gradLoss ? [options.gradLoss] : [])]);
     const variables = [...(varList ?? trainableVariables())];
@@ -121,6 +130,7 @@ export abstract class Optimizer {
 
   /** One operation that applies gradients to their variables. */
   applyGradients(gradientsAndVariables: readonly GradientAndVariable[], options: ApplyOptions = {}): Operation {
+    onlyOptions('applyGradients', options, 'globalStep', 'name');
     if (gradientsAndVariables.length === 0) throw new InvalidArgumentError('No variables provided.');
     const pairs = gradientsAndVariables.flatMap(([g, v]): [Gradient, Variable][] =>
       g === null ? [] : [[g instanceof IndexedSlices ? g : convertToTensor(g), v]],

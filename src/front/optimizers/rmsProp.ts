@@ -1,4 +1,5 @@
 /** @file RMSProp: gradients divided by a running average of their size. */
+import { onlyOptions } from '../../graph/options.ts';
 import { onesInitializer } from '../initializers.ts';
 import type { Variable } from '../variable.ts';
 import { type Hyperparameter, type OptimizerOptions, RuleOptimizer } from './optimizer.ts';
@@ -20,6 +21,7 @@ export class RMSPropOptimizer extends RuleOptimizer {
     private readonly options: RMSPropOptions = {},
   ) {
     super(options.name ?? 'RMSProp', options);
+    onlyOptions('tf.train.RMSPropOptimizer', options, 'useLocking', 'name', 'decay', 'momentum', 'epsilon', 'centered');
     const { centered = false } = options;
     this.rule = centered ? 'CenteredRMSProp' : 'RMSProp';
     this.ruleSlots = { ms: 'rms', mom: 'momentum', ...(centered ? { mg: 'mg' } : {}) };

@@ -2,6 +2,7 @@
 import { int32 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { mergeShapes } from '../../core/shape.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { type Named, scoped } from './common.ts';
@@ -24,7 +25,8 @@ import { transpose } from './transpose.ts';
  *
  * @example tf.batchGather([[1, 2], [3, 4]], [[1], [0]]) // runs to [[2] [3]]
  */
-export function batchGather(params: TensorLike, indices: TensorLike, { name }: Named = {}): Tensor {
+export function batchGather(params: TensorLike, indices: TensorLike, options: Named = {}): Tensor {
+  const { name } = onlyOptions('tf.batchGather', options, 'name');
   return scoped(name ?? 'BatchGather', [params, indices], () => {
     const picks = convertToTensor(indices, { name: 'indices' });
     const x = convertToTensor(params, { name: 'params' });

@@ -3,6 +3,7 @@ import { bool, type DType } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { scalar } from '../../core/ndarray.ts';
 import { compatible, showShape } from '../../core/shape.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { constantNode, convertToTensor } from '../../op/convert.ts';
 import { knownSize, type Named, scoped } from './common.ts';
@@ -25,8 +26,9 @@ import { Where } from './where.ts';
 export function booleanMask(
   tensor: TensorLike,
   mask: TensorLike,
-  { axis = 0, name = 'boolean_mask' }: Named & { axis?: number | undefined } = {},
+  options: Named & { axis?: number | undefined } = {},
 ): Tensor {
+  const { axis = 0, name = 'boolean_mask' } = onlyOptions('tf.booleanMask', options, 'axis', 'name');
   return scoped(name, [tensor, mask], () => {
     const x = convertToTensor(tensor, { name: 'tensor' });
     const keep = convertToTensor(mask, { name: 'mask' });
@@ -59,8 +61,9 @@ export function booleanMask(
  */
 export function sequenceMask(
   lengths: TensorLike,
-  { maxlen, dtype = bool, name }: Named & { maxlen?: TensorLike | undefined; dtype?: DType | undefined } = {},
+  options: Named & { maxlen?: TensorLike | undefined; dtype?: DType | undefined } = {},
 ): Tensor {
+  const { maxlen, dtype = bool, name } = onlyOptions('tf.sequenceMask', options, 'maxlen', 'dtype', 'name');
   return scoped(name ?? 'SequenceMask', [lengths, maxlen], () => {
     const counts = convertToTensor(lengths);
     let longest: Tensor;

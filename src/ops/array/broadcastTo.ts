@@ -103,8 +103,8 @@ export const BroadcastArgs = defineOp({
  *
  * @example tf.broadcastTo(tf.constant([1, 2]), [2, 2]) // runs to [[1 2] [1 2]]
  */
-export function broadcastTo(input: TensorLike, shape: TensorLike, { name }: Named = {}): Tensor {
-  return BroadcastTo.build({ input, shape }, { name }).output;
+export function broadcastTo(input: TensorLike, shape: TensorLike, options: Named = {}): Tensor {
+  return BroadcastTo.build({ input, shape }, options).output;
 }
 
 /**

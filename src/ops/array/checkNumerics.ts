@@ -3,6 +3,7 @@ import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { compatible, type Dims, mergeShapes, showRuntime, showShape } from '../../core/shape.ts';
 import { colocateWith } from '../../graph/graph.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, attr } from '../../op/attrs.ts';
 import { convertToTensor } from '../../op/convert.ts';
@@ -80,8 +81,8 @@ export const EnsureShape = defineOp({
  *
  * @example tf.checkNumerics(tf.constant([1.5]), 'loss') // runs to [1.5]
  */
-export function checkNumerics(tensor: TensorLike, message: string, { name }: Named = {}): Tensor {
-  return CheckNumerics.build({ tensor }, { name, attrs: { message } }).output;
+export function checkNumerics(tensor: TensorLike, message: string, options: Named = {}): Tensor {
+  return CheckNumerics.build({ tensor }, { ...options, attrs: { message } }).output;
 }
 
 /**
@@ -89,7 +90,8 @@ export function checkNumerics(tensor: TensorLike, message: string, { name }: Nam
  *
  * @example tf.verifyTensorAllFinite(tf.constant([1.5]), 'loss is not finite') // runs to [1.5]
  */
-export function verifyTensorAllFinite(tensor: TensorLike, message: string, { name }: Named = {}): Tensor {
+export function verifyTensorAllFinite(tensor: TensorLike, message: string, options: Named = {}): Tensor {
+  const { name } = onlyOptions('tf.verifyTensorAllFinite', options, 'name');
   return scoped(name ?? 'VerifyFinite', [tensor], () => {
     const x = convertToTensor(tensor, { name: 'x' });
     const check = colocateWith(x, () => checkNumerics(x, message));
@@ -102,6 +104,6 @@ export function verifyTensorAllFinite(tensor: TensorLike, message: string, { nam
  *
  * @example tf.ensureShape(x, [null, 3])
  */
-export function ensureShape(input: TensorLike, shape: Dims, { name }: Named = {}): Tensor {
-  return EnsureShape.build({ input }, { name, attrs: { shape } }).output;
+export function ensureShape(input: TensorLike, shape: Dims, options: Named = {}): Tensor {
+  return EnsureShape.build({ input }, { ...options, attrs: { shape } }).output;
 }

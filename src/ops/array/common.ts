@@ -1,11 +1,14 @@
 /** @file What the array ops share: scopes of composite functions, shapes given as tensors, attribute types. */
+
 import { DType, int32, int64 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { zeros } from '../../core/ndarray.ts';
 import { type Dims, normalizeAxis, type Shape, showRuntime, showShape, sizeOf } from '../../core/shape.ts';
 import { currentContext } from '../../graph/context.ts';
 import { nameScope } from '../../graph/graph.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import { Tensor } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { attr } from '../../op/attrs.ts';
 import type { ProgramBuilder } from '../../program/builder.ts';
 import { sliceView, type Value } from '../../program/value.ts';
@@ -114,12 +117,24 @@ export function part(value: Value, begin: readonly number[], size: Shape, step?:
 }
 
 /** Options in which a dtype may stand alone: Python's users write `tf.zeros([2], tf.int32)`. */
-export function dtypeOrOptions(given: ValueOptions | DType): ValueOptions {
-  return given instanceof DType ? { dtype: given } : given;
+export function dtypeOrOptions(
+  owner: string,
+  given: ValueOptions | DType,
+  ...names: readonly (keyof ValueOptions)[]
+): ValueOptions {
+  return given instanceof DType ? { dtype: given } : onlyOptions(owner, given, ...names);
 }
 interface ValueOptions extends Named {
   readonly dtype?: DType | undefined;
   readonly shape?: Shape | undefined;
+}
+
+/** Options of a function whose axis may also stand alone, before them: Python's users write both. */
+export function withAxis<A, O extends { readonly axis?: A | undefined }>(first: A | O | undefined, options: O): O {
+  if (first === undefined) return options;
+  if (isOptions(first)) return first as O; // no axis is a plain object
+  if (options.axis !== undefined) throw userError('The axis was given twice: alone, and among the options.');
+  return { ...options, axis: first };
 }
 
 /** Whether the last argument of a function with optional positional arguments is its options object. */

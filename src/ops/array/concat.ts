@@ -4,6 +4,7 @@ import { InvalidArgumentError, LookupError } from '../../core/errors.ts';
 import { intVector } from '../../core/ndarray.ts';
 import { type Dims, isFullyDefined, type Shape, showRuntime, showShape } from '../../core/shape.ts';
 import { IndexedSlices } from '../../graph/indexedSlices.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Concat as Concatenated, DTypeOf, KnownShape, ShapeOf } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, attr, indexTypes } from '../../op/attrs.ts';
@@ -262,7 +263,8 @@ export function concat<X extends TensorLike, const A extends TensorLike>(
   axis: A,
   options?: Named,
 ): Tensor<DTypeOf<X>, KnownShape<Concatenated<ShapeOf<X>, A>>>;
-export function concat(values: readonly TensorLike[], axis: TensorLike, { name = 'concat' }: Named = {}): Tensor {
+export function concat(values: readonly TensorLike[], axis: TensorLike, options: Named = {}): Tensor {
+  const { name = 'concat' } = onlyOptions('tf.concat', options, 'name');
   if (values.length === 1)
     return scoped(name, values, () => {
       convertToTensor(axis, { name: 'concat_dim' });

@@ -46,7 +46,7 @@ export function constant<const V extends Literal | NDArray, const O extends Cons
   O extends { shape: infer S extends Shape } ? KnownShape<Reshape<S>> : KnownShape<ShapeOf<V>>
 >;
 export function constant(value: Literal | NDArray, options: ConstantOptions | DType = {}): Tensor {
-  const { dtype, shape, name = 'Const' } = dtypeOrOptions(options);
+  const { dtype, shape, name = 'Const' } = dtypeOrOptions('tf.constant', options, 'dtype', 'shape', 'name');
   const array = toArray(value, dtype);
   return constantNode(shape ? spread(array, shape) : array, name);
 }

@@ -97,8 +97,8 @@ export const DiagPart = defineOp({
  *
  * @example tf.diag(tf.constant([1, 2])) // runs to [[1 0] [0 2]]
  */
-export function diag(diagonal: TensorLike, { name }: Named = {}): Tensor {
-  return Diag.build({ diagonal }, { name }).output;
+export function diag(diagonal: TensorLike, options: Named = {}): Tensor {
+  return Diag.build({ diagonal }, options).output;
 }
 
 /**
@@ -106,6 +106,6 @@ export function diag(diagonal: TensorLike, { name }: Named = {}): Tensor {
  *
  * @example tf.diagPart(tf.constant([[1, 2], [3, 4]])) // runs to [1 4]
  */
-export function diagPart(input: TensorLike, { name }: Named = {}): Tensor {
-  return DiagPart.build({ input }, { name }).diagonal;
+export function diagPart(input: TensorLike, options: Named = {}): Tensor {
+  return DiagPart.build({ input }, options).diagonal;
 }

@@ -258,9 +258,9 @@ function partitionGradient(data: Tensor, partitions: Tensor, count: number, dy: 
 export function dynamicStitch(
   indices: readonly TensorLike[],
   data: readonly TensorLike[],
-  { name }: Named = {},
+  options: Named = {},
 ): Tensor {
-  return DynamicStitch.build({ indices, data }, { name }).merged;
+  return DynamicStitch.build({ indices, data }, options).merged;
 }
 
 /**
@@ -272,7 +272,7 @@ export function dynamicPartition(
   data: TensorLike,
   partitions: TensorLike,
   numPartitions: number,
-  { name }: Named = {},
+  options: Named = {},
 ): readonly Tensor[] {
-  return DynamicPartition.build({ data, partitions }, { name, attrs: { num_partitions: numPartitions } }).outputs;
+  return DynamicPartition.build({ data, partitions }, { ...options, attrs: { num_partitions: numPartitions } }).outputs;
 }

@@ -62,6 +62,6 @@ export function expandDims<X extends TensorLike, const A extends TensorLike>(
   axis: A,
   options?: Named,
 ): Tensor<DTypeOf<X>, KnownShape<Expand<ShapeOf<X>, A>>>;
-export function expandDims(input: TensorLike, axis: TensorLike, { name }: Named = {}): Tensor {
-  return ExpandDims.build({ input, dim: axis }, { name }).output;
+export function expandDims(input: TensorLike, axis: TensorLike, options: Named = {}): Tensor {
+  return ExpandDims.build({ input, dim: axis }, options).output;
 }

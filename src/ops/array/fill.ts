@@ -95,8 +95,8 @@ export function fill<const T extends TensorLike, V extends TensorLike>(
   value: V,
   options?: Named,
 ): Tensor<DTypeOf<V>, KnownShape<Reshape<T>>>;
-export function fill(dims: TensorLike, value: TensorLike, { name }: Named = {}): Tensor {
-  return Fill.build({ dims, value }, { name }).output;
+export function fill(dims: TensorLike, value: TensorLike, options: Named = {}): Tensor {
+  return Fill.build({ dims, value }, options).output;
 }
 
 export interface FilledOptions extends Named {
@@ -140,7 +140,7 @@ export function zeros<const T extends TensorLike, D extends DType = typeof float
   options?: (FilledOptions & { dtype?: D | undefined }) | D,
 ): Tensor<D, KnownShape<Reshape<T>>>;
 export function zeros(shape: TensorLike, options: FilledOptions | DType = {}): Tensor {
-  const { dtype = float32, name } = dtypeOrOptions(options);
+  const { dtype = float32, name } = dtypeOrOptions('tf.zeros', options, 'dtype', 'name');
   return scoped(name ?? 'zeros', [shape], (scope) => filledWith(0, shape, dtype, scope));
 }
 
@@ -154,6 +154,6 @@ export function ones<const T extends TensorLike, D extends DType = typeof float3
   options?: (FilledOptions & { dtype?: D | undefined }) | D,
 ): Tensor<D, KnownShape<Reshape<T>>>;
 export function ones(shape: TensorLike, options: FilledOptions | DType = {}): Tensor {
-  const { dtype = float32, name } = dtypeOrOptions(options);
+  const { dtype = float32, name } = dtypeOrOptions('tf.ones', options, 'dtype', 'name');
   return scoped(name ?? 'ones', [shape], (scope) => filledWith(1, shape, dtype, scope));
 }

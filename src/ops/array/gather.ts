@@ -5,6 +5,7 @@ import { InvalidArgumentError, LookupError } from '../../core/errors.ts';
 import { type Dims, normalizeAxis, type Shape, showShape, sizeOf } from '../../core/shape.ts';
 import { colocateWith } from '../../graph/graph.ts';
 import { IndexedSlices } from '../../graph/indexedSlices.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { DTypeOf, Gather as Gathered, KnownShape, ShapeOf } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, attr } from '../../op/attrs.ts';
@@ -259,6 +260,7 @@ export function gather<
   O extends { axis: unknown } | { batchDims: unknown } ? Dims : KnownShape<Gathered<ShapeOf<P>, ShapeOf<I>>>
 >;
 export function gather(params: TensorLike, indices: TensorLike, options: GatherOptions = {}): Tensor {
+  onlyOptions('tf.gather', options, 'name', 'axis', 'batchDims');
   const { batchDims = 0, name } = options;
   const axis = options.axis ?? batchDims;
   if (axis === 0 && isSparselyReadable(params)) return params.sparseRead(indices, { name });

@@ -1,6 +1,7 @@
 /** @file Identity and its relatives: the same value under a new name. */
 import { float32 } from '../../core/dtypes.ts';
 import { LookupError } from '../../core/errors.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, attr } from '../../op/attrs.ts';
 import type { Case } from '../../op/cases.ts';
@@ -122,8 +123,8 @@ export const GuaranteeConst = defineOp({
  *
  * @example tf.identity(tf.constant([1.5, 2])) // runs to [1.5 2.]
  */
-export function identity(input: TensorLike, { name }: Named = {}): Tensor {
-  return Identity.build({ input }, { name }).output;
+export function identity(input: TensorLike, options: Named = {}): Tensor {
+  return Identity.build({ input }, options).output;
 }
 
 /**
@@ -131,8 +132,8 @@ export function identity(input: TensorLike, { name }: Named = {}): Tensor {
  *
  * @example tf.identityN([tf.constant(1), tf.constant('a')]) // runs to [1, b'a']
  */
-export function identityN(input: readonly TensorLike[], { name }: Named = {}): readonly Tensor[] {
-  return IdentityN.build({ input }, { name }).output;
+export function identityN(input: readonly TensorLike[], options: Named = {}): readonly Tensor[] {
+  return IdentityN.build({ input }, options).output;
 }
 
 /**
@@ -140,8 +141,8 @@ export function identityN(input: readonly TensorLike[], { name }: Named = {}): r
  *
  * @example tf.gradients(tf.stopGradient(x).mul(x), [x]) // the first factor counts as a constant
  */
-export function stopGradient(input: TensorLike, { name }: Named = {}): Tensor {
-  return StopGradient.build({ input }, { name }).output;
+export function stopGradient(input: TensorLike, options: Named = {}): Tensor {
+  return StopGradient.build({ input }, options).output;
 }
 
 /**
@@ -149,7 +150,8 @@ export function stopGradient(input: TensorLike, { name }: Named = {}): Tensor {
  *
  * @example tf.preventGradient(labels, { message: 'labels are data' })
  */
-export function preventGradient(input: TensorLike, { name, message = '' }: Named & { message?: string } = {}): Tensor {
+export function preventGradient(input: TensorLike, options: Named & { message?: string } = {}): Tensor {
+  const { name, message = '' } = onlyOptions('tf.preventGradient', options, 'name', 'message');
   return PreventGradient.build({ input }, { name, attrs: { message } }).output;
 }
 
@@ -158,6 +160,6 @@ export function preventGradient(input: TensorLike, { name, message = '' }: Named
  *
  * @example tf.guaranteeConst(tf.constant([1, 2])) // runs to [1 2]
  */
-export function guaranteeConst(input: TensorLike, { name }: Named = {}): Tensor {
-  return GuaranteeConst.build({ input }, { name }).output;
+export function guaranteeConst(input: TensorLike, options: Named = {}): Tensor {
+  return GuaranteeConst.build({ input }, options).output;
 }

@@ -1,5 +1,6 @@
 /** @file linspace: evenly spaced values between two tensors, along a new axis. */
 import { int32, int64 } from '../../core/dtypes.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { zerosLike } from '../math/zerosLike.ts';
@@ -23,8 +24,9 @@ export function linspace(
   start: TensorLike,
   stop: TensorLike,
   num: TensorLike,
-  { axis = 0, name }: Named & { axis?: number | undefined } = {},
+  options: Named & { axis?: number | undefined } = {},
 ): Tensor {
+  const { axis = 0, name } = onlyOptions('tf.linspace', options, 'axis', 'name');
   return scoped(name ?? 'linspace', [start, stop], () => {
     const a = convertToTensor(start, { name: 'start' });
     const b = convertToTensor(stop, { name: 'stop', dtype: a.dtype });

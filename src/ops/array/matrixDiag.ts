@@ -2,6 +2,7 @@
 import { int32, int64 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { type Dims, isFullyDefined, showRuntime } from '../../core/shape.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, attr } from '../../op/attrs.ts';
 import { defineOp } from '../../op/defineOp.ts';
@@ -632,6 +633,7 @@ export function matrixDiag(
   diagonal: TensorLike,
   options: DiagonalOptions & { numRows?: TensorLike | undefined; numCols?: TensorLike | undefined } = {},
 ): Tensor {
+  onlyOptions('tf.matrixDiag', options, 'name', 'k', 'align', 'paddingValue', 'numRows', 'numCols');
   const { k = 0, numRows = -1, numCols = -1, paddingValue = 0, align: packing = 'RIGHT_LEFT', name = 'diag' } = options;
   const inputs = { diagonal, k, num_rows: numRows, num_cols: numCols, padding_value: padding(diagonal, paddingValue) };
   return MatrixDiagV3.build(inputs, { name, attrs: { align: packing } }).output;
@@ -643,6 +645,7 @@ export function matrixDiag(
  * @example tf.matrixDiagPart(tf.constant([[1, 2], [3, 4]])) // runs to [1 4]
  */
 export function matrixDiagPart(input: TensorLike, options: DiagonalOptions = {}): Tensor {
+  onlyOptions('tf.matrixDiagPart', options, 'name', 'k', 'align', 'paddingValue');
   const { k = 0, paddingValue = 0, align: packing = 'RIGHT_LEFT', name = 'diag_part' } = options;
   const inputs = { input, k, padding_value: padding(input, paddingValue) };
   return MatrixDiagPartV3.build(inputs, { name, attrs: { align: packing } }).diagonal;
@@ -656,8 +659,13 @@ export function matrixDiagPart(input: TensorLike, options: DiagonalOptions = {})
 export function matrixSetDiag(
   input: TensorLike,
   diagonal: TensorLike,
-  { k = 0, align: packing = 'RIGHT_LEFT', name = 'set_diag' }: Omit<DiagonalOptions, 'paddingValue'> = {},
+  options: Omit<DiagonalOptions, 'paddingValue'> = {},
 ): Tensor {
+  const {
+    k = 0,
+    align: packing = 'RIGHT_LEFT',
+    name = 'set_diag',
+  } = onlyOptions('tf.matrixSetDiag', options, 'k', 'align', 'name');
   return MatrixSetDiagV3.build({ input, diagonal, k }, { name, attrs: { align: packing } }).output;
 }
 
@@ -671,7 +679,7 @@ export function matrixBandPart(
   input: TensorLike,
   numLower: TensorLike,
   numUpper: TensorLike,
-  { name }: Named = {},
+  options: Named = {},
 ): Tensor {
-  return MatrixBandPart.build({ input, num_lower: numLower, num_upper: numUpper }, { name }).band;
+  return MatrixBandPart.build({ input, num_lower: numLower, num_upper: numUpper }, options).band;
 }

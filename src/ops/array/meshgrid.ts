@@ -1,5 +1,6 @@
 /** @file meshgrid and eye: coordinate grids and identity matrices. */
 import { type DType, float32, int32 } from '../../core/dtypes.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { type Named, scoped } from './common.ts';
@@ -19,8 +20,9 @@ import { stack } from './stack.ts';
  */
 export function meshgrid(
   args: readonly TensorLike[],
-  { indexing = 'xy', name }: Named & { indexing?: 'xy' | 'ij' | undefined } = {},
+  options: Named & { indexing?: 'xy' | 'ij' | undefined } = {},
 ): Tensor[] {
+  const { indexing = 'xy', name } = onlyOptions('tf.meshgrid', options, 'indexing', 'name');
   return scoped(name ?? 'meshgrid', args, () => {
     const axes = args.length;
     if (axes === 0) return [];
@@ -51,6 +53,7 @@ export interface EyeOptions extends Named {
  * @example tf.eye(2) // runs to [[1. 0.] [0. 1.]]
  */
 export function eye(numRows: number | Tensor, options: EyeOptions = {}): Tensor {
+  onlyOptions('tf.eye', options, 'name', 'numColumns', 'batchShape', 'dtype');
   const { numColumns = numRows, batchShape = [], dtype = float32, name } = options;
   return scoped(name ?? 'eye', [numRows, numColumns, batchShape], () => {
     const fixed = typeof numRows === 'number' && typeof numColumns === 'number';

@@ -4,6 +4,7 @@ import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import type { Dims } from '../../core/shape.ts';
 import { normalizeAxis } from '../../core/shape.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { OneHot as HotRows, KnownShape, ShapeOf } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, attr } from '../../op/attrs.ts';
@@ -125,6 +126,7 @@ export function oneHot<
   O extends { axis: unknown } ? Dims : KnownShape<HotRows<ShapeOf<I>, N>>
 >;
 export function oneHot(indices: TensorLike, depth: TensorLike, options: OneHotOptions = {}): Tensor {
+  onlyOptions('tf.oneHot', options, 'name', 'onValue', 'offValue', 'axis', 'dtype');
   const { onValue, offValue, axis = -1, name } = options;
   return scoped(name ?? 'one_hot', [indices, depth, onValue, offValue], (scope) => {
     const given = (value: TensorLike | undefined) =>

@@ -1,6 +1,7 @@
 /** @file Pad and PadV2: a border of one value around a tensor. */
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { type Dims, showRuntime, showShape } from '../../core/shape.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, indexTypes } from '../../op/attrs.ts';
 import { defineOp } from '../../op/defineOp.ts';
@@ -157,11 +158,12 @@ export interface PadOptions extends Named {
  *
  * @example tf.pad(tf.constant([1, 2]), [[1, 2]]) // runs to [0 1 2 0 0]
  */
-export function pad(
-  tensor: TensorLike,
-  paddings: TensorLike,
-  { mode = 'CONSTANT', constantValues = 0, name }: PadOptions = {},
-): Tensor {
+export function pad(tensor: TensorLike, paddings: TensorLike, options: PadOptions = {}): Tensor {
+  const {
+    mode = 'CONSTANT',
+    constantValues = 0,
+    name,
+  } = onlyOptions('tf.pad', options, 'mode', 'constantValues', 'name');
   const kind = mode.toUpperCase();
   if (kind === 'REFLECT' || kind === 'SYMMETRIC')
     return MirrorPad.build({ input: tensor, paddings }, { name, attrs: { mode: kind } }).output;

@@ -68,10 +68,10 @@ export const PlaceholderWithDefault = defineOp({
 export function placeholder<const D extends DType, const S extends Dims = null>(
   dtype: D,
   shape?: S,
-  { name }: Named = {},
+  options: Named = {},
 ): Tensor<D, S> {
   const attrs = { dtype, shape: shape ?? null };
-  return Placeholder.build({}, { name, attrs }).output as Tensor<D, S>; // the node has just this type and shape
+  return Placeholder.build({}, { ...options, attrs }).output as Tensor<D, S>; // the node has just this type and shape
 }
 
 /**
@@ -79,6 +79,6 @@ export function placeholder<const D extends DType, const S extends Dims = null>(
  *
  * @example tf.placeholderWithDefault(tf.constant([1, 2]), [null]) // runs to [1 2] unless fed
  */
-export function placeholderWithDefault(input: TensorLike, shape: Dims, { name }: Named = {}): Tensor {
-  return PlaceholderWithDefault.build({ input }, { name, attrs: { shape } }).output;
+export function placeholderWithDefault(input: TensorLike, shape: Dims, options: Named = {}): Tensor {
+  return PlaceholderWithDefault.build({ input }, { ...options, attrs: { shape } }).output;
 }

@@ -1,6 +1,8 @@
 /** @file Range and LinSpace: evenly spaced numbers. */
+
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { attr, indexTypes } from '../../op/attrs.ts';
 import { convertToTensor } from '../../op/convert.ts';
@@ -155,7 +157,8 @@ export function range(start: TensorLike, limit: TensorLike, options?: RangeOptio
 export function range(start: TensorLike, limit: TensorLike, delta: TensorLike, options?: RangeOptions): Tensor;
 export function range(...args: readonly (TensorLike | RangeOptions | undefined)[]): Tensor {
   const last = args.at(-1);
-  const { name = 'range', dtype }: RangeOptions = isOptions(last) ? (last as RangeOptions) : {}; // a plain object is never a tensor
+  const options: RangeOptions = isOptions(last) ? (last as RangeOptions) : {}; // a plain object is never a tensor
+  const { name = 'range', dtype } = onlyOptions('tf.range', options, 'name', 'dtype');
   // What is left after the options is one, two or three numbers, as the overloads say.
   const numbers = args.filter((x) => x !== undefined && !isOptions(x)) as readonly TensorLike[];
   const [start, limit, delta] =

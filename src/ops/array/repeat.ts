@@ -3,6 +3,7 @@ import { int32 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { scalar } from '../../core/ndarray.ts';
 import { normalizeAxis } from '../../core/shape.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { constantNode, convertToTensor } from '../../op/convert.ts';
 import { booleanMask, sequenceMask } from './booleanMask.ts';
@@ -27,8 +28,9 @@ import { tile } from './tile.ts';
 export function repeat(
   input: TensorLike,
   repeats: TensorLike,
-  { axis, name }: Named & { axis?: number | undefined } = {},
+  options: Named & { axis?: number | undefined } = {},
 ): Tensor {
+  const { axis, name } = onlyOptions('tf.repeat', options, 'axis', 'name');
   const data = axis === undefined ? reshape(input, [-1]) : input;
   return scoped(name ?? 'Repeat', [data, repeats], () => repeatAlong(data, repeats, axis ?? 0));
 }

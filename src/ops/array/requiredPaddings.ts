@@ -2,6 +2,7 @@
 import { int32 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { isFullyDefined, showShape } from '../../core/shape.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { constantValue } from '../../op/constantValue.ts';
 import { convertToTensor } from '../../op/convert.ts';
@@ -20,8 +21,9 @@ import { stack } from './stack.ts';
 export function requiredSpaceToBatchPaddings(
   inputShape: TensorLike,
   blockShape: TensorLike,
-  { basePaddings, name }: Named & { basePaddings?: TensorLike | undefined } = {},
+  options: Named & { basePaddings?: TensorLike | undefined } = {},
 ): { paddings: Tensor; crops: Tensor } {
+  const { basePaddings, name } = onlyOptions('tf.requiredSpaceToBatchPaddings', options, 'basePaddings', 'name');
   return scoped(name ?? 'required_space_to_batch_paddings', [inputShape, blockShape], () => {
     const input = convertToTensor(inputShape, { dtype: int32, name: 'input_shape' });
     const block = convertToTensor(blockShape, { dtype: int32, name: 'block_shape' });

@@ -133,6 +133,6 @@ export function reshape<X extends TensorLike, const T extends TensorLike>(
   shape: T,
   options?: Named,
 ): Tensor<DTypeOf<X>, KnownShape<Reshaped<T>>>;
-export function reshape(tensor: TensorLike, shape: TensorLike, { name }: Named = {}): Tensor {
-  return Reshape.build({ tensor, shape }, { name }).output;
+export function reshape(tensor: TensorLike, shape: TensorLike, options: Named = {}): Tensor {
+  return Reshape.build({ tensor, shape }, options).output;
 }

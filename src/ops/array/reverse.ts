@@ -2,6 +2,7 @@
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { normalizeAxis, showShape } from '../../core/shape.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, attr, indexTypes } from '../../op/attrs.ts';
 import { defineOp } from '../../op/defineOp.ts';
@@ -204,8 +205,8 @@ export const ReverseSequence = defineOp({
  *
  * @example tf.reverse(tf.constant([[1, 2], [3, 4]]), [1]) // runs to [[2 1] [4 3]]
  */
-export function reverse(tensor: TensorLike, axis: TensorLike, { name }: Named = {}): Tensor {
-  return ReverseV2.build({ tensor, axis }, { name }).output;
+export function reverse(tensor: TensorLike, axis: TensorLike, options: Named = {}): Tensor {
+  return ReverseV2.build({ tensor, axis }, options).output;
 }
 
 /**
@@ -216,8 +217,9 @@ export function reverse(tensor: TensorLike, axis: TensorLike, { name }: Named = 
 export function reverseSequence(
   input: TensorLike,
   seqLengths: TensorLike,
-  { seqAxis, batchAxis = 0, name }: Named & { seqAxis: number; batchAxis?: number | undefined },
+  options: Named & { seqAxis: number; batchAxis?: number | undefined },
 ): Tensor {
+  const { seqAxis, batchAxis = 0, name } = onlyOptions('tf.reverseSequence', options, 'seqAxis', 'batchAxis', 'name');
   const attrs = { seq_dim: seqAxis, batch_dim: batchAxis };
   return ReverseSequence.build({ input, seq_lengths: seqLengths }, { name, attrs }).output;
 }

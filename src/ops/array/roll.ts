@@ -76,8 +76,8 @@ export const Roll = defineOp({
  *
  * @example tf.roll(tf.constant([0, 1, 2, 3]), 1, 0) // runs to [3 0 1 2]
  */
-export function roll(input: TensorLike, shift: TensorLike, axis: TensorLike, { name }: Named = {}): Tensor {
-  return Roll.build({ input, shift, axis }, { name }).output;
+export function roll(input: TensorLike, shift: TensorLike, axis: TensorLike, options: Named = {}): Tensor {
+  return Roll.build({ input, shift, axis }, options).output;
 }
 
 export const UnravelIndex = defineOp({
@@ -152,6 +152,6 @@ export const UnravelIndex = defineOp({
  *
  * @example tf.unravelIndex([2, 5, 7], [3, 3]) // runs to [[0 1 2] [2 2 1]]
  */
-export function unravelIndex(indices: TensorLike, dims: TensorLike, { name }: Named = {}): Tensor {
-  return UnravelIndex.build({ indices, dims }, { name }).output;
+export function unravelIndex(indices: TensorLike, dims: TensorLike, options: Named = {}): Tensor {
+  return UnravelIndex.build({ indices, dims }, options).output;
 }

@@ -2,6 +2,7 @@
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { compatible, type Dims, type Shape, showRuntime, showShape, sizeOf } from '../../core/shape.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, attr } from '../../op/attrs.ts';
 import type { Case } from '../../op/cases.ts';
@@ -296,8 +297,9 @@ export function scatterNd(
   indices: TensorLike,
   updates: TensorLike,
   shape: TensorLike,
-  { name, badIndicesPolicy = '' }: ScatterOptions = {},
+  options: ScatterOptions = {},
 ): Tensor {
+  const { name, badIndicesPolicy = '' } = onlyOptions('tf.scatterNd', options, 'name', 'badIndicesPolicy');
   const attrs = { bad_indices_policy: badIndicesPolicy };
   return ScatterNd.build({ indices, updates, shape }, { name, attrs }).output;
 }

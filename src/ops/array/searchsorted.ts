@@ -3,6 +3,7 @@ import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { fromElements, intVector } from '../../core/ndarray.ts';
 import { isFullyDefined, showRuntime } from '../../core/shape.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, attr, indexTypes } from '../../op/attrs.ts';
 import { constantNode, convertToTensor } from '../../op/convert.ts';
@@ -180,8 +181,9 @@ function shapeTensor(value: TensorLike): Tensor {
 export function searchsorted(
   sortedSequence: TensorLike,
   values: TensorLike,
-  { side = 'left', outType = d.int32, name }: Named & { side?: 'left' | 'right'; outType?: d.DType } = {},
+  options: Named & { side?: 'left' | 'right'; outType?: d.DType } = {},
 ): Tensor {
+  const { side = 'left', outType = d.int32, name } = onlyOptions('tf.searchsorted', options, 'side', 'outType', 'name');
   const sequenceSize = getItem(shapeTensor(sortedSequence), [-1]);
   const valuesSize = getItem(shapeTensor(values), [-1]);
   const rows = reshape(sortedSequence, [-1, sequenceSize]);

@@ -2,6 +2,7 @@
 import { type DType, int32 } from '../../core/dtypes.ts';
 import { intVector, scalar } from '../../core/ndarray.ts';
 import { isFullyDefined, sizeOf } from '../../core/shape.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, attr, indexTypes } from '../../op/attrs.ts';
 import { constantNode, convertToTensor } from '../../op/convert.ts';
@@ -95,7 +96,8 @@ export interface ShapeOptions extends Named {
  *
  * @example tf.shape(tf.constant([[1, 2, 3]])) // runs to [1 3]
  */
-export function shape(input: TensorLike, { name, outType = int32, optimize = true }: ShapeOptions = {}): Tensor {
+export function shape(input: TensorLike, options: ShapeOptions = {}): Tensor {
+  const { name, outType = int32, optimize = true } = onlyOptions('tf.shape', options, 'name', 'outType', 'optimize');
   return scoped(name ?? 'Shape', [input], (scope) => {
     const x = convertToTensor(input);
     const dims = x.shape;
@@ -109,7 +111,8 @@ export function shape(input: TensorLike, { name, outType = int32, optimize = tru
  *
  * @example tf.shapeN([tf.constant([1, 2]), tf.constant([3])]) // runs to [[2], [1]]
  */
-export function shapeN(input: readonly TensorLike[], { name, outType = int32 }: ShapeOptions = {}): readonly Tensor[] {
+export function shapeN(input: readonly TensorLike[], options: ShapeOptions = {}): readonly Tensor[] {
+  const { name, outType = int32 } = onlyOptions('tf.shapeN', options, 'name', 'outType');
   return ShapeN.build({ input }, { name, attrs: { out_type: outType } }).output;
 }
 
@@ -118,7 +121,8 @@ export function shapeN(input: readonly TensorLike[], { name, outType = int32 }: 
  *
  * @example tf.size(tf.constant([[1, 2, 3]])) // runs to 3
  */
-export function size(input: TensorLike, { name, outType = int32, optimize = true }: ShapeOptions = {}): Tensor {
+export function size(input: TensorLike, options: ShapeOptions = {}): Tensor {
+  const { name, outType = int32, optimize = true } = onlyOptions('tf.size', options, 'name', 'outType', 'optimize');
   return scoped(name ?? 'Size', [input], (scope) => {
     const x = convertToTensor(input);
     const count = x.shape?.includes(0) ? 0 : knownSize(x.shape);
@@ -132,7 +136,8 @@ export function size(input: TensorLike, { name, outType = int32, optimize = true
  *
  * @example tf.rank(tf.constant([[1, 2, 3]])) // runs to 2
  */
-export function rank(input: TensorLike, { name, optimize = true }: Named & { optimize?: boolean } = {}): Tensor {
+export function rank(input: TensorLike, options: Named & { optimize?: boolean } = {}): Tensor {
+  const { name, optimize = true } = onlyOptions('tf.rank', options, 'name', 'optimize');
   return scoped(name ?? 'Rank', [input], (scope) => {
     const x = convertToTensor(input);
     if (optimize && x.rank !== null) return constantNode(scalar(int32, x.rank), scope);

@@ -120,6 +120,6 @@ export const Slice = defineOp({
  *
  * @example tf.slice(tf.constant([1, 2, 3]), [1], [-1]) // runs to [2 3]
  */
-export function slice(input: TensorLike, begin: TensorLike, size: TensorLike, { name }: Named = {}): Tensor {
-  return Slice.build({ input, begin, size }, { name }).output;
+export function slice(input: TensorLike, begin: TensorLike, size: TensorLike, options: Named = {}): Tensor {
+  return Slice.build({ input, begin, size }, options).output;
 }

@@ -323,9 +323,9 @@ export function spaceToBatchNd(
   input: TensorLike,
   blockShape: TensorLike,
   paddings: TensorLike,
-  { name }: Named = {},
+  options: Named = {},
 ): Tensor {
-  return SpaceToBatchND.build({ input, block_shape: blockShape, paddings }, { name }).output;
+  return SpaceToBatchND.build({ input, block_shape: blockShape, paddings }, options).output;
 }
 
 /**
@@ -337,9 +337,9 @@ export function batchToSpaceNd(
   input: TensorLike,
   blockShape: TensorLike,
   crops: TensorLike,
-  { name }: Named = {},
+  options: Named = {},
 ): Tensor {
-  return BatchToSpaceND.build({ input, block_shape: blockShape, crops }, { name }).output;
+  return BatchToSpaceND.build({ input, block_shape: blockShape, crops }, options).output;
 }
 
 /** The two-dimensional forms take one size for both axes, as int64 like Python's. */
@@ -350,8 +350,8 @@ const square = (size: number): TensorLike => BigInt64Array.of(BigInt(size), BigI
  *
  * @example tf.spaceToBatch([[[[1], [2]], [[3], [4]]]], [[0, 0], [0, 0]], 2) // runs to [[[[1]]] [[[2]]] [[[3]]] [[[4]]]]
  */
-export function spaceToBatch(input: TensorLike, paddings: TensorLike, blockSize: number, { name }: Named = {}): Tensor {
-  const result = spaceToBatchNd(input, square(blockSize), paddings, { name });
+export function spaceToBatch(input: TensorLike, paddings: TensorLike, blockSize: number, options: Named = {}): Tensor {
+  const result = spaceToBatchNd(input, square(blockSize), paddings, options);
   result.setShape([null, null, null, null]);
   return result;
 }
@@ -361,8 +361,8 @@ export function spaceToBatch(input: TensorLike, paddings: TensorLike, blockSize:
  *
  * @example tf.batchToSpace([[[[1]]], [[[2]]], [[[3]]], [[[4]]]], [[0, 0], [0, 0]], 2) // runs to [[[[1] [2]] [[3] [4]]]]
  */
-export function batchToSpace(input: TensorLike, crops: TensorLike, blockSize: number, { name }: Named = {}): Tensor {
-  const result = batchToSpaceNd(input, square(blockSize), crops, { name });
+export function batchToSpace(input: TensorLike, crops: TensorLike, blockSize: number, options: Named = {}): Tensor {
+  const result = batchToSpaceNd(input, square(blockSize), crops, options);
   result.setShape([null, null, null, null]);
   return result;
 }

@@ -1,6 +1,7 @@
 /** @file SpaceToDepth and DepthToSpace: blocks of an image as channels, and back. */
 import { InvalidArgumentError, UnimplementedError } from '../../core/errors.ts';
 import { type Dims, type Shape, showShape } from '../../core/shape.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, attr } from '../../op/attrs.ts';
 import { defineOp } from '../../op/defineOp.ts';
@@ -132,8 +133,9 @@ export const DepthToSpace = defineOp({
 export function spaceToDepth(
   input: TensorLike,
   blockSize: number,
-  { name, dataFormat = 'NHWC' }: Named & { dataFormat?: ImageFormat | undefined } = {},
+  options: Named & { dataFormat?: ImageFormat | undefined } = {},
 ): Tensor {
+  const { name, dataFormat = 'NHWC' } = onlyOptions('tf.spaceToDepth', options, 'name', 'dataFormat');
   return SpaceToDepth.build({ input }, { name, attrs: { block_size: blockSize, data_format: dataFormat } }).output;
 }
 
@@ -145,7 +147,8 @@ export function spaceToDepth(
 export function depthToSpace(
   input: TensorLike,
   blockSize: number,
-  { name, dataFormat = 'NHWC' }: Named & { dataFormat?: ImageFormat | undefined } = {},
+  options: Named & { dataFormat?: ImageFormat | undefined } = {},
 ): Tensor {
+  const { name, dataFormat = 'NHWC' } = onlyOptions('tf.depthToSpace', options, 'name', 'dataFormat');
   return DepthToSpace.build({ input }, { name, attrs: { block_size: blockSize, data_format: dataFormat } }).output;
 }

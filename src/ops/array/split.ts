@@ -2,6 +2,7 @@
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { type Dims, normalizeAxis, showRuntime, showShape, sizeOf } from '../../core/shape.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, attr } from '../../op/attrs.ts';
 import { convertToTensor } from '../../op/convert.ts';
@@ -209,8 +210,9 @@ function resolveSizes(sizes: readonly number[], total: number, axis: number): re
 export function split(
   value: TensorLike,
   numOrSizes: number | TensorLike,
-  { axis = 0, num, name = 'split' }: Named & { axis?: TensorLike | undefined; num?: number | undefined } = {},
+  options: Named & { axis?: TensorLike | undefined; num?: number | undefined } = {},
 ): readonly Tensor[] {
+  const { axis = 0, num, name = 'split' } = onlyOptions('tf.split', options, 'axis', 'num', 'name');
   if (typeof numOrSizes === 'number')
     return Split.build({ split_dim: axis, value }, { name, attrs: { num_split: numOrSizes } }).output;
   const sizes = convertToTensor(numOrSizes);

@@ -2,6 +2,7 @@
 
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { type Dims, showShape } from '../../core/shape.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { DTypeOf, KnownShape, ShapeOf, Squeeze as Squeezed } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, attr } from '../../op/attrs.ts';
@@ -64,8 +65,9 @@ export function squeeze<X extends TensorLike, const A extends number | readonly 
 ): Tensor<DTypeOf<X>, KnownShape<Squeezed<ShapeOf<X>, A>>>;
 export function squeeze(
   input: TensorLike,
-  { axis = [], name }: Named & { axis?: number | readonly number[] | undefined } = {},
+  options: Named & { axis?: number | readonly number[] | undefined } = {},
 ): Tensor {
+  const { axis = [], name } = onlyOptions('tf.squeeze', options, 'axis', 'name');
   const squeeze_dims = typeof axis === 'number' ? [axis] : axis;
   return Squeeze.build({ input }, { name, attrs: { squeeze_dims } }).output;
 }

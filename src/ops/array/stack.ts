@@ -2,6 +2,7 @@
 
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { type Dims, mergeShapes, normalizeAxis, showRuntime, showShape } from '../../core/shape.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { DTypeOf, KnownShape, ShapeOf, Stack as Stacked } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, attr } from '../../op/attrs.ts';
@@ -205,8 +206,9 @@ export function stack<const L extends readonly TensorLike[], const A extends num
 export function stack(values: TensorLike, options?: Named & { axis?: number | undefined }): Tensor;
 export function stack(
   values: readonly TensorLike[] | TensorLike,
-  { axis = 0, name = 'stack' }: Named & { axis?: number | undefined } = {},
+  options: Named & { axis?: number | undefined } = {},
 ): Tensor {
+  const { axis = 0, name = 'stack' } = onlyOptions('tf.stack', options, 'axis', 'name');
   if (axis === 0 || !Array.isArray(values)) return convertToTensor(values as TensorLike, { name });
   const list = values as readonly TensorLike[]; // an array, as just checked
   const first = list[0]!;
@@ -222,8 +224,9 @@ export function stack(
  */
 export function unstack(
   value: TensorLike,
-  { num, axis = 0, name = 'unstack' }: Named & { num?: number | undefined; axis?: number | undefined } = {},
+  options: Named & { num?: number | undefined; axis?: number | undefined } = {},
 ): readonly Tensor[] {
+  const { num, axis = 0, name = 'unstack' } = onlyOptions('tf.unstack', options, 'num', 'axis', 'name');
   if (num !== undefined) return Unpack.build({ value }, { name, attrs: { num, axis } }).output;
   const x = convertToTensor(value);
   const count = x.shape === null ? null : x.shape[normalizeAxis(axis, x.shape.length)]!;
@@ -239,7 +242,8 @@ export function unstack(
  *
  * @example tf.parallelStack([tf.constant([1, 2]), tf.constant([3, 4])]) // runs to [[1 2] [3 4]]
  */
-export function parallelStack(values: readonly TensorLike[], { name = 'parallel_stack' }: Named = {}): Tensor {
+export function parallelStack(values: readonly TensorLike[], options: Named = {}): Tensor {
+  const { name = 'parallel_stack' } = onlyOptions('tf.parallelStack', options, 'name');
   return scoped(name, values, () => {
     const element = convertToTensor(values[0]!).shape;
     const shape = element === null ? null : [values.length, ...element];

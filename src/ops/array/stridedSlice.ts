@@ -2,6 +2,7 @@
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { showRuntime } from '../../core/shape.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, attr } from '../../op/attrs.ts';
 import { constantValue } from '../../op/constantValue.ts';
@@ -193,6 +194,16 @@ export function stridedSlice(
   strides?: TensorLike,
   options: StridedSliceOptions = {},
 ): Tensor {
+  onlyOptions(
+    'tf.stridedSlice',
+    options,
+    'name',
+    'beginMask',
+    'endMask',
+    'ellipsisMask',
+    'newAxisMask',
+    'shrinkAxisMask',
+  );
   const masks: SliceMasks = {
     begin_mask: options.beginMask ?? 0,
     end_mask: options.endMask ?? 0,

@@ -144,6 +144,6 @@ export const TileGrad = defineOp({
  *
  * @example tf.tile(tf.constant([1, 2]), [2]) // runs to [1 2 1 2]
  */
-export function tile(input: TensorLike, multiples: TensorLike, { name }: Named = {}): Tensor {
-  return Tile.build({ input, multiples }, { name }).output;
+export function tile(input: TensorLike, multiples: TensorLike, options: Named = {}): Tensor {
+  return Tile.build({ input, multiples }, options).output;
 }

@@ -4,6 +4,7 @@ import { InvalidArgumentError } from '../../core/errors.ts';
 import { intVector } from '../../core/ndarray.ts';
 import { type Dims, showShape } from '../../core/shape.ts';
 import { IndexedSlices } from '../../graph/indexedSlices.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { DTypeOf, KnownShape, ShapeOf, Transpose as Transposed } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, indexTypes } from '../../op/attrs.ts';
@@ -163,8 +164,8 @@ export const InvertPermutation = defineOp({
  *
  * @example tf.invertPermutation([2, 0, 1]) // runs to [1 2 0]
  */
-export function invertPermutation(x: TensorLike, { name }: Named = {}): Tensor {
-  return InvertPermutation.build({ x }, { name }).y;
+export function invertPermutation(x: TensorLike, options: Named = {}): Tensor {
+  return InvertPermutation.build({ x }, options).y;
 }
 
 export interface TransposeOptions extends Named {
@@ -182,11 +183,8 @@ export function transpose<X extends TensorLike, const P extends TensorLike | nul
   perm?: P,
   options?: TransposeOptions,
 ): Tensor<DTypeOf<X>, KnownShape<Transposed<ShapeOf<X>, P>>>;
-export function transpose(
-  a: TensorLike,
-  perm?: TensorLike | null,
-  { name, conjugate = false }: TransposeOptions = {},
-): Tensor {
+export function transpose(a: TensorLike, perm?: TensorLike | null, options: TransposeOptions = {}): Tensor {
+  const { name, conjugate = false } = onlyOptions('tf.transpose', options, 'name', 'conjugate');
   return scoped(name ?? 'transpose', [a, perm], (scope) => {
     // The rows of a sparse gradient are added up by the op's own conversion, under the name of its port.
     if (a instanceof IndexedSlices && perm != null) return Transpose.build({ x: a, perm }, { name: scope }).y;
@@ -207,7 +205,8 @@ function reversed(x: Tensor): TensorLike {
  *
  * @example tf.matrixTranspose(tf.constant([[[1, 2], [3, 4]]])) // runs to [[[1 3] [2 4]]]
  */
-export function matrixTranspose(a: TensorLike, { name, conjugate }: TransposeOptions = {}): Tensor {
+export function matrixTranspose(a: TensorLike, options: TransposeOptions = {}): Tensor {
+  const { name, conjugate } = onlyOptions('tf.matrixTranspose', options, 'name', 'conjugate');
   return scoped(name ?? 'matrix_transpose', [a], () => {
     const x = convertToTensor(a, { name: 'a' });
     if (x.rank !== null && x.rank < 2)

@@ -3,6 +3,7 @@ import { type DType, int32, int64 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { intVector, type NDArray } from '../../core/ndarray.ts';
 import { type Dims, showRuntime, sizeOf } from '../../core/shape.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, attr, indexTypes } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
@@ -271,7 +272,8 @@ export interface UniqueOptions extends Named {
  *
  * @example tf.unique([3, 1, 3]).y // runs to [3 1]
  */
-export function unique(x: TensorLike, { outIdx = int32, name }: UniqueOptions = {}): { y: Tensor; idx: Tensor } {
+export function unique(x: TensorLike, options: UniqueOptions = {}): { y: Tensor; idx: Tensor } {
+  const { outIdx = int32, name } = onlyOptions('tf.unique', options, 'outIdx', 'name');
   return Unique.build({ x }, { name, attrs: { out_idx: outIdx } });
 }
 
@@ -282,8 +284,9 @@ export function unique(x: TensorLike, { outIdx = int32, name }: UniqueOptions = 
  */
 export function uniqueWithCounts(
   x: TensorLike,
-  { outIdx = int32, name }: UniqueOptions = {},
+  options: UniqueOptions = {},
 ): { y: Tensor; idx: Tensor; count: Tensor } {
+  const { outIdx = int32, name } = onlyOptions('tf.uniqueWithCounts', options, 'outIdx', 'name');
   return UniqueWithCounts.build({ x }, { name, attrs: { out_idx: outIdx } });
 }
 
@@ -295,7 +298,8 @@ export function uniqueWithCounts(
 export function setdiff1d(
   x: TensorLike,
   y: TensorLike,
-  { indexDtype = int32, name }: Named & { indexDtype?: DType | undefined } = {},
+  options: Named & { indexDtype?: DType | undefined } = {},
 ): { out: Tensor; idx: Tensor } {
+  const { indexDtype = int32, name } = onlyOptions('tf.setdiff1d', options, 'indexDtype', 'name');
   return ListDiff.build({ x, y }, { name, attrs: { out_idx: indexDtype } });
 }

@@ -2,6 +2,7 @@
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { nameScope } from '../../graph/graph.ts';
 import type { Operation } from '../../graph/operation.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { TensorLike } from '../../graph/tensor.ts';
 import { attr } from '../../op/attrs.ts';
 import { convertToTensor, isSymbolic } from '../../op/convert.ts';
@@ -64,6 +65,7 @@ export interface AssertOptions {
  * @example tf.Assert(tf.greater(x, 0), ['x must be positive:', x])
  */
 export function assert(condition: TensorLike, data: readonly TensorLike[], options: AssertOptions = {}): Operation {
+  onlyOptions('tf.Assert', options, 'summarize', 'name');
   return nameScope(options.name ?? 'Assert', () => {
     // Python converts the data twice, once to look at the types; the nodes of the first time stay in the graph.
     for (const x of data) if (!isSymbolic(x)) convertToTensor(x);

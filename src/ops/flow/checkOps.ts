@@ -5,6 +5,7 @@ import type { NDArray } from '../../core/ndarray.ts';
 import { broadcastConcrete, type Shape, showTuple, sizeOf, stridesOf } from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
 import type { Operation } from '../../graph/operation.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { constantValue } from '../../op/constantValue.ts';
 import { convertToTensor, isSymbolic } from '../../op/convert.ts';
@@ -201,6 +202,7 @@ export function assertNear(
   y: TensorLike,
   options: CheckOptions & { rtol?: TensorLike; atol?: TensorLike } = {},
 ): Operation {
+  onlyOptions('tf.assertNear', options, 'data', 'summarize', 'message', 'name', 'rtol', 'atol');
   return nameScope(options.name ?? 'assert_near', () => {
     const left = convertToTensor(x, { name: 'x' });
     const right = convertToTensor(y, { name: 'y', dtype: left.dtype });
@@ -308,6 +310,7 @@ export function assertType(
   dtype: DType,
   options: { message?: string; name?: string } = {},
 ): Operation {
+  onlyOptions('tf.assertType', options, 'message', 'name');
   return nameScope(options.name ?? 'assert_type', () => {
     const value = convertToTensor(tensor, { name: 'tensor' });
     if (value.dtype !== dtype)
@@ -320,6 +323,7 @@ export function assertType(
 
 /** Fails now unless the tensor has an integer type. Adds a `NoOp` to wait for. */
 export function assertInteger(x: TensorLike, options: { message?: string; name?: string } = {}): Operation {
+  onlyOptions('tf.assertInteger', options, 'message', 'name');
   return nameScope(options.name ?? 'assert_integer', () => {
     const value = convertToTensor(x, { name: 'x' });
     if (!value.dtype.isInteger)
@@ -332,6 +336,7 @@ export function assertInteger(x: TensorLike, options: { message?: string; name?:
 
 /** The tensor itself; fails now unless its static shape is a scalar's. */
 export function assertScalar(tensor: TensorLike, options: { message?: string; name?: string } = {}): Tensor {
+  onlyOptions('tf.assertScalar', options, 'message', 'name');
   return nameScope(options.name ?? 'assert_scalar', (name) => {
     const value = convertToTensor(tensor, { name });
     if (value.rank !== 0)
@@ -360,10 +365,12 @@ function compareNeighbours(x: TensorLike, test: (next: Tensor, before: Tensor) =
 
 /** Whether every element is at least the one before it. */
 export function isNonDecreasing(x: TensorLike, options: { name?: string } = {}): Tensor {
+  onlyOptions('tf.isNonDecreasing', options, 'name');
   return nameScope(options.name ?? 'is_non_decreasing', () => compareNeighbours(x, greaterEqual));
 }
 
 /** Whether every element is greater than the one before it. */
 export function isStrictlyIncreasing(x: TensorLike, options: { name?: string } = {}): Tensor {
+  onlyOptions('tf.isStrictlyIncreasing', options, 'name');
   return nameScope(options.name ?? 'is_strictly_increasing', () => compareNeighbours(x, greater));
 }

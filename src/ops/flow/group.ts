@@ -3,6 +3,7 @@ import { InvalidArgumentError } from '../../core/errors.ts';
 import { colocateWith, controlDependencies, device, nameScope } from '../../graph/graph.ts';
 import { IndexedSlices } from '../../graph/indexedSlices.ts';
 import { Operation } from '../../graph/operation.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { identity } from '../array/identity.ts';
@@ -31,6 +32,7 @@ function isList(value: Waitables): value is readonly Waitables[] {
  * @example const train = tf.group([trainW, trainB], { name: 'train' });
  */
 export function group(inputs: Waitables, options: { name?: string } = {}): Operation {
+  onlyOptions('tf.group', options, 'name');
   return nameScope(options.name ?? 'group_deps', (name) => {
     const byDevice = new Map<string, Operation[]>();
     for (const op of flatten(inputs).map(opOf)) {
@@ -68,6 +70,7 @@ export function withDependencies(
   output: Tensor | IndexedSlices,
   options: { name?: string } = {},
 ): Tensor | IndexedSlices {
+  onlyOptions('tf.withDependencies', options, 'name');
   return nameScope(options.name ?? 'control_dependency', (name) =>
     colocateWith(output.op, () =>
       controlDependencies(dependencies, () =>
@@ -98,6 +101,7 @@ export function tuple(
   tensors: readonly Member[],
   options: { name?: string; controlInputs?: readonly Waitable[] } = {},
 ): (Tensor | IndexedSlices | Operation | null)[] {
+  onlyOptions('tf.tuple', options, 'name', 'controlInputs');
   return nameScope(options.name ?? 'tuple', () => {
     const members = tensors.map((t) =>
       t === null || t instanceof Operation || t instanceof IndexedSlices ? t : convertToTensor(t),

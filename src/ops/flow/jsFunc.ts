@@ -3,6 +3,7 @@ import type { DType } from '../../core/dtypes.ts';
 import { InvalidArgumentError, NotFoundError } from '../../core/errors.ts';
 import { fromNested, NDArray, type Nested } from '../../core/ndarray.ts';
 import type { Operation } from '../../graph/operation.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { attr } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
@@ -104,6 +105,7 @@ export function jsFunc<const T extends DType | readonly DType[]>(
   Tout: T,
   options: JsFuncOptions = {},
 ): JsOutputs<T> {
+  onlyOptions('tf.jsFunc', options, 'stateful', 'name');
   const isSingle = !Array.isArray(Tout);
   const types = isSingle ? [Tout as DType] : (Tout as readonly DType[]); // told apart above
   const token = `jsfunc_${made++}`;

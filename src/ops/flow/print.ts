@@ -4,6 +4,7 @@ import { string } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { fromElements, type NDArray } from '../../core/ndarray.ts';
 import type { Operation } from '../../graph/operation.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { anyType, attr } from '../../op/attrs.ts';
 import { isConvertible } from '../../op/convert.ts';
@@ -149,6 +150,7 @@ export interface PrintOptions {
  * @example const y = tf.Print(x, [x], { message: 'x=' }); // prints x=[1 2 3...] when y is computed
  */
 export function printIdentity(input: TensorLike, data: readonly TensorLike[], options: PrintOptions = {}): Tensor {
+  onlyOptions('tf.Print', options, 'message', 'firstN', 'summarize', 'name');
   const attrs = {
     ...(options.message === undefined ? {} : { message: options.message }),
     ...(options.firstN === undefined ? {} : { first_n: options.firstN }),
@@ -176,6 +178,7 @@ export interface PrintV2Options {
  * @example sess.run(tf.print(['x:', x])) // prints x: [0 1 2 ... 7 8 9]
  */
 export function print(inputs: readonly Printable[], options: PrintV2Options = {}): Operation {
+  onlyOptions('tf.print', options, 'outputStream', 'summarize', 'sep', 'end', 'name');
   const { name, outputStream = 'stderr', end = '\n', summarize = 3, sep = ' ' } = options;
   const [only] = inputs;
   const plain = inputs.length === 1 && only instanceof Tensor && only.rank === 0 && only.dtype === string;

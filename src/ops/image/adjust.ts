@@ -5,6 +5,7 @@ import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { showTuple } from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { concat } from '../array/concat.ts';
@@ -49,6 +50,7 @@ export interface ConvertImageOptions {
  * @example tf.image.convertImageDtype(tf.constant([0, 51, 255], tf.uint8), tf.float32) // runs to [0.  0.2 1. ]
  */
 export function convertImageDtype(image: TensorLike, dtype: DType, options: ConvertImageOptions = {}): Tensor {
+  onlyOptions('tf.image.convertImageDtype', options, 'saturate', 'name');
   const input = convertToTensor(image, { name: 'image' });
   for (const [what, type] of [['dtype', dtype], ['image dtype', input.dtype]] as const) // biome-ignore format: pairs
     if (!type.isFloating && !type.isInteger)
@@ -115,6 +117,7 @@ export function adjustGamma(
   image: TensorLike,
   options: { gamma?: number | Tensor; gain?: number | Tensor } = {},
 ): Tensor {
+  onlyOptions('tf.image.adjustGamma', options, 'gamma', 'gain');
   const { gamma = 1, gain = 1 } = options;
   return nameScope('adjust_gamma', () => {
     const input = convertToTensor(image, { name: 'image' });
@@ -132,6 +135,7 @@ export function adjustGamma(
  * @example tf.image.adjustHue([[[1, 0.5, 0.25]]], 0) // runs to [[[1.   0.5  0.25]]]
  */
 export function adjustHue(image: TensorLike, delta: TensorLike, options: { name?: string } = {}): Tensor {
+  onlyOptions('tf.image.adjustHue', options, 'name');
   return nameScope(options.name ?? 'adjust_hue', () => {
     const input = convertToTensor(image, { name: 'image' });
     return convertImageDtype(AdjustHue.build({ images: asFloat(input), delta }).output, input.dtype);
@@ -148,6 +152,7 @@ export function adjustSaturation(
   saturationFactor: TensorLike,
   options: { name?: string } = {},
 ): Tensor {
+  onlyOptions('tf.image.adjustSaturation', options, 'name');
   return nameScope(options.name ?? 'adjust_saturation', () => {
     const input = convertToTensor(image, { name: 'image' });
     const adjusted = AdjustSaturation.build({ images: asFloat(input), scale: saturationFactor });
@@ -222,6 +227,7 @@ const luminance = [0.2989, 0.587, 0.114];
  * @example tf.image.rgbToGrayscale(images)
  */
 export function rgbToGrayscale(images: TensorLike, options: { name?: string } = {}): Tensor {
+  onlyOptions('tf.image.rgbToGrayscale', options, 'name');
   return nameScope(options.name ?? 'rgb_to_grayscale', (name) => {
     const input = convertToTensor(images, { name: 'images' });
     const float = convertImageDtype(input, d.float32);
@@ -258,6 +264,7 @@ function checkedGrayscale(images: Tensor): Tensor {
  * @example tf.image.grayscaleToRgb(images)
  */
 export function grayscaleToRgb(images: Tensor, options: { name?: string } = {}): Tensor {
+  onlyOptions('tf.image.grayscaleToRgb', options, 'name');
   return nameScope(options.name ?? 'grayscale_to_rgb', (name) => {
     const input = checkedGrayscale(images);
     const leading = expandDims(minus(rank(input), 1), 0);

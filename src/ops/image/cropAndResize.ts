@@ -2,6 +2,7 @@
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError, OutOfRangeError } from '../../core/errors.ts';
 import { isFullyDefined, type Shape, showRuntime, showShape } from '../../core/shape.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { attr } from '../../op/attrs.ts';
 import { defineOp, gradientPending } from '../../op/defineOp.ts';
@@ -361,6 +362,7 @@ export function cropAndResize(
   cropSize: TensorLike,
   options: CropAndResizeOptions = {},
 ): Tensor {
+  onlyOptions('tf.image.cropAndResize', options, 'method', 'extrapolationValue', 'name');
   const { method = 'bilinear', extrapolationValue = 0, name } = options;
   const attrs = { method, extrapolation_value: extrapolationValue };
   return CropAndResize.build({ image, boxes, box_ind: boxInd, crop_size: cropSize }, { name, attrs }).crops;

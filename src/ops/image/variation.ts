@@ -2,6 +2,7 @@
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { showShape } from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { concat } from '../array/concat.ts';
 import { zeros } from '../array/fill.ts';
@@ -20,6 +21,7 @@ import { reduceSum } from '../math/reductions.ts';
  * @example tf.image.totalVariation(tf.constant([[[1], [3], [2.5]]])) // runs to 2.5
  */
 export function totalVariation(images: Tensor, options: { name?: string } = {}): Tensor {
+  onlyOptions('tf.image.totalVariation', options, 'name');
   return nameScope(options.name ?? 'total_variation', () => {
     const rank = images.shape?.length;
     if (rank !== 3 && rank !== 4)

@@ -4,6 +4,7 @@ import * as d from '../../core/dtypes.ts';
 import { NDArray } from '../../core/ndarray.ts';
 import { broadcastConcrete } from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Broadcasted, BroadcastsWith, CommonDType } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { attr } from '../../op/attrs.ts';
@@ -111,6 +112,7 @@ export function add<A extends TensorLike, B extends TensorLike>(
   options?: NameOption,
 ): Tensor<CommonDType<A, B>, Broadcasted<A, B>>;
 export function add(x: TensorLike, y: TensorLike, options: NameOption = {}): Tensor {
+  onlyOptions('tf.add', options, 'name');
   return nameScope(options.name ?? 'Add', (scope) => {
     const a = convertToTensor(x, { name: 'x', hint: isSymbolic(y) ? y.dtype : undefined });
     const b = convertToTensor(y, { name: 'y', hint: a.dtype });

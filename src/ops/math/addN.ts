@@ -3,6 +3,7 @@ import { qint16, quint16, variant } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { type Dims, mergeShapes, sameShape, showRuntime } from '../../core/shape.ts';
 import { IndexedSlices } from '../../graph/indexedSlices.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { attr, numberTypes } from '../../op/attrs.ts';
 import { convertToTensor, isSymbolic } from '../../op/convert.ts';
@@ -120,6 +121,7 @@ export function accumulateN(
   inputs: readonly TensorLike[],
   options: NameOption & { readonly shape?: Dims } = {},
 ): Tensor {
+  onlyOptions('tf.accumulateN', options, 'name', 'shape');
   const values = converted(inputs, 'tf.accumulateN').map((x) => convertToTensor(x));
   [options.shape ?? null, ...values.map((x) => x.shape)].reduce(mergeShapes, null);
   return addN(values, { name: options.name });

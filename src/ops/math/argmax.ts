@@ -4,7 +4,8 @@ import * as d from '../../core/dtypes.ts';
 import { type DType, int64 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { type Dims, showRuntime } from '../../core/shape.ts';
-import type { KnownShape, Reduce, ShapeOf } from '../../graph/staticShapes.ts';
+import { onlyOptions } from '../../graph/options.ts';
+import type { AxisIn, KnownShape, Reduce, ShapeOf } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { attr, realNumberTypes } from '../../op/attrs.ts';
 import type { Case } from '../../op/cases.ts';
@@ -13,6 +14,7 @@ import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
 import type { ProgramBuilder } from '../../program/builder.ts';
 import * as e from '../../program/expr.ts';
 import type { Value } from '../../program/value.ts';
+import { withAxis } from '../array/common.ts';
 import { cast } from './cast.ts';
 
 const T = attr('type', {
@@ -147,6 +149,8 @@ export const ArgMin = defineOp({
 });
 
 export interface ArgOptions {
+  /** May stand here, or alone as the second argument. */
+  readonly axis?: TensorLike | null | undefined;
   /** int64 unless said otherwise. */
   readonly outputType?: DType | undefined;
   readonly name?: string | undefined;
@@ -154,7 +158,7 @@ export interface ArgOptions {
   readonly dimension?: TensorLike | undefined;
 }
 
-function axisOf(axis: TensorLike | null | undefined, { dimension }: ArgOptions): TensorLike {
+function axisOf({ axis, dimension }: ArgOptions): TensorLike {
   if (axis != null && dimension !== undefined)
     throw new InvalidArgumentError("Cannot specify both 'axis' and 'dimension'");
   return axis ?? dimension ?? 0;
@@ -165,13 +169,15 @@ function axisOf(axis: TensorLike | null | undefined, { dimension }: ArgOptions):
  *
  * @example tf.argmax(tf.constant([[1, 5, 2], [7, 3, 4]]), 1) // runs to [1 0]
  */
-export function argmax<X extends TensorLike, const A extends TensorLike | null = 0>(
+export function argmax<X extends TensorLike, const A extends TensorLike | null | ArgOptions = 0>(
   input: X,
   axis?: A,
   options?: ArgOptions,
-): Tensor<DType, KnownShape<Reduce<ShapeOf<X>, A>>>;
-export function argmax(input: TensorLike, axis?: TensorLike | null, options: ArgOptions = {}): Tensor {
-  const chosen = axisOf(axis, options);
+): Tensor<DType, KnownShape<Reduce<ShapeOf<X>, AxisIn<A, 0>>>>;
+export function argmax(input: TensorLike, axis?: TensorLike | null | ArgOptions, last: ArgOptions = {}): Tensor {
+  const options = withAxis(axis, last);
+  onlyOptions('tf.argmax', options, 'axis', 'outputType', 'name', 'dimension');
+  const chosen = axisOf(options);
   const narrow = isSymbolic(chosen) && [d.int8, d.int16, d.uint8, d.uint16].some((t) => t === chosen.dtype);
   const dimension = narrow ? cast(chosen, d.int32) : chosen;
   const output_type = options.outputType ?? int64;
@@ -183,13 +189,14 @@ export function argmax(input: TensorLike, axis?: TensorLike | null, options: Arg
  *
  * @example tf.argmin(tf.constant([[1, 5, 2], [7, 3, 4]]), 1) // runs to [0 1]
  */
-export function argmin<X extends TensorLike, const A extends TensorLike | null = 0>(
+export function argmin<X extends TensorLike, const A extends TensorLike | null | ArgOptions = 0>(
   input: X,
   axis?: A,
   options?: ArgOptions,
-): Tensor<DType, KnownShape<Reduce<ShapeOf<X>, A>>>;
-export function argmin(input: TensorLike, axis?: TensorLike | null, options: ArgOptions = {}): Tensor {
+): Tensor<DType, KnownShape<Reduce<ShapeOf<X>, AxisIn<A, 0>>>>;
+export function argmin(input: TensorLike, axis?: TensorLike | null | ArgOptions, last: ArgOptions = {}): Tensor {
+  const options = withAxis(axis, last);
+  onlyOptions('tf.argmin', options, 'axis', 'outputType', 'name', 'dimension');
   const output_type = options.outputType ?? int64;
-  return ArgMin.build({ input, dimension: axisOf(axis, options) }, { name: options.name, attrs: { output_type } })
-    .output;
+  return ArgMin.build({ input, dimension: axisOf(options) }, { name: options.name, attrs: { output_type } }).output;
 }

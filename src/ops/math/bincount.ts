@@ -5,6 +5,7 @@ import { InvalidArgumentError } from '../../core/errors.ts';
 import { zeros } from '../../core/ndarray.ts';
 import { type Dims, showRuntime, showShape, sizeOf } from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { attr } from '../../op/attrs.ts';
 import { constantNode, convertToTensor } from '../../op/convert.ts';
@@ -183,6 +184,7 @@ export interface BincountOptions {
  * @example tf.bincount([1, 2, 2]) // runs to [0 1 2]
  */
 export function bincount(arr: TensorLike, options: BincountOptions = {}): Tensor {
+  onlyOptions('tf.bincount', options, 'weights', 'minlength', 'maxlength', 'dtype', 'name', 'axis', 'binaryOutput');
   const { dtype = int32, axis = 0, binaryOutput = false } = options;
   return nameScope(options.name ?? 'bincount', () => {
     const given = convertToTensor(arr, { name: 'arr' });

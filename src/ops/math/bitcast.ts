@@ -4,6 +4,7 @@ import type { DType } from '../../core/dtypes.ts';
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { type Dims, type Shape, showRuntime, showShape } from '../../core/shape.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { attr } from '../../op/attrs.ts';
 import { defineOp, gradientPending } from '../../op/defineOp.ts';
@@ -75,5 +76,6 @@ export const Bitcast = defineOp({
  * @example tf.bitcast(tf.constant(1.5), tf.int32) // runs to 1069547520
  */
 export function bitcast(input: TensorLike, type: DType, options: NameOption = {}): Tensor {
+  onlyOptions('tf.bitcast', options, 'name');
   return Bitcast.build({ input }, { name: options.name, attrs: { type } }).output;
 }

@@ -6,6 +6,7 @@ import { UnimplementedError } from '../../core/errors.ts';
 import type { Dims } from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
 import { IndexedSlices } from '../../graph/indexedSlices.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { anyType, attr } from '../../op/attrs.ts';
 import { convertToTensor } from '../../op/convert.ts';
@@ -99,6 +100,7 @@ export function cast<D extends DType, S extends Dims = Dims>(
 ): Tensor<D, S>;
 export function cast(x: IndexedSlices, dtype: DType, options?: NameOption): IndexedSlices;
 export function cast(x: TensorLike, dtype: DType, options: NameOption = {}): Tensor | IndexedSlices {
+  onlyOptions('tf.cast', options, 'name');
   if (x instanceof Tensor && x.dtype === dtype) return x;
   return nameScope(options.name ?? 'Cast', (name) => {
     if (x instanceof IndexedSlices) return new IndexedSlices(cast(x.values, dtype, { name }), x.indices, x.denseShape);

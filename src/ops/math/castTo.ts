@@ -4,6 +4,7 @@ import type { DType } from '../../core/dtypes.ts';
 import * as d from '../../core/dtypes.ts';
 import { type Element, scalar } from '../../core/ndarray.ts';
 import { nameScope } from '../../graph/graph.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { constantNode, convertToTensor } from '../../op/convert.ts';
 import { cast } from './cast.ts';
@@ -72,6 +73,7 @@ function inType(limit: Limit, dtype: DType): Tensor {
  * @example tf.saturateCast([-5, 300], tf.uint8) // runs to [  0 255]
  */
 export function saturateCast<D extends DType>(value: TensorLike, dtype: D, options: NameOption = {}): Tensor<D> {
+  onlyOptions('tf.saturateCast', options, 'name');
   return nameScope(options.name ?? 'saturate_cast', (name) => {
     const input = convertToTensor(value, { name: 'value' });
     if (input.dtype.isComplex && dtype.isComplex) return cast(clampComplex(input, dtype), dtype, { name });

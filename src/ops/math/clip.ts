@@ -4,6 +4,7 @@ import { InvalidArgumentError } from '../../core/errors.ts';
 import { compatible, sameShape, showRuntime, showShape } from '../../core/shape.ts';
 import { colocateWith, nameScope } from '../../graph/graph.ts';
 import { IndexedSlices } from '../../graph/indexedSlices.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { attr, numberTypes } from '../../op/attrs.ts';
 import { convertToTensor } from '../../op/convert.ts';
@@ -107,6 +108,7 @@ export function clipByValue<T extends TensorLike>(
   clipValueMax: TensorLike,
   options: NameOption = {},
 ): Clipped<T> {
+  onlyOptions('tf.clipByValue', options, 'name');
   if (t === null)
     throw new InvalidArgumentError(
       'clipByValue was given null. A gradient is null where the loss does not depend on the variable; leave it out.',
@@ -136,6 +138,7 @@ export function clipByNorm<T extends TensorLike>(
   clipNorm: TensorLike,
   options: NameOption & { readonly axes?: readonly number[] } = {},
 ): Clipped<T> {
+  onlyOptions('tf.clipByNorm', options, 'name', 'axes');
   const clipped = nameScope(options.name ?? 'clip_by_norm', (name) => {
     const values = valuesOf(t, 't', float32);
     const bound = typeof clipNorm === 'number' ? Math.max(clipNorm, 0) : cast(maximum(clipNorm, 0), values.dtype);
@@ -158,6 +161,7 @@ export function clipByNorm<T extends TensorLike>(
  * @example tf.clipByAverageNorm([3.0, 4.0], 1.25) // runs to [1.5 2. ]
  */
 export function clipByAverageNorm(t: TensorLike, clipNorm: TensorLike, options: NameOption = {}): Tensor {
+  onlyOptions('tf.clipByAverageNorm', options, 'name');
   return nameScope(options.name ?? 'clip_by_average_norm', (name) => {
     const values = convertToTensor(t, { name: 't', hint: float32 });
     const count = cast(size(values), float32);
@@ -177,6 +181,7 @@ export function clipByAverageNorm(t: TensorLike, clipNorm: TensorLike, options: 
  * @example tf.globalNorm([[3.0], [4.0]]) // runs to 5.0
  */
 export function globalNorm(tList: readonly (TensorLike | null)[], options: NameOption = {}): Tensor {
+  onlyOptions('tf.globalNorm', options, 'name');
   return nameScope(options.name ?? 'global_norm', () => {
     const values = tList.map((t, i) => (t === null ? null : valuesOf(t, `t_${i}`, float32)));
     const halves = values.filter((v) => v !== null).map((v) => colocateWith(v, () => l2Loss(v)));

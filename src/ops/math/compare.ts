@@ -3,6 +3,7 @@
 import { bool, string } from '../../core/dtypes.ts';
 import { NDArray } from '../../core/ndarray.ts';
 import { broadcastConcrete, type Dims, mergeShapes } from '../../core/shape.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Broadcasted, BroadcastsWith } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { type AttrSpec, anyType, attr, numbers } from '../../op/attrs.ts';
@@ -205,8 +206,9 @@ export const ApproximateEqual = defineOp({
 export function approximateEqual(
   x: TensorLike,
   y: TensorLike,
-  { tolerance, name }: NameOption & { readonly tolerance?: number } = {},
+  options: NameOption & { readonly tolerance?: number } = {},
 ): Tensor<typeof bool> {
+  const { tolerance, name } = onlyOptions('tf.approximateEqual', options, 'tolerance', 'name');
   const attrs = tolerance === undefined ? {} : { tolerance };
   return ApproximateEqual.build({ x, y }, { name, attrs }).z as Tensor<typeof bool>; // comparisons give bool
 }

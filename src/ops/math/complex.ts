@@ -2,6 +2,7 @@
 import { complex64, complex128, float32, float64, variant } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { controlDependencies, nameScope } from '../../graph/graph.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { attr } from '../../op/attrs.ts';
 import { convertToTensor, isSymbolic } from '../../op/convert.ts';
@@ -63,6 +64,7 @@ export const Complex = defineOp({
  * @example tf.complex([2.25, 3.5], [4.75, 5.5]) // runs to [2.25+4.75j   3.5+5.5j]
  */
 export function complex(real: TensorLike, imag: TensorLike, options: NameOption = {}): Tensor {
+  onlyOptions('tf.complex', options, 'name');
   const re = convertToTensor(real, { name: 'real', hint: isSymbolic(imag) ? imag.dtype : float32 });
   const im = convertToTensor(imag, { name: 'imag', hint: re.dtype });
   if (re.dtype !== im.dtype || (re.dtype !== float32 && re.dtype !== float64))
@@ -130,6 +132,7 @@ export const Real = defineOp({
  * @example tf.real(tf.complex([2.25], [4.75])) // runs to [2.25]
  */
 export function real(input: TensorLike, options: NameOption = {}): Tensor {
+  onlyOptions('tf.real', options, 'name');
   return nameScope(options.name ?? 'Real', (name) => {
     const x = convertToTensor(input, { name: 'input' });
     if (x.dtype.isComplex) return Real.build({ input: x }, { name, attrs: { Tout: x.dtype.realDtype } }).output;
@@ -165,6 +168,7 @@ export const Imag = defineOp({
  * @example tf.imag(tf.complex([2.25], [4.75])) // runs to [4.75]
  */
 export function imag(input: TensorLike, options: NameOption = {}): Tensor {
+  onlyOptions('tf.imag', options, 'name');
   return nameScope(options.name ?? 'Imag', (name) => {
     const x = convertToTensor(input, { name: 'input' });
     if (x.dtype.isComplex) return Imag.build({ input: x }, { name, attrs: { Tout: x.dtype.realDtype } }).output;
@@ -195,6 +199,7 @@ export const Conj = defineOp({
  * @example tf.conj(tf.complex([2.25], [4.75])) // runs to [2.25-4.75j]
  */
 export function conj(x: TensorLike, options: NameOption = {}): Tensor {
+  onlyOptions('tf.conj', options, 'name');
   if (x instanceof Tensor && (x.dtype.isFloating || x.dtype.isInteger)) return x;
   return nameScope(options.name ?? 'Conj', (name) => {
     const value = convertToTensor(x, { name: 'x' });
@@ -244,6 +249,7 @@ export const Angle = defineOp({
  * @example tf.angle(tf.complex([0], [2])) // runs to [1.5707964]
  */
 export function angle(input: TensorLike, options: NameOption = {}): Tensor {
+  onlyOptions('tf.angle', options, 'name');
   return nameScope(options.name ?? 'Angle', (name) => {
     const x = convertToTensor(input, { name: 'input' });
     if (x.dtype.isComplex) return Angle.build({ input: x }, { name, attrs: { Tout: x.dtype.realDtype } }).output;

@@ -3,6 +3,7 @@
 import type { DType } from '../../core/dtypes.ts';
 import { float32 } from '../../core/dtypes.ts';
 import { nameScope } from '../../graph/graph.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Broadcasted, BroadcastsWith } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { convertToTensor, isSymbolic } from '../../op/convert.ts';
@@ -97,6 +98,7 @@ export function truediv<A extends TensorLike, B extends TensorLike>(
   options?: NameOption,
 ): Tensor<DType, Broadcasted<A, B>>;
 export function truediv(x: TensorLike, y: TensorLike, options: NameOption = {}): Tensor {
+  onlyOptions('tf.truediv', options, 'name');
   return over(x, y, options.name);
 }
 
@@ -112,6 +114,7 @@ export function divide<A extends TensorLike, B extends TensorLike>(
   options?: NameOption,
 ): Tensor<DType, Broadcasted<A, B>>;
 export function divide(x: TensorLike, y: TensorLike, options: NameOption = {}): Tensor {
+  onlyOptions('tf.divide', options, 'name');
   if (options.name !== undefined || isSymbolic(x)) return over(x, y, options.name);
   return over(convertToTensor(x, { hint: isSymbolic(y) ? y.dtype : undefined }), y);
 }
@@ -127,6 +130,7 @@ export function div<A extends TensorLike, B extends TensorLike>(
   options?: NameOption,
 ): Tensor<DType, Broadcasted<A, B>>;
 export function div(x: TensorLike, y: TensorLike, options: NameOption = {}): Tensor {
+  onlyOptions('tf.div', options, 'name');
   return nameScope(options.name ?? 'div', (name) => {
     const a = convertToTensor(x, { name: 'x', hint: isSymbolic(y) ? y.dtype : undefined });
     const b = convertToTensor(y, { name: 'y', ...(isSymbolic(y) ? {} : { dtype: a.dtype }) });
@@ -214,6 +218,7 @@ export function floordiv<A extends TensorLike, B extends TensorLike>(
   options?: NameOption,
 ): Tensor<DType, Broadcasted<A, B>>;
 export function floordiv(x: TensorLike, y: TensorLike, options: NameOption = {}): Tensor {
+  onlyOptions('tf.floordiv', options, 'name');
   return FloorDiv.build({ x, y }, { name: options.name ?? 'floordiv' }).z;
 }
 /** `floor(x / y)`, as `floordiv`, but the node is named after its op. Adds one `FloorDiv` node. */
@@ -247,6 +252,7 @@ export function divNoNan<A extends TensorLike, B extends TensorLike>(
   options?: NameOption,
 ): Tensor<DType, Broadcasted<A, B>>;
 export function divNoNan(x: TensorLike, y: TensorLike, options: NameOption = {}): Tensor {
+  onlyOptions('tf.divNoNan', options, 'name');
   return nameScope(options.name ?? 'div_no_nan', (name) => DivNoNan.build(quotientOperands(x, y), { name }).z);
 }
 
@@ -256,6 +262,7 @@ export function divNoNan(x: TensorLike, y: TensorLike, options: NameOption = {})
  * @example tf.math.reciprocalNoNan([2, 0.5, 0]) // runs to [0.5 2.  0. ]
  */
 export function reciprocalNoNan(x: TensorLike, options: NameOption = {}): Tensor {
+  onlyOptions('tf.reciprocalNoNan', options, 'name');
   return nameScope(options.name ?? 'reciprocal_no_nan', (name) => {
     const value = convertToTensor(x, { name: 'x', hint: float32 });
     return DivNoNan.build({ x: convertToTensor(1, { dtype: value.dtype, name: 'one' }), y: value }, { name }).z;

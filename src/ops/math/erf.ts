@@ -1,6 +1,7 @@
 /** @file The error function and its relatives: Erf, Erfc, Erfinv, Ndtri. */
 import { float32 } from '../../core/dtypes.ts';
 import { controlDependencies, nameScope } from '../../graph/graph.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import type { Gradient } from '../../op/registry.ts';
@@ -83,6 +84,7 @@ export const Erfinv = defineUnary({
  * @example tf.math.erfinv([0.5, 0]) // runs to [0.47693628 0.        ]
  */
 export function erfinv(x: TensorLike, options: NameOption = {}): Tensor {
+  onlyOptions('tf.erfinv', options, 'name');
   return nameScope(options.name ?? 'erfinv', () => Erfinv.build({ x }).y);
 }
 
@@ -107,6 +109,7 @@ export const Ndtri = defineUnary({
  * @example tf.math.ndtri([0.5, 0.25]) // runs to [ 0.         -0.67448974]
  */
 export function ndtri(x: TensorLike, options: NameOption = {}): Tensor {
+  onlyOptions('tf.ndtri', options, 'name');
   return nameScope(options.name ?? 'ndtri', () => Ndtri.build({ x }).y);
 }
 
@@ -116,6 +119,7 @@ export function ndtri(x: TensorLike, options: NameOption = {}): Tensor {
  * @example tf.math.erfcinv([1.0, 2.0]) // runs to [  0. -inf]
  */
 export function erfcinv(x: TensorLike, options: NameOption = {}): Tensor {
+  onlyOptions('tf.erfcinv', options, 'name');
   return nameScope(options.name ?? 'erfcinv', () => {
     const start = convertToTensor(x, { name: 'start', hint: float32 });
     return times(negative(ndtri(times(0.5, start))), Math.SQRT1_2);

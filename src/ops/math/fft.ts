@@ -6,6 +6,7 @@ import { InvalidArgumentError } from '../../core/errors.ts';
 import { NDArray } from '../../core/ndarray.ts';
 import { type Dims, type Shape, showRuntime, showShape, sizeOf } from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { type AttrSpec, attr } from '../../op/attrs.ts';
 import type { Case } from '../../op/cases.ts';
@@ -341,6 +342,7 @@ function knownLength(x: Tensor, what: string): number {
  * @example tf.signal.rfft(tf.constant([1.5, 2.5])) // runs to [ 4.+0.j -1.+0.j]
  */
 export function rfft(input: TensorLike, options: RealOptions = {}): Tensor {
+  onlyOptions('tf.signal.rfft', options, 'fftLength', 'name');
   return nameScope(options.name ?? 'rfft', (name) => {
     const x = convertToTensor(input, { hint: d.float32 });
     const fft_length = options.fftLength ?? [knownLength(x, 'rfft')];
@@ -355,6 +357,7 @@ export function rfft(input: TensorLike, options: RealOptions = {}): Tensor {
  * @example tf.signal.irfft(tf.signal.rfft(tf.constant([1.5, 2.5]))) // runs to [1.5 2.5]
  */
 export function irfft(input: TensorLike, options: RealOptions = {}): Tensor {
+  onlyOptions('tf.signal.irfft', options, 'fftLength', 'name');
   return nameScope(options.name ?? 'irfft', (name) => {
     const x = convertToTensor(input, { hint: d.complex64 });
     const fft_length = options.fftLength ?? [Math.max(0, 2 * (knownLength(x, 'irfft') - 1))];

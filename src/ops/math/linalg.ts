@@ -1,5 +1,6 @@
 /** @file Linear algebra as functions: inverses, determinants, solutions, factorizations. */
 import { nameScope } from '../../graph/graph.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { matrixTranspose } from '../array/transpose.ts';
@@ -14,6 +15,7 @@ import {
 
 /** Takes the conjugate transpose of the innermost matrices, with Python's nodes. */
 export function adjoint(matrix: TensorLike, options: { name?: string } = {}): Tensor {
+  onlyOptions('tf.linalg.adjoint', options, 'name');
   return nameScope(options.name ?? 'adjoint', () =>
     matrixTranspose(convertToTensor(matrix, { name: 'matrix' }), { conjugate: true }),
   );
@@ -33,6 +35,7 @@ interface AdjointOption extends NameOption {
  * @example tf.matrixInverse(tf.constant([[2.0, 0.0], [0.0, 4.5]])) // runs to [[0.5 0.] [0. 0.22222222]]
  */
 export function matrixInverse(input: TensorLike, options: AdjointOption = {}): Tensor {
+  onlyOptions('tf.matrixInverse', options, 'name', 'adjoint');
   return MatrixInverse.build({ input }, { name: options.name, attrs: { adjoint: options.adjoint ?? false } }).output;
 }
 
@@ -64,6 +67,7 @@ export function slogdet(
  * @example tf.matrixSolve(tf.constant([[2.0, 0.0], [0.0, 4.5]]), [[1], [9]]) // runs to [[0.5] [2. ]]
  */
 export function matrixSolve(matrix: TensorLike, rhs: TensorLike, options: AdjointOption = {}): Tensor {
+  onlyOptions('tf.matrixSolve', options, 'name', 'adjoint');
   return MatrixSolve.build({ matrix, rhs }, { name: options.name, attrs: { adjoint: options.adjoint ?? false } })
     .output;
 }
@@ -79,6 +83,7 @@ export function matrixTriangularSolve(
   rhs: TensorLike,
   options: AdjointOption & { lower?: boolean } = {},
 ): Tensor {
+  onlyOptions('tf.matrixTriangularSolve', options, 'name', 'adjoint', 'lower');
   const attrs = { lower: options.lower ?? true, adjoint: options.adjoint ?? false };
   return nameScope(
     options.name ?? 'triangular_solve',
@@ -101,6 +106,7 @@ export function cholesky(input: TensorLike, options: NameOption = {}): Tensor {
  * @example tf.choleskySolve(tf.cholesky(a), rhs)
  */
 export function choleskySolve(chol: TensorLike, rhs: TensorLike, options: NameOption = {}): Tensor {
+  onlyOptions('tf.choleskySolve', options, 'name');
   return nameScope(options.name ?? 'cholesky_solve', () => {
     const y = MatrixTriangularSolve.build({ matrix: chol, rhs }).output;
     return MatrixTriangularSolve.build({ matrix: chol, rhs: y }, { attrs: { adjoint: true } }).output;
@@ -116,5 +122,6 @@ export function qr(
   input: TensorLike,
   options: NameOption & { fullMatrices?: boolean } = {},
 ): { readonly q: Tensor; readonly r: Tensor } {
+  onlyOptions('tf.qr', options, 'name', 'fullMatrices');
   return Qr.build({ input }, { name: options.name, attrs: { full_matrices: options.fullMatrices ?? false } });
 }

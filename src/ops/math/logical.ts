@@ -1,6 +1,7 @@
 /** @file LogicalAnd, LogicalOr, LogicalNot. */
 import type { bool } from '../../core/dtypes.ts';
 import { nameScope } from '../../graph/graph.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { defineOp, notDifferentiable, type Op } from '../../op/defineOp.ts';
 import * as e from '../../program/map.ts';
@@ -75,6 +76,7 @@ export function logicalNot(x: TensorLike, options: NameOption = {}): Tensor<type
  * @example tf.logicalXor([true, false], true) // runs to [False  True]
  */
 export function logicalXor(x: TensorLike, y: TensorLike, options: NameOption = {}): Tensor<typeof bool> {
+  onlyOptions('tf.logicalXor', options, 'name');
   const either = logicalOr(x, y);
   const notBoth = logicalNot(logicalAnd(x, y));
   return logicalAnd(either, notBoth, { name: options.name ?? 'LogicalXor' });

@@ -5,6 +5,7 @@ import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { broadcastConcrete, type Dims, isFullyDefined, type Shape, showRuntime, showShape } from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { CommonDType, Fits, KnownShape, MatMul as ProductShape, ShapeOf } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { attr } from '../../op/attrs.ts';
@@ -479,6 +480,20 @@ export function matmul<
   const O extends MatmulOptions = Record<never, never>,
 >(a: A, b: B & Fits<Product<A, B, O>>, options?: O): Tensor<CommonDType<A, B>, KnownShape<Product<A, B, O>>>;
 export function matmul(a: TensorLike, b: TensorLike, options: MatmulOptions = {}): Tensor {
+  onlyOptions(
+    'tf.matmul',
+    options,
+    'transposeA',
+    'transposeB',
+    'adjointA',
+    'adjointB',
+    'aIsSparse',
+    'bIsSparse',
+    'outputType',
+    'gradA',
+    'gradB',
+    'name',
+  );
   const { adjointA = false, adjointB = false, transposeA = false, transposeB = false, outputType } = options;
   if (transposeA && adjointA) throw new InvalidArgumentError('Only one of transposeA and adjointA can be true.');
   if (transposeB && adjointB) throw new InvalidArgumentError('Only one of transposeB and adjointB can be true.');

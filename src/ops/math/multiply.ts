@@ -4,6 +4,7 @@ import { InvalidArgumentError } from '../../core/errors.ts';
 import { showShape } from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
 import { IndexedSlices } from '../../graph/indexedSlices.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { convertToTensor, isSymbolic } from '../../op/convert.ts';
 import type { Gradient } from '../../op/registry.ts';
@@ -90,6 +91,7 @@ export const MulNoNan = defineBinary({
  * @example tf.multiplyNoNan([NaN, 2], [0, 3]) // runs to [0. 6.]
  */
 export function multiplyNoNan(x: TensorLike, y: TensorLike, options: NameOption = {}): Tensor {
+  onlyOptions('tf.multiplyNoNan', options, 'name');
   return nameScope(options.name ?? 'multiply_no_nan', (name) => {
     const a = convertToTensor(x, { name: 'x', hint: isSymbolic(y) ? y.dtype : undefined });
     return MulNoNan.build({ x: a, y: convertToTensor(y, { name: 'y', hint: a.dtype }) }, { name }).z;

@@ -2,6 +2,7 @@
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { nameScope } from '../../graph/graph.ts';
 import { IndexedSlices } from '../../graph/indexedSlices.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import type { Gradient } from '../../op/registry.ts';
@@ -70,6 +71,7 @@ export const Abs = defineUnary({
  * @example tf.abs([-1.5, 2]) // runs to [1.5 2. ]
  */
 export function abs(x: TensorLike, options: NameOption = {}): Tensor {
+  onlyOptions('tf.abs', options, 'name');
   return nameScope(options.name ?? 'Abs', (name) => {
     const value = convertToTensor(x, { name: 'x' });
     if (value.dtype.isComplex)

@@ -1,6 +1,7 @@
 /** @file Norms, traces and products with vectors, built on reductions and matrix products. */
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { nameScope } from '../../graph/graph.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { expandDims } from '../array/expandDims.ts';
@@ -30,6 +31,7 @@ export function matvec(a: TensorLike, b: TensorLike, options: MatmulOptions = {}
  * @example tf.trace([[1, 2], [3, 4]]) // runs to 5
  */
 export function trace(x: TensorLike, options: { name?: string } = {}): Tensor {
+  onlyOptions('tf.trace', options, 'name');
   return nameScope(options.name ?? 'Trace', (name) => {
     const input = convertToTensor(x, { name: 'x' });
     return reduceSum(matrixDiagPart(input), [-1], { name });
@@ -53,6 +55,7 @@ export interface NormOptions {
  * @example tf.norm(tf.constant([3.0, 4.5])) // runs to 5.408327
  */
 export function norm(tensor: TensorLike, options: NormOptions = {}): Tensor {
+  onlyOptions('tf.norm', options, 'ord', 'axis', 'keepdims', 'keepDims', 'name');
   const { ord = 'euclidean', axis = null } = options;
   const keepdims = options.keepdims ?? options.keepDims ?? false;
   const axes = axis === null ? null : typeof axis === 'number' ? [axis] : [...axis];

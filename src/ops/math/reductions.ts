@@ -6,9 +6,11 @@ import { intVector } from '../../core/ndarray.ts';
 import type { Dims } from '../../core/shape.ts';
 import { isFullyDefined } from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
-import type { DTypeOf, KnownShape, Reduce, ShapeOf } from '../../graph/staticShapes.ts';
+import { onlyOptions } from '../../graph/options.ts';
+import type { AxisIn, DTypeOf, KnownShape, Reduce, ShapeOf } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { constantNode, convertToTensor, isSymbolic } from '../../op/convert.ts';
+import { withAxis } from '../array/common.ts';
 import { zeros } from '../array/fill.ts';
 import { stopGradient } from '../array/identity.ts';
 import { range } from '../array/range.ts';
@@ -30,12 +32,15 @@ import { sub } from './subtract.ts';
 /** Axes to reduce: one, several, or all when it is left out. */
 export type Axis = TensorLike | null;
 
-/** The shape left after folding `A`, as the options have it. */
-export type Folded<X, A, O> = O extends { reductionIndices: unknown }
+/** The shape left after folding `A`, which may be an axis or options, as the options have it. */
+export type Folded<X, A, O> = A extends Axis | undefined ? FoldedAlong<X, A, O> : FoldedAlong<X, AxisIn<A, null>, A>;
+type FoldedAlong<X, A, O> = O extends { reductionIndices: unknown }
   ? Dims
   : KnownShape<Reduce<ShapeOf<X>, A, O extends { keepdims: true } | { keepDims: true } ? true : false>>;
 
 export interface ReduceOptions {
+  /** May stand here, or alone as the second argument. */
+  readonly axis?: Axis | undefined;
   /** Keep the reduced axes, with size 1. */
   readonly keepdims?: boolean | undefined;
   readonly name?: string | undefined;
@@ -46,11 +51,13 @@ export interface ReduceOptions {
 }
 
 /** The axis of a call that may use the older option. */
-function axisOf(axis: Axis | undefined, options: ReduceOptions): Axis {
-  if (options.reductionIndices == null) return axis ?? null;
+function axisOf({ axis, reductionIndices }: ReduceOptions): Axis {
+  if (reductionIndices == null) return axis ?? null;
   if (axis != null) throw new InvalidArgumentError("Cannot specify both 'axis' and 'reduction_indices'");
-  return options.reductionIndices;
+  return reductionIndices;
 }
+
+const optionNames = ['axis', 'keepdims', 'name', 'keepDims', 'reductionIndices'] as const;
 
 function keepdimsOf({ keepdims, keepDims }: ReduceOptions): boolean {
   if (keepdims !== undefined && keepDims !== undefined)
@@ -67,14 +74,22 @@ function allAxes(input: TensorLike): Tensor {
 }
 
 type Reduction = {
+  readonly name: string;
   build(
     inputs: { input: TensorLike; reduction_indices: TensorLike },
     options: { name?: string | undefined; attrs: { keep_dims: boolean } },
   ): { output: Tensor };
 };
 
-function reduce(op: Reduction, input: TensorLike, given: Axis | undefined, options: ReduceOptions): Tensor {
-  const axis = axisOf(given, options);
+function reduce(
+  op: Reduction,
+  input: TensorLike,
+  given: Axis | ReduceOptions | undefined,
+  last: ReduceOptions,
+): Tensor {
+  const options = withAxis(given, last);
+  onlyOptions(op.name, options, ...optionNames);
+  const axis = axisOf(options);
   const keep_dims = keepdimsOf(options);
   const reduction_indices = axis ?? allAxes(input);
   const { output } = op.build({ input, reduction_indices }, { name: options.name, attrs: { keep_dims } });
@@ -94,10 +109,10 @@ function scalarIfWhole(output: Tensor, axis: Axis, keepdims: boolean): Tensor {
  */
 export function reduceSum<
   X extends TensorLike,
-  const A extends Axis = null,
+  const A extends Axis | ReduceOptions = null,
   const O extends ReduceOptions = Record<never, never>,
 >(input: X, axis?: A, options?: O): Tensor<DTypeOf<X>, Folded<X, A, O>>;
-export function reduceSum(input: TensorLike, axis?: Axis, options: ReduceOptions = {}): Tensor {
+export function reduceSum(input: TensorLike, axis?: Axis | ReduceOptions, options: ReduceOptions = {}): Tensor {
   return reduce(Sum, input, axis, options);
 }
 
@@ -108,10 +123,10 @@ export function reduceSum(input: TensorLike, axis?: Axis, options: ReduceOptions
  */
 export function reduceMean<
   X extends TensorLike,
-  const A extends Axis = null,
+  const A extends Axis | ReduceOptions = null,
   const O extends ReduceOptions = Record<never, never>,
 >(input: X, axis?: A, options?: O): Tensor<DTypeOf<X>, Folded<X, A, O>>;
-export function reduceMean(input: TensorLike, axis?: Axis, options: ReduceOptions = {}): Tensor {
+export function reduceMean(input: TensorLike, axis?: Axis | ReduceOptions, options: ReduceOptions = {}): Tensor {
   return reduce(Mean, input, axis, options);
 }
 
@@ -122,10 +137,10 @@ export function reduceMean(input: TensorLike, axis?: Axis, options: ReduceOption
  */
 export function reduceProd<
   X extends TensorLike,
-  const A extends Axis = null,
+  const A extends Axis | ReduceOptions = null,
   const O extends ReduceOptions = Record<never, never>,
 >(input: X, axis?: A, options?: O): Tensor<DTypeOf<X>, Folded<X, A, O>>;
-export function reduceProd(input: TensorLike, axis?: Axis, options: ReduceOptions = {}): Tensor {
+export function reduceProd(input: TensorLike, axis?: Axis | ReduceOptions, options: ReduceOptions = {}): Tensor {
   return reduce(Prod, input, axis, options);
 }
 
@@ -136,10 +151,10 @@ export function reduceProd(input: TensorLike, axis?: Axis, options: ReduceOption
  */
 export function reduceMax<
   X extends TensorLike,
-  const A extends Axis = null,
+  const A extends Axis | ReduceOptions = null,
   const O extends ReduceOptions = Record<never, never>,
 >(input: X, axis?: A, options?: O): Tensor<DTypeOf<X>, Folded<X, A, O>>;
-export function reduceMax(input: TensorLike, axis?: Axis, options: ReduceOptions = {}): Tensor {
+export function reduceMax(input: TensorLike, axis?: Axis | ReduceOptions, options: ReduceOptions = {}): Tensor {
   return reduce(Max, input, axis, options);
 }
 
@@ -150,10 +165,10 @@ export function reduceMax(input: TensorLike, axis?: Axis, options: ReduceOptions
  */
 export function reduceMin<
   X extends TensorLike,
-  const A extends Axis = null,
+  const A extends Axis | ReduceOptions = null,
   const O extends ReduceOptions = Record<never, never>,
 >(input: X, axis?: A, options?: O): Tensor<DTypeOf<X>, Folded<X, A, O>>;
-export function reduceMin(input: TensorLike, axis?: Axis, options: ReduceOptions = {}): Tensor {
+export function reduceMin(input: TensorLike, axis?: Axis | ReduceOptions, options: ReduceOptions = {}): Tensor {
   return reduce(Min, input, axis, options);
 }
 
@@ -164,10 +179,14 @@ export function reduceMin(input: TensorLike, axis?: Axis, options: ReduceOptions
  */
 export function reduceAll<
   X extends TensorLike,
-  const A extends Axis = null,
+  const A extends Axis | ReduceOptions = null,
   const O extends ReduceOptions = Record<never, never>,
 >(input: X, axis?: A, options?: O): Tensor<typeof bool, Folded<X, A, O>>;
-export function reduceAll(input: TensorLike, axis?: Axis, options: ReduceOptions = {}): Tensor<typeof bool> {
+export function reduceAll(
+  input: TensorLike,
+  axis?: Axis | ReduceOptions,
+  options: ReduceOptions = {},
+): Tensor<typeof bool> {
   return reduce(All, input, axis, options) as Tensor<typeof bool>; // All gives bools
 }
 
@@ -178,10 +197,14 @@ export function reduceAll(input: TensorLike, axis?: Axis, options: ReduceOptions
  */
 export function reduceAny<
   X extends TensorLike,
-  const A extends Axis = null,
+  const A extends Axis | ReduceOptions = null,
   const O extends ReduceOptions = Record<never, never>,
 >(input: X, axis?: A, options?: O): Tensor<typeof bool, Folded<X, A, O>>;
-export function reduceAny(input: TensorLike, axis?: Axis, options: ReduceOptions = {}): Tensor<typeof bool> {
+export function reduceAny(
+  input: TensorLike,
+  axis?: Axis | ReduceOptions,
+  options: ReduceOptions = {},
+): Tensor<typeof bool> {
   return reduce(Any, input, axis, options) as Tensor<typeof bool>; // Any gives bools
 }
 
@@ -190,7 +213,11 @@ export function reduceAny(input: TensorLike, axis?: Axis, options: ReduceOptions
  *
  * @example tf.math.reduceEuclideanNorm(tf.constant([3.5, 12])) // runs to 12.5
  */
-export function reduceEuclideanNorm(input: TensorLike, axis?: Axis, options: ReduceOptions = {}): Tensor {
+export function reduceEuclideanNorm(
+  input: TensorLike,
+  axis?: Axis | ReduceOptions,
+  options: ReduceOptions = {},
+): Tensor {
   return reduce(EuclideanNorm, input, axis, options);
 }
 
@@ -199,8 +226,10 @@ export function reduceEuclideanNorm(input: TensorLike, axis?: Axis, options: Red
  *
  * @example tf.reduceLogsumexp(tf.constant([0.5, 0.5])) // runs to 1.1931472
  */
-export function reduceLogsumexp(input: TensorLike, given?: Axis, options: ReduceOptions = {}): Tensor {
-  const axis = axisOf(given, options);
+export function reduceLogsumexp(input: TensorLike, given?: Axis | ReduceOptions, last: ReduceOptions = {}): Tensor {
+  const options = withAxis(given, last);
+  onlyOptions('tf.reduceLogsumexp', options, ...optionNames);
+  const axis = axisOf(options);
   const keepdims = keepdimsOf(options);
   return nameScope(options.name ?? 'ReduceLogSumExp', (scope) => {
     const largest = reduceMax(input, axis, { keepdims: true });
@@ -213,17 +242,17 @@ export function reduceLogsumexp(input: TensorLike, given?: Axis, options: Reduce
   });
 }
 
+type SpreadOptions = Pick<ReduceOptions, 'axis' | 'keepdims' | 'name'>;
+
 /**
  * The variance of the elements along `axis`, or of all. Adds nodes under `reduce_variance/`.
  *
  * @example tf.math.reduceVariance(tf.constant([1.5, 2.5])) // runs to 0.25
  */
-export function reduceVariance(
-  input: TensorLike,
-  axis?: Axis,
-  options: { keepdims?: boolean; name?: string } = {},
-): Tensor {
-  return nameScope(options.name ?? 'reduce_variance', () => {
+export function reduceVariance(input: TensorLike, given?: Axis | SpreadOptions, last: SpreadOptions = {}): Tensor {
+  const options = withAxis(given, last);
+  const { axis, keepdims, name } = onlyOptions('tf.math.reduceVariance', options, 'axis', 'keepdims', 'name');
+  return nameScope(name ?? 'reduce_variance', () => {
     const x = convertToTensor(input);
     const means = reduceMean(x, axis, { keepdims: true });
     if (means.dtype.isInteger)
@@ -232,7 +261,7 @@ export function reduceVariance(
     const squares = difference.dtype.isComplex
       ? real(Mul.build({ x: conj(difference), y: difference }).z)
       : square(difference);
-    return reduceMean(squares, axis, { keepdims: options.keepdims });
+    return reduceMean(squares, axis, { keepdims });
   });
 }
 
@@ -241,12 +270,18 @@ export function reduceVariance(
  *
  * @example tf.math.reduceStd(tf.constant([1.5, 2.5])) // runs to 0.5
  */
-export function reduceStd(input: TensorLike, axis?: Axis, options: { keepdims?: boolean; name?: string } = {}): Tensor {
-  return nameScope(options.name ?? 'reduce_std', () => {
+export function reduceStd(input: TensorLike, given?: Axis | SpreadOptions, last: SpreadOptions = {}): Tensor {
+  const options = withAxis(given, last);
+  const { axis, keepdims, name } = onlyOptions('tf.math.reduceStd', options, 'axis', 'keepdims', 'name');
+  return nameScope(name ?? 'reduce_std', () => {
     const x = convertToTensor(input);
-    const { keepdims } = options;
-    return sqrt(reduceVariance(x, axis, keepdims === undefined ? {} : { keepdims }));
+    return sqrt(reduceVariance(x, axis, { keepdims }));
   });
+}
+
+export interface CountOptions extends ReduceOptions {
+  /** int64 unless said otherwise. */
+  readonly dtype?: DType | undefined;
 }
 
 /**
@@ -254,8 +289,10 @@ export function reduceStd(input: TensorLike, axis?: Axis, options: { keepdims?: 
  *
  * @example tf.countNonzero(tf.constant([0, 3, 0, 5])) // runs to 2
  */
-export function countNonzero(input: TensorLike, axis?: Axis, options: ReduceOptions & { dtype?: DType } = {}): Tensor {
-  const chosen = axisOf(axis, options);
+export function countNonzero(input: TensorLike, axis?: Axis | CountOptions, last: CountOptions = {}): Tensor {
+  const options = withAxis(axis, last);
+  onlyOptions('tf.countNonzero', options, ...optionNames, 'dtype');
+  const chosen = axisOf(options);
   const keepdims = keepdimsOf(options);
   return nameScope(options.name ?? 'count_nonzero', () => {
     const x = convertToTensor(input, { name: 'input' });

@@ -1,6 +1,7 @@
 /** @file Sigmoid and Tanh, the S-shaped functions, with the ops that their gradients use. */
 import { float32 } from '../../core/dtypes.ts';
 import { controlDependencies, nameScope } from '../../graph/graph.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import * as e from '../../program/map.ts';
@@ -52,6 +53,7 @@ export const SigmoidGrad: GradientOp = defineGradientOp({
  * @example tf.logSigmoid([-1000.0]) // runs to [-1000.]
  */
 export function logSigmoid(x: TensorLike, options: NameOption = {}): Tensor {
+  onlyOptions('tf.logSigmoid', options, 'name');
   return nameScope(options.name ?? 'LogSigmoid', (name) => {
     const value = convertToTensor(x, { name: 'x', hint: float32 });
     return Neg.build({ x: softplus(negative(value)) }, { name }).y;

@@ -3,6 +3,7 @@ import { type DType, int64 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { intVector } from '../../core/ndarray.ts';
 import { nameScope } from '../../graph/graph.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { constantValue } from '../../op/constantValue.ts';
 import { constantNode, convertToTensor } from '../../op/convert.ts';
@@ -77,6 +78,7 @@ function sorted(values: TensorLike, options: SortOptions, scope: string, part: '
  * @example tf.sort([3, 1, 2]) // runs to [1 2 3]
  */
 export function sort(values: TensorLike, options: SortOptions = {}): Tensor {
+  onlyOptions('tf.sort', options, 'axis', 'direction', 'name');
   return sorted(values, options, 'sort', 'values');
 }
 
@@ -87,5 +89,6 @@ export function sort(values: TensorLike, options: SortOptions = {}): Tensor {
  * @example tf.argsort([3, 1, 2]) // runs to [1 2 0]
  */
 export function argsort(values: TensorLike, options: SortOptions = {}): Tensor {
+  onlyOptions('tf.argsort', options, 'axis', 'direction', 'name');
   return sorted(values, options, 'argsort', 'indices');
 }

@@ -4,6 +4,7 @@ import { InvalidArgumentError } from '../../core/errors.ts';
 import { fromElements } from '../../core/ndarray.ts';
 import { type Dims, type Shape, showShape } from '../../core/shape.ts';
 import { controlDependencies } from '../../graph/graph.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { type AttrSpec, attr } from '../../op/attrs.ts';
 import { defineOp, gradientPending, type Op } from '../../op/defineOp.ts';
@@ -198,6 +199,7 @@ export function selfAdjointEig(
   input: TensorLike,
   options: { name?: string } = {},
 ): { readonly e: Tensor; readonly v: Tensor } {
+  onlyOptions('tf.selfAdjointEig', options, 'name');
   return SelfAdjointEigV2.build({ input }, { name: options.name, attrs: { compute_v: true } });
 }
 
@@ -207,6 +209,7 @@ export function selfAdjointEig(
  * @example tf.selfAdjointEigvals(tf.constant([[2.0, 0.0], [0.0, 3.5]])) // runs to [2.  3.5]
  */
 export function selfAdjointEigvals(input: TensorLike, options: { name?: string } = {}): Tensor {
+  onlyOptions('tf.selfAdjointEigvals', options, 'name');
   return SelfAdjointEigV2.build({ input }, { name: options.name, attrs: { compute_v: false } }).e;
 }
 
@@ -219,6 +222,7 @@ export function svd(
   input: TensorLike,
   options: { fullMatrices?: boolean; computeUv?: boolean; name?: string } = {},
 ): { readonly s: Tensor; readonly u: Tensor; readonly v: Tensor } {
+  onlyOptions('tf.svd', options, 'fullMatrices', 'computeUv', 'name');
   const attrs = { compute_uv: options.computeUv ?? true, full_matrices: options.fullMatrices ?? false };
   const { s, u, v } = Svd.build({ input }, { name: options.name, attrs });
   return { s: real(s), u, v };

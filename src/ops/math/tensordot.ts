@@ -3,6 +3,7 @@ import { int32 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { isFullyDefined, sizeOf } from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { concat } from '../array/concat.ts';
@@ -100,6 +101,7 @@ function flatten(a: Tensor, axes: Axes, flipped: boolean): Flattened {
  * @example tf.tensordot([[1, 2], [3, 4]], [5, 6], 1) // runs to [17 39]
  */
 export function tensordot(a: TensorLike, b: TensorLike, axes: TensordotAxes, options: { name?: string } = {}): Tensor {
+  onlyOptions('tf.tensordot', options, 'name');
   return nameScope(options.name ?? 'Tensordot', (name) => {
     const x = convertToTensor(a, { name: 'a' });
     const y = convertToTensor(b, { name: 'b' });

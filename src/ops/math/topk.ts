@@ -4,6 +4,7 @@ import { type DType, int32, int64 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { type Dims, type Shape, showRuntime, showShape } from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { attr, realNumbers } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
@@ -168,6 +169,7 @@ export function topK(input: TensorLike, k: TensorLike, options?: TopKOptions): T
 export function topK(input: TensorLike, given: TensorLike | TopKOptions = {}, rest: TopKOptions = {}): TopKResult {
   const options = isOptions(given) ? (given as TopKOptions) : rest; // a plain object is never TensorLike
   const k = isOptions(given) ? (options.k ?? 1) : (given as TensorLike); // as above
+  onlyOptions('tf.nn.topK', options, 'k', 'sorted', 'indexType', 'name');
   const attrs = { sorted: options.sorted ?? true, index_type: options.indexType ?? int32 };
   return TopKV2.build({ input, k }, { name: options.name, attrs });
 }
@@ -273,6 +275,7 @@ export function inTopK(
   k: TensorLike,
   options: { name?: string } = {},
 ): Tensor {
+  onlyOptions('tf.nn.inTopK', options, 'name');
   return nameScope(
     options.name ?? 'in_top_k',
     () => InTopKV2.build({ predictions, targets, k }, { name: options.name }).precision,

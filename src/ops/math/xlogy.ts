@@ -2,6 +2,7 @@
 import { float32 } from '../../core/dtypes.ts';
 import { scalar } from '../../core/ndarray.ts';
 import { controlDependencies, nameScope } from '../../graph/graph.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import * as e from '../../program/map.ts';
 import { reshape } from '../array/reshape.ts';
@@ -89,6 +90,7 @@ export const Xlog1py = defineBinary({
  * @example tf.math.xlog1py([0.0, 2.0], [-1.0, 2.0]) // runs to [0.        2.1972246]
  */
 export function xlog1py(x: TensorLike, y: TensorLike, options: NameOption = {}): Tensor {
+  onlyOptions('tf.xlog1py', options, 'name');
   return nameScope(options.name ?? 'xlog1py', () => Xlog1py.build({ x, y }).z);
 }
 
@@ -114,5 +116,6 @@ export const Xdivy = defineBinary({
  * @example tf.math.xdivy([0.0, 3.0], [0.0, 2.0]) // runs to [0.  1.5]
  */
 export function xdivy(x: TensorLike, y: TensorLike, options: NameOption = {}): Tensor {
+  onlyOptions('tf.xdivy', options, 'name');
   return nameScope(options.name ?? 'xdivy', () => Xdivy.build({ x, y }).z);
 }

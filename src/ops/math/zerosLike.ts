@@ -4,6 +4,7 @@ import { intVector, zeros as zeroArray } from '../../core/ndarray.ts';
 import { isFullyDefined } from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
 import { IndexedSlices } from '../../graph/indexedSlices.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, attr } from '../../op/attrs.ts';
 import { constantNode, convertToTensor } from '../../op/convert.ts';
@@ -86,7 +87,8 @@ interface LikeOptions extends NameOption {
  *
  * @example tf.zerosLike([[1, 2], [3, 4]]) // runs to [[0 0] [0 0]]
  */
-export function zerosLike(tensor: TensorLike, { dtype, name, optimize = true }: LikeOptions = {}): Tensor {
+export function zerosLike(tensor: TensorLike, options: LikeOptions = {}): Tensor {
+  const { dtype, name, optimize = true } = onlyOptions('tf.zerosLike', options, 'dtype', 'name', 'optimize');
   return nameScope(name ?? 'zeros_like', (scope) => {
     // Slices whose whole shape is known need not become a tensor for this.
     const isKnownSlices = tensor instanceof IndexedSlices && optimize && isFullyDefined(tensor.shape);
@@ -104,7 +106,8 @@ export function zerosLike(tensor: TensorLike, { dtype, name, optimize = true }: 
  *
  * @example tf.onesLike([[1, 2], [3, 4]]) // runs to [[1 1] [1 1]]
  */
-export function onesLike(tensor: TensorLike, { dtype, name, optimize = true }: LikeOptions = {}): Tensor {
+export function onesLike(tensor: TensorLike, options: LikeOptions = {}): Tensor {
+  const { dtype, name, optimize = true } = onlyOptions('tf.onesLike', options, 'dtype', 'name', 'optimize');
   return nameScope(name ?? 'ones_like', (scope) => {
     const x = convertToTensor(tensor, { name: 'tensor' });
     const known = x.shape;

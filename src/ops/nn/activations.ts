@@ -4,6 +4,7 @@ import { InvalidArgumentError } from '../../core/errors.ts';
 import { fromElements } from '../../core/ndarray.ts';
 import { type Dims, mergeShapes, sameShape, showRuntime } from '../../core/shape.ts';
 import { controlDependencies, nameScope } from '../../graph/graph.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { type AttrSpec, attr, floats, realNumbers, realNumberTypes } from '../../op/attrs.ts';
 import type { Case } from '../../op/cases.ts';
@@ -393,6 +394,7 @@ export function selu(features: TensorLike, options: NameOption = {}): Tensor {
  * @example tf.nn.leakyRelu(tf.constant([-1.5, 2])) // runs to [-0.3  2. ]
  */
 export function leakyRelu(features: TensorLike, options: { alpha?: number; name?: string } = {}): Tensor {
+  onlyOptions('tf.nn.leakyRelu', options, 'alpha', 'name');
   return nameScope(options.name ?? 'LeakyRelu', (name) => {
     const x = convertToTensor(features, { name: 'features' });
     const attrs = { alpha: Math.fround(options.alpha ?? 0.2) };
@@ -406,6 +408,7 @@ export function leakyRelu(features: TensorLike, options: { alpha?: number; name?
  * @example tf.nn.crelu(tf.constant([-1.5, 2])) // runs to [0.  2.  1.5 0. ]
  */
 export function crelu(features: TensorLike, options: { axis?: number; name?: string } = {}): Tensor {
+  onlyOptions('tf.nn.crelu', options, 'axis', 'name');
   return nameScope(options.name ?? 'CRelu', (name) => {
     const x = convertToTensor(features, { name: 'features' });
     return relu(concat([x, minusOf(x)], options.axis ?? -1, { name }));
@@ -444,6 +447,7 @@ export function softsign(features: TensorLike, options: NameOption = {}): Tensor
  * @example tf.nn.gelu(tf.constant([0.5, -1])) // runs to [ 0.34573123 -0.15865526]
  */
 export function gelu(features: TensorLike, options: { approximate?: boolean; name?: string } = {}): Tensor {
+  onlyOptions('tf.nn.gelu', options, 'approximate', 'name');
   return nameScope(options.name ?? 'Gelu', () => {
     const x = convertToTensor(features, { name: 'features' });
     if (!x.dtype.isFloating)
@@ -466,6 +470,7 @@ export function gelu(features: TensorLike, options: { approximate?: boolean; nam
  * @example tf.nn.swish(tf.constant([1.5, -1])) // runs to [ 1.2263618  -0.26894143]
  */
 export function swish(features: TensorLike, options: { beta?: TensorLike } = {}): Tensor {
+  onlyOptions('tf.nn.swish', options, 'beta');
   const x = convertToTensor(features, { name: 'features' });
   const beta = cast(convertToTensor(options.beta ?? fromElements(d.float32, [], [1]), { name: 'beta' }), x.dtype);
   const result = times(x, sigmoid(times(beta, x)));

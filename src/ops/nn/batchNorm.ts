@@ -5,6 +5,7 @@ import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { zeros } from '../../core/ndarray.ts';
 import { type Dims, sizeOf } from '../../core/shape.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { attr } from '../../op/attrs.ts';
 import type { ValueCase } from '../../op/cases.ts';
@@ -395,6 +396,17 @@ export function fusedBatchNorm(
   offset: TensorLike,
   options: FusedBatchNormOptions = {},
 ): FusedBatchNormResult {
+  onlyOptions(
+    'tf.nn.fusedBatchNorm',
+    options,
+    'mean',
+    'variance',
+    'epsilon',
+    'dataFormat',
+    'isTraining',
+    'exponentialAvgFactor',
+    'name',
+  );
   const { isTraining = true, exponentialAvgFactor = 1, epsilon = 0.001, dataFormat = 'NHWC', name } = options;
   if ((!isTraining || exponentialAvgFactor !== 1) && (options.mean == null || options.variance == null))
     throw new InvalidArgumentError(

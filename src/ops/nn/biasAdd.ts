@@ -2,6 +2,7 @@
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { type Dims, type Shape, showRuntime, showShape } from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { attr, numbers } from '../../op/attrs.ts';
 import { convertToTensor } from '../../op/convert.ts';
@@ -222,6 +223,7 @@ export interface BiasAddOptions {
  * @example tf.nn.biasAdd(tf.constant([[1, 2], [3, 4]]), [10, 20]) // runs to [[11 22] [13 24]]
  */
 export function biasAdd(value: TensorLike, bias: TensorLike, options: BiasAddOptions = {}): Tensor {
+  onlyOptions('tf.nn.biasAdd', options, 'dataFormat', 'name');
   return nameScope(options.name ?? 'BiasAdd', (name) => {
     const data_format = layoutOf(options.dataFormat?.startsWith('NC') ? 'NCHW' : options.dataFormat);
     const x = convertToTensor(value, { name: 'input' });
@@ -241,6 +243,7 @@ export function xwPlusB(
   biases: TensorLike,
   options: { name?: string } = {},
 ): Tensor {
+  onlyOptions('tf.nn.xwPlusB', options, 'name');
   return nameScope(options.name ?? 'xw_plus_b', (name) => {
     const input = convertToTensor(x, { name: 'x' });
     const w = convertToTensor(weights, { name: 'weights' });
@@ -260,6 +263,7 @@ export function reluLayer(
   biases: TensorLike,
   options: { name?: string } = {},
 ): Tensor {
+  onlyOptions('tf.nn.reluLayer', options, 'name');
   return nameScope(options.name ?? 'relu_layer', (name) => {
     const input = convertToTensor(x, { name: 'x' });
     const w = convertToTensor(weights, { name: 'weights' });

@@ -4,6 +4,7 @@ import { InvalidArgumentError } from '../../core/errors.ts';
 import { scalar } from '../../core/ndarray.ts';
 import { compatible, type Dims, isFullyDefined, showTuple } from '../../core/shape.ts';
 import { controlDependencies, nameScope } from '../../graph/graph.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { constantNode, convertToTensor } from '../../op/convert.ts';
 import { concat } from '../array/concat.ts';
@@ -45,7 +46,15 @@ function classAxis({ axis, dim }: SoftmaxCrossEntropy): number {
   return axis ?? dim ?? -1;
 }
 
-function requireBoth(name: string, args: { labels?: TensorLike | undefined; logits?: TensorLike | undefined }): void {
+interface LabelsAndLogits {
+  readonly labels?: TensorLike | undefined;
+  readonly logits?: TensorLike | undefined;
+  readonly name?: string | undefined;
+}
+
+/** Throws unless `args` has labels and logits, and nothing that the function does not know. */
+function checkArgs<T extends LabelsAndLogits>(name: string, args: T, ...others: readonly (keyof T & string)[]): void {
+  onlyOptions(`tf.nn.${name}`, args, 'labels', 'logits', 'name', ...others);
   if (args.labels === undefined || args.logits === undefined)
     throw new InvalidArgumentError(`Both labels and logits must be provided: write tf.nn.${name}({ labels, logits }).`);
 }
@@ -72,7 +81,7 @@ function moveToEnd(x: Tensor, axis: number, count: Tensor): Tensor {
  * @example tf.nn.softmaxCrossEntropyWithLogitsV2({ labels: [[0.5, 0.5]], logits: [[1.5, 1.5]] }) // runs to [0.6931472]
  */
 export function softmaxCrossEntropyWithLogitsV2(args: SoftmaxCrossEntropy): Tensor {
-  requireBoth('softmaxCrossEntropyWithLogitsV2', args);
+  checkArgs('softmaxCrossEntropyWithLogitsV2', args, 'axis', 'dim');
   const axis = classAxis(args);
   return nameScope(args.name ?? 'softmax_cross_entropy_with_logits', (name) => {
     const logits = convertToTensor(args.logits, { name: 'logits', hint: d.float32 });
@@ -100,7 +109,7 @@ export function softmaxCrossEntropyWithLogitsV2(args: SoftmaxCrossEntropy): Tens
  * @example tf.nn.softmaxCrossEntropyWithLogits({ labels: [[0.5, 0.5]], logits: [[1.5, 1.5]] }) // runs to [0.6931472]
  */
 export function softmaxCrossEntropyWithLogits(args: SoftmaxCrossEntropy): Tensor {
-  requireBoth('softmaxCrossEntropyWithLogits', args);
+  checkArgs('softmaxCrossEntropyWithLogits', args, 'axis', 'dim');
   const { name, labels } = nameScope(args.name ?? 'softmax_cross_entropy_with_logits_sg', (name) => ({
     name,
     labels: stopGradient(args.labels, { name: 'labels_stop_gradient' }),
@@ -136,7 +145,7 @@ function checkRanks(labels: Dims, logits: Dims): void {
  * @example tf.nn.sparseSoftmaxCrossEntropyWithLogits({ labels: [1], logits: [[1.5, 1.5]] }) // runs to [0.6931472]
  */
 export function sparseSoftmaxCrossEntropyWithLogits(args: SparseSoftmaxCrossEntropy): Tensor {
-  requireBoth('sparseSoftmaxCrossEntropyWithLogits', args);
+  checkArgs('sparseSoftmaxCrossEntropyWithLogits', args);
   return nameScope(args.name ?? 'SparseSoftmaxCrossEntropyWithLogits', () => {
     const labels = convertToTensor(args.labels);
     const logits = convertToTensor(args.logits, { hint: d.float32 });
@@ -178,7 +187,7 @@ export function sigmoidCrossEntropyWithLogits(args: {
   readonly logits: TensorLike;
   readonly name?: string | undefined;
 }): Tensor {
-  requireBoth('sigmoidCrossEntropyWithLogits', args);
+  checkArgs('sigmoidCrossEntropyWithLogits', args);
   return nameScope(args.name ?? 'logistic_loss', (name) => {
     const logits = convertToTensor(args.logits, { name: 'logits', hint: d.float32 });
     const labels = convertToTensor(args.labels, { name: 'labels', hint: logits.dtype });
@@ -205,11 +214,12 @@ export function weightedCrossEntropyWithLogits(args: {
   /** The older name of `labels`. */
   readonly targets?: TensorLike | undefined;
 }): Tensor {
-  const given = args.labels ?? args.targets;
-  requireBoth('weightedCrossEntropyWithLogits', { labels: given, logits: args.logits });
+  const { targets, ...rest } = args;
+  const labelsGiven = args.labels ?? targets;
+  checkArgs('weightedCrossEntropyWithLogits', { ...rest, labels: labelsGiven }, 'posWeight');
   return nameScope(args.name ?? 'logistic_loss', (name) => {
     const logits = convertToTensor(args.logits, { name: 'logits', hint: d.float32 });
-    const labels = convertToTensor(given!, { name: 'labels', hint: logits.dtype }); // checked by requireBoth
+    const labels = convertToTensor(labelsGiven!, { name: 'labels', hint: logits.dtype }); // checked by checkArgs
     checkSameShape(labels, logits);
     const extra = typeof args.posWeight === 'number' ? args.posWeight - 1 : minus(args.posWeight, 1);
     const weight = plus(1, times(extra, labels));
@@ -230,6 +240,7 @@ export function logPoissonLoss(
   logInput: TensorLike,
   options: { computeFullLoss?: boolean; name?: string } = {},
 ): Tensor {
+  onlyOptions('tf.nn.logPoissonLoss', options, 'computeFullLoss', 'name');
   return nameScope(options.name ?? 'log_poisson_loss', () => {
     const x = convertToTensor(logInput, { name: 'log_input', hint: d.float32 });
     const z = convertToTensor(targets, { name: 'targets', hint: x.dtype });

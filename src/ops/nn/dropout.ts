@@ -1,7 +1,9 @@
 /** @file Dropout: each element is kept with some probability and scaled up, or set to zero. */
+
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { scalar } from '../../core/ndarray.ts';
 import { nameScope } from '../../graph/graph.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { constantNode, convertToTensor, isSymbolic } from '../../op/convert.ts';
 import { shape } from '../array/shape.ts';
@@ -76,6 +78,7 @@ export function dropout(x: TensorLike, options: DropoutOptions): Tensor;
 export function dropout(x: TensorLike, keepProb: number | Tensor, options?: Omit<DropoutOptions, 'rate'>): Tensor;
 export function dropout(x: TensorLike, second: DropoutOptions | number | Tensor, third: DropoutOptions = {}): Tensor {
   const options = typeof second === 'number' || isSymbolic(second) ? { ...third, keepProb: second } : second;
+  onlyOptions('tf.nn.dropout', options, 'rate', 'keepProb', 'noiseShape', 'seed', 'name');
   const rate = rateOf(options);
   return nameScope(options.name ?? 'dropout', () => {
     const input = convertToTensor(x, { name: 'x' });

@@ -5,6 +5,7 @@ import { scalar } from '../../core/ndarray.ts';
 import { type Dims, isFullyDefined, mergeShapes } from '../../core/shape.ts';
 import { colocateWith, nameScope } from '../../graph/graph.ts';
 import { Operation } from '../../graph/operation.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { constantNode, convertToTensor, isConvertible } from '../../op/convert.ts';
 import { concat } from '../array/concat.ts';
@@ -85,6 +86,7 @@ export function embeddingLookup(
   ids: TensorLike,
   options: EmbeddingOptions = {},
 ): Tensor {
+  onlyOptions('tf.nn.embeddingLookup', options, 'partitionStrategy', 'maxNorm', 'name');
   const tables = isTableList(params) ? [...params] : [params as TensorLike]; // anything else is one table
   if (tables.length === 0) throw new InvalidArgumentError('Length of params is currently 0. Need at least one param.');
   const { partitionStrategy = 'mod', maxNorm } = options;

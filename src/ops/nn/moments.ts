@@ -3,6 +3,7 @@ import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { fromElements } from '../../core/ndarray.ts';
 import { nameScope } from '../../graph/graph.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { constantNode, convertToTensor } from '../../op/convert.ts';
 import { gather } from '../array/gather.ts';
@@ -133,6 +134,7 @@ export function normalizeMoments(
   shift: TensorLike | null,
   options: { name?: string } = {},
 ): MeanAndVariance {
+  onlyOptions('tf.nn.normalizeMoments', options, 'name');
   return nameScope(options.name ?? 'normalize', () => {
     const divisor = reciprocal(counts, { name: 'divisor' });
     const shifted = multiply(meanSs, divisor, { name: shift === null ? 'mean' : 'shifted_mean' });
@@ -156,6 +158,7 @@ export function batchNormalization(
   varianceEpsilon: TensorLike,
   options: { name?: string } = {},
 ): Tensor {
+  onlyOptions('tf.nn.batchNormalization', options, 'name');
   return nameScope(options.name ?? 'batchnorm', () => {
     const input = convertToTensor(x);
     const root = rsqrt(plus(variance, varianceEpsilon));
@@ -176,6 +179,7 @@ export function l2Normalize(
   axis?: Axis,
   options: { epsilon?: number; name?: string; dim?: Axis } = {},
 ): Tensor {
+  onlyOptions('tf.nn.l2Normalize', options, 'epsilon', 'name', 'dim');
   if (axis != null && options.dim != null) throw new InvalidArgumentError("Cannot specify both 'axis' and 'dim'");
   const along = axis ?? options.dim ?? null;
   const epsilon = options.epsilon ?? 1e-12;

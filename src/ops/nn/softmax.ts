@@ -3,6 +3,7 @@
 import type { DType } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { type Dims, showRuntime, showShape } from '../../core/shape.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { floats } from '../../op/attrs.ts';
 import { constantValue } from '../../op/constantValue.ts';
@@ -11,6 +12,7 @@ import { defineOp } from '../../op/defineOp.ts';
 import type { ProgramBuilder } from '../../program/builder.ts';
 import * as e from '../../program/expr.ts';
 import type { Value } from '../../program/value.ts';
+import { withAxis } from '../array/common.ts';
 import { concat } from '../array/concat.ts';
 import { where } from '../array/index.ts';
 import { range } from '../array/range.ts';
@@ -108,6 +110,8 @@ export const LogSoftmax = defineOp({
 });
 
 export interface SoftmaxOptions {
+  /** May stand here, or alone as the second argument. */
+  readonly axis?: number | Tensor | null | undefined;
   /** The older name of the axis argument. */
   readonly dim?: number | Tensor | undefined;
   readonly name?: string | undefined;
@@ -121,15 +125,10 @@ function swapAxis(x: Tensor, axis: number | Tensor, last: Tensor, name?: string)
 }
 
 /** Applies an op of the last axis along any other, by transposing before and after. */
-function alongAxis(
-  logits: TensorLike,
-  given: number | Tensor | null | undefined,
-  options: SoftmaxOptions,
-  compute: (x: Tensor, name?: string) => Tensor,
-): Tensor {
-  if (given != null && options.dim !== undefined)
+function alongAxis(logits: TensorLike, options: SoftmaxOptions, compute: (x: Tensor, name?: string) => Tensor): Tensor {
+  if (options.axis != null && options.dim !== undefined)
     throw new InvalidArgumentError("Cannot specify both 'axis' and 'dim'");
-  let axis = given ?? options.dim ?? -1;
+  let axis = options.axis ?? options.dim ?? -1;
   const x = convertToTensor(logits);
   const dims = x.shape;
   if (axis === -1 || (dims && axis === dims.length - 1)) return compute(x, options.name);
@@ -161,11 +160,17 @@ function alongAxis(
  */
 export function softmax<D extends DType, S extends Dims>(
   logits: Tensor<D, S> | TensorLike,
-  axis?: number | Tensor | null,
+  axis?: number | Tensor | null | SoftmaxOptions,
   options?: SoftmaxOptions,
 ): Tensor<D, S>;
-export function softmax(logits: TensorLike, axis?: number | Tensor | null, options: SoftmaxOptions = {}): Tensor {
-  return alongAxis(logits, axis, options, (x, name) => Softmax.build({ logits: x }, { name }).softmax);
+export function softmax(
+  logits: TensorLike,
+  axis?: number | Tensor | null | SoftmaxOptions,
+  last: SoftmaxOptions = {},
+): Tensor {
+  const options = withAxis(axis, last);
+  onlyOptions('tf.nn.softmax', options, 'axis', 'dim', 'name');
+  return alongAxis(logits, options, (x, name) => Softmax.build({ logits: x }, { name }).softmax);
 }
 
 /**
@@ -176,9 +181,15 @@ export function softmax(logits: TensorLike, axis?: number | Tensor | null, optio
  */
 export function logSoftmax<D extends DType, S extends Dims>(
   logits: Tensor<D, S> | TensorLike,
-  axis?: number | Tensor | null,
+  axis?: number | Tensor | null | SoftmaxOptions,
   options?: SoftmaxOptions,
 ): Tensor<D, S>;
-export function logSoftmax(logits: TensorLike, axis?: number | Tensor | null, options: SoftmaxOptions = {}): Tensor {
-  return alongAxis(logits, axis, options, (x, name) => LogSoftmax.build({ logits: x }, { name }).logsoftmax);
+export function logSoftmax(
+  logits: TensorLike,
+  axis?: number | Tensor | null | SoftmaxOptions,
+  last: SoftmaxOptions = {},
+): Tensor {
+  const options = withAxis(axis, last);
+  onlyOptions('tf.nn.logSoftmax', options, 'axis', 'dim', 'name');
+  return alongAxis(logits, options, (x, name) => LogSoftmax.build({ logits: x }, { name }).logsoftmax);
 }

@@ -1,6 +1,7 @@
 /** @file `zeroFraction`: how much of a tensor is zero, as activations are watched. */
 import * as d from '../../core/dtypes.ts';
 import { nameScope } from '../../graph/graph.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { zeros } from '../array/fill.ts';
@@ -17,6 +18,7 @@ import { reduceSum } from '../math/reductions.ts';
  * @example tf.nn.zeroFraction(tf.constant([0, 3, 0, 5])) // runs to 0.5
  */
 export function zeroFraction(value: TensorLike, options: { name?: string } = {}): Tensor {
+  onlyOptions('tf.nn.zeroFraction', options, 'name');
   return nameScope(options.name ?? 'zero_fraction', () => {
     const x = convertToTensor(value, { name: 'value' });
     const count = size(x, { outType: d.int64 });

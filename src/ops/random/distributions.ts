@@ -4,6 +4,7 @@ import { type DType, float32, int32 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { type Dims, showShape, sizeOf } from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { attr, floats } from '../../op/attrs.ts';
 import { convertToTensor } from '../../op/convert.ts';
@@ -198,6 +199,7 @@ const isEmptyList = (shape: TensorLike) => Array.isArray(shape) && shape.length 
  * @example tf.randomUniform([2, 3], { minval: -1, maxval: 1, seed: 7 })
  */
 export function randomUniform(shape: TensorLike, options: UniformOptions = {}): Tensor {
+  onlyOptions('tf.randomUniform', options, 'dtype', 'seed', 'name', 'minval', 'maxval');
   const dtype = options.dtype ?? float32;
   const { minval = 0 } = options;
   if (!dtype.isFloating && dtype !== d.int32 && dtype !== d.int64)
@@ -218,6 +220,8 @@ export function randomUniform(shape: TensorLike, options: UniformOptions = {}): 
     return minval === 0 ? multiply(unit, high) : add(times(unit, minus(high, low)), low, { name });
   });
 }
+
+const normalOptionNames = ['mean', 'stddev', 'dtype', 'seed', 'name'] as const;
 
 function normal(
   op: typeof RandomStandardNormal,
@@ -240,6 +244,7 @@ function normal(
  * @example tf.randomNormal([2, 3], { stddev: 0.1, seed: 7 })
  */
 export function randomNormal(shape: TensorLike, options: NormalOptions = {}): Tensor {
+  onlyOptions('tf.randomNormal', options, ...normalOptionNames);
   return normal(RandomStandardNormal, 'random_normal', shape, options);
 }
 
@@ -250,5 +255,6 @@ export function randomNormal(shape: TensorLike, options: NormalOptions = {}): Te
  * @example tf.truncatedNormal([2, 3], { stddev: 0.1, seed: 7 })
  */
 export function truncatedNormal(shape: TensorLike, options: NormalOptions = {}): Tensor {
+  onlyOptions('tf.truncatedNormal', options, ...normalOptionNames);
   return normal(TruncatedNormal, 'truncated_normal', shape, options);
 }

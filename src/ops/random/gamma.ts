@@ -4,6 +4,7 @@ import { type DType, float32, int32 } from '../../core/dtypes.ts';
 import { fromElements, type NDArray } from '../../core/ndarray.ts';
 import { sizeOf } from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { attr } from '../../op/attrs.ts';
 import { convertToTensor } from '../../op/convert.ts';
@@ -104,6 +105,7 @@ export interface GammaOptions {
  * @example tf.randomGamma([10], [0.5, 1.5], { seed: 1 })
  */
 export function randomGamma(shape: TensorLike, alpha: TensorLike, options: GammaOptions = {}): Tensor {
+  onlyOptions('tf.randomGamma', options, 'beta', 'dtype', 'seed', 'name');
   const dtype = options.dtype ?? float32;
   return nameScope(options.name ?? 'random_gamma', () => {
     const dims = convertToTensor(shape, { dtype: int32, name: 'shape' });

@@ -5,6 +5,7 @@ import { InvalidArgumentError } from '../../core/errors.ts';
 import { fromElements, type NDArray } from '../../core/ndarray.ts';
 import { showRuntime, showShape } from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { attr, realNumbers } from '../../op/attrs.ts';
 import { convertToTensor } from '../../op/convert.ts';
@@ -133,6 +134,7 @@ function samplesOf(logits: TensorLike, num_samples: TensorLike, seed: number | n
  * @example tf.multinomial(tf.log([[0.5, 0.5]]), 4, { seed: 1 })
  */
 export function multinomial(logits: TensorLike, numSamples: TensorLike, options: MultinomialOptions = {}): Tensor {
+  onlyOptions('tf.multinomial', options, 'seed', 'name', 'outputDtype');
   return nameScope(options.name ?? 'multinomial', () =>
     samplesOf(logits, numSamples, options.seed, options.outputDtype ?? int64),
   );
@@ -148,6 +150,7 @@ export function categorical(
   numSamples: TensorLike,
   options: { dtype?: DType; seed?: number | null; name?: string } = {},
 ): Tensor {
+  onlyOptions('tf.random.categorical', options, 'dtype', 'seed', 'name');
   return nameScope(options.name ?? 'categorical', () =>
     samplesOf(logits, numSamples, options.seed, options.dtype ?? int64),
   );

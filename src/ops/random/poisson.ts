@@ -4,6 +4,7 @@ import { type DType, float32, int32 } from '../../core/dtypes.ts';
 import { fromElements, type NDArray } from '../../core/ndarray.ts';
 import { sizeOf } from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { attr } from '../../op/attrs.ts';
 import { convertToTensor } from '../../op/convert.ts';
@@ -134,6 +135,7 @@ export function randomPoisson(
   shape: TensorLike,
   options: { dtype?: DType; seed?: number | null; name?: string } = {},
 ): Tensor {
+  onlyOptions('tf.randomPoisson', options, 'dtype', 'seed', 'name');
   const dtype = options.dtype ?? float32;
   return nameScope(options.name ?? 'random_poisson', () => {
     const dims = convertToTensor(shape, { dtype: int32, name: 'shape' });

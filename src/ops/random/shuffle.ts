@@ -3,6 +3,7 @@ import * as d from '../../core/dtypes.ts';
 import { NDArray } from '../../core/ndarray.ts';
 import { sizeOf } from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType } from '../../op/attrs.ts';
 import { convertToTensor } from '../../op/convert.ts';
@@ -82,6 +83,7 @@ export const RandomShuffle = defineOp({
  * @example tf.randomShuffle(tf.range(5), { seed: 1 })
  */
 export function randomShuffle(value: TensorLike, options: { seed?: number | null; name?: string } = {}): Tensor {
+  onlyOptions('tf.randomShuffle', options, 'seed', 'name');
   return RandomShuffle.build({ value }, { name: options.name, attrs: getSeed(options.seed) }).output;
 }
 
@@ -95,6 +97,7 @@ export function randomCrop(
   size: TensorLike,
   options: { seed?: number | null; name?: string } = {},
 ): Tensor {
+  onlyOptions('tf.randomCrop', options, 'seed', 'name');
   return nameScope(options.name ?? 'random_crop', (name) => {
     const x = convertToTensor(value, { name: 'value' });
     const part = convertToTensor(size, { dtype: d.int32, name: 'size' });

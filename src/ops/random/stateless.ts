@@ -5,6 +5,7 @@ import { InvalidArgumentError, UnimplementedError } from '../../core/errors.ts';
 import { NDArray } from '../../core/ndarray.ts';
 import { type Dims, type Shape, showRuntime, showShape, sizeOf } from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { attr, floats, indexTypes, realNumbers } from '../../op/attrs.ts';
 import { convertToTensor } from '../../op/convert.ts';
@@ -304,6 +305,7 @@ export function statelessUniform(
   seed: TensorLike,
   options: Omit<UniformOptions, 'seed'> = {},
 ): Tensor {
+  onlyOptions('tf.random.statelessUniform', options, 'dtype', 'name', 'minval', 'maxval');
   const dtype = options.dtype ?? float32;
   if (dtype.isInteger && options.maxval === undefined)
     throw new InvalidArgumentError(`Must specify maxval for integer dtype ${dtype}`);
@@ -373,6 +375,7 @@ export function statelessCategorical(
   seed: TensorLike,
   options: { dtype?: DType; name?: string } = {},
 ): Tensor {
+  onlyOptions('tf.random.statelessCategorical', options, 'dtype', 'name');
   return nameScope(options.name ?? 'stateless_categorical', () => {
     const x = convertToTensor(logits, { name: 'logits' });
     const attrs = { output_dtype: options.dtype ?? int64 };

@@ -4,6 +4,7 @@ import type { DType } from '../../core/dtypes.ts';
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { fromElements, type NDArray } from '../../core/ndarray.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { attr, realNumberTypes } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
@@ -127,6 +128,7 @@ export interface AsStringOptions {
  * @example tf.asString(tf.constant([1.5, 2]), { precision: 1 }) // runs to [b'1.5' b'2.0']
  */
 export function asString(input: TensorLike, options: AsStringOptions = {}): Tensor {
+  onlyOptions('tf.asString', options, 'precision', 'scientific', 'shortest', 'width', 'fill', 'name');
   const { precision = -1, scientific = false, shortest = false, width = -1, fill = '', name } = options;
   return AsString.build({ input }, { name, attrs: { precision, scientific, shortest, width, fill } }).output;
 }
@@ -208,6 +210,7 @@ export const StringToNumber = defineOp({
  * @example tf.stringToNumber(['1.5', '-2']) // runs to [ 1.5 -2. ]
  */
 export function stringToNumber(stringTensor: TensorLike, options: { outType?: DType; name?: string } = {}): Tensor {
+  onlyOptions('tf.stringToNumber', options, 'outType', 'name');
   const { outType = d.float32, name } = options;
   return StringToNumber.build({ string_tensor: stringTensor }, { name, attrs: { out_type: outType } }).output;
 }

@@ -14,6 +14,7 @@ import {
   stridesOf,
 } from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { attr } from '../../op/attrs.ts';
 import { constantNode, convertToTensor } from '../../op/convert.ts';
@@ -167,6 +168,7 @@ function offsets(shape: Shape, axes: readonly number[]): number[] {
  * @example tf.stringJoin(['a', ['b', 'c']], { separator: '-' }) // runs to [b'a-b' b'a-c']
  */
 export function stringJoin(inputs: readonly TensorLike[], options: { separator?: string; name?: string } = {}): Tensor {
+  onlyOptions('tf.stringJoin', options, 'separator', 'name');
   return StringJoin.build({ inputs }, { name: options.name, attrs: { separator: options.separator ?? '' } }).output;
 }
 
@@ -187,6 +189,7 @@ export function reduceJoin(
   axis: TensorLike | null = null,
   options: ReduceJoinOptions = {},
 ): Tensor {
+  onlyOptions('tf.reduceJoin', options, 'keepdims', 'separator', 'name');
   const { keepdims = false, separator = '', name } = options;
   return nameScope('ReduceJoin', () => {
     const strings = convertToTensor(inputs);

@@ -3,6 +3,7 @@ import { bool } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { fromElements } from '../../core/ndarray.ts';
 import { type Dims, type Shape, showRuntime, showShape } from '../../core/shape.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { attr } from '../../op/attrs.ts';
 import { defineOp, gradientPending, notDifferentiable } from '../../op/defineOp.ts';
@@ -152,6 +153,7 @@ export const RegexReplace = defineOp({
  * @example tf.strings.regexFullMatch(['abc', 'ab'], 'a.c') // runs to [ True False]
  */
 export function regexFullMatch(input: TensorLike, pattern: TensorLike, options: { name?: string } = {}): Tensor {
+  onlyOptions('tf.strings.regexFullMatch', options, 'name');
   const { name } = options;
   if (typeof pattern === 'string') return StaticRegexFullMatch.build({ input }, { name, attrs: { pattern } }).output;
   return RegexFullMatch.build({ input, pattern }, { name }).output;
@@ -169,6 +171,7 @@ export function regexReplace(
   rewrite: TensorLike,
   options: { replaceGlobal?: boolean; name?: string } = {},
 ): Tensor {
+  onlyOptions('tf.regexReplace', options, 'replaceGlobal', 'name');
   const { replaceGlobal: replace_global = true, name } = options;
   if (typeof pattern === 'string' && typeof rewrite === 'string')
     return StaticRegexReplace.build({ input }, { name, attrs: { pattern, rewrite, replace_global } }).output;

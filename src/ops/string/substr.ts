@@ -11,6 +11,7 @@ import {
   showShape,
   sizeOf,
 } from '../../core/shape.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { attr } from '../../op/attrs.ts';
 import { defineOp, gradientPending } from '../../op/defineOp.ts';
@@ -115,6 +116,7 @@ export function substr(
   len: TensorLike,
   options: { unit?: Unit; name?: string } = {},
 ): Tensor {
+  onlyOptions('tf.substr', options, 'unit', 'name');
   return Substr.build({ input, pos, len }, { name: options.name, attrs: { unit: options.unit ?? 'BYTE' } }).output;
 }
 
@@ -151,6 +153,7 @@ export const StringLength = defineOp({
  * @example tf.strings.length(['abc', '']) // runs to [3 0]
  */
 export function stringLength(input: TensorLike, options: { unit?: Unit; name?: string } = {}): Tensor {
+  onlyOptions('tf.strings.length', options, 'unit', 'name');
   return StringLength.build({ input }, { name: options.name, attrs: { unit: options.unit ?? 'BYTE' } }).output;
 }
 
@@ -215,6 +218,7 @@ export const StringUpper = defineOp({
  * @example tf.strings.lower(['ABC']) // runs to [b'abc']
  */
 export function stringLower(input: TensorLike, options: { encoding?: string; name?: string } = {}): Tensor {
+  onlyOptions('tf.strings.lower', options, 'encoding', 'name');
   return StringLower.build({ input }, { name: options.name, attrs: { encoding: options.encoding ?? '' } }).output;
 }
 
@@ -224,6 +228,7 @@ export function stringLower(input: TensorLike, options: { encoding?: string; nam
  * @example tf.strings.upper(['abc']) // runs to [b'ABC']
  */
 export function stringUpper(input: TensorLike, options: { encoding?: string; name?: string } = {}): Tensor {
+  onlyOptions('tf.strings.upper', options, 'encoding', 'name');
   return StringUpper.build({ input }, { name: options.name, attrs: { encoding: options.encoding ?? '' } }).output;
 }
 
@@ -249,5 +254,6 @@ export const StringStrip = defineOp({
  * @example tf.stringStrip([' a b ']) // runs to [b'a b']
  */
 export function stringStrip(input: TensorLike, options: { name?: string } = {}): Tensor {
+  onlyOptions('tf.stringStrip', options, 'name');
   return StringStrip.build({ input }, { name: options.name }).output;
 }
