@@ -1,10 +1,11 @@
 /** @file Adds up the gradients that arrive at one tensor from several consumers. */
+
 import { int32, int64 } from '../core/dtypes.ts';
-import { InvalidArgumentError } from '../core/errors.ts';
 import { colocateWith, nameScope } from '../graph/graph.ts';
 import { IndexedSlices } from '../graph/indexedSlices.ts';
 import type { Operation } from '../graph/operation.ts';
 import { Tensor } from '../graph/tensor.ts';
+import { userError } from '../graph/userError.ts';
 import type { Gradient } from '../op/registry.ts';
 import { concat } from '../ops/array/index.ts';
 import { addN, cast } from '../ops/math/index.ts';
@@ -59,7 +60,7 @@ function aggregateSlices(terms: readonly Gradient[]): Gradient {
 
 export function checkAggregationMethod(method: number): AggregationMethod {
   if (method === 0 || method === 1 || method === 2) return method;
-  throw new InvalidArgumentError(
+  throw userError(
     `Invalid aggregationMethod ${method}. Use one of tf.AggregationMethod: ADD_N, EXPERIMENTAL_TREE, EXPERIMENTAL_ACCUMULATE_N.`,
   );
 }

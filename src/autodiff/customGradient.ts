@@ -1,7 +1,8 @@
 /** @file customGradient(): a function whose derivative the user writes. */
-import { InvalidArgumentError } from '../core/errors.ts';
+
 import { getDefaultGraph } from '../graph/graph.ts';
 import type { Tensor, TensorLike } from '../graph/tensor.ts';
+import { userError } from '../graph/userError.ts';
 import { convertToTensor } from '../op/convert.ts';
 import { findOp, type Gradient } from '../op/registry.ts';
 import { identity } from '../ops/array/index.ts';
@@ -35,7 +36,7 @@ export function customGradient<V extends Tensor | readonly Tensor[]>(
       const back = grad(...dy.slice(0, results.length));
       const list = Array.isArray(back) ? (back as readonly (Gradient | null)[]) : [back as Gradient | null]; // told apart here
       if (list.length !== args.length)
-        throw new InvalidArgumentError(
+        throw userError(
           `the gradient of a customGradient function gave ${list.length} gradients for ${args.length} arguments; give one for each`,
         );
       return [...results.map(() => null), ...list];

@@ -1,13 +1,15 @@
 /** @file gradients(): walks the graph backwards from ys to xs and adds the nodes that compute the derivatives. */
+
 import { type DType, resource, variant } from '../core/dtypes.ts';
 import { InvalidArgumentError } from '../core/errors.ts';
-import { compatible, type Dims, showShape } from '../core/shape.ts';
+import { compatible, type Dims, isFullyDefined, showShape } from '../core/shape.ts';
 import { withContext } from '../graph/context.ts';
 import { colocateWith, getDefaultGraph, graphFor, nameScope } from '../graph/graph.ts';
 import { IndexedSlices } from '../graph/indexedSlices.ts';
 import type { Operation } from '../graph/operation.ts';
 import { onlyOptions } from '../graph/options.ts';
 import { Tensor, type TensorLike } from '../graph/tensor.ts';
+import { userError } from '../graph/userError.ts';
 import { convertToTensor } from '../op/convert.ts';
 import { findOp, type Gradient, type GradientTools } from '../op/registry.ts';
 import { identity, ones, shape, zeros } from '../ops/array/index.ts';
@@ -66,12 +68,12 @@ export function gradients(
   const stopped = options.stopGradients === undefined ? [] : asList(options.stopGradients);
   const unconnected = options.unconnectedGradients ?? UnconnectedGradients.NONE;
   if (unconnected !== 'none' && unconnected !== 'zero')
-    throw new InvalidArgumentError(`Unknown value for unconnectedGradients: '${unconnected}'. Write 'none' or 'zero'.`);
+    throw userError(`Unknown value for unconnectedGradients: '${unconnected}'. Write 'none' or 'zero'.`);
   const method = checkAggregationMethod(options.aggregationMethod ?? AggregationMethod.DEFAULT);
   const colocate = options.colocateGradientsWithOps ?? false;
   const given = asList(ys).map((y, i) => {
     if (y != null) return y;
-    throw new InvalidArgumentError(
+    throw userError(
       `ys[${i}] is null: there is nothing to differentiate. tf.gradients gives null where no path leads from ys to xs.`,
     );
   });
@@ -155,9 +157,16 @@ class GradientTable {
 
 function sourceTensor(x: GradientSource, i: number): Tensor {
   if (x instanceof Tensor) return x;
-  if ('handle' in x && x.handle instanceof Tensor) return x.handle;
-  if ('toTensor' in x) return x.toTensor({ asRef: true });
-  throw new InvalidArgumentError(`xs[${i}] is neither a tensor nor a variable`);
+  if (typeof x === 'object' && x !== null) {
+    if ('handle' in x && x.handle instanceof Tensor) return x.handle;
+    if ('toTensor' in x) return x.toTensor({ asRef: true });
+  }
+  const given: unknown = x; // types do not hold callers that do not check them
+  throw userError(
+    typeof given === 'string'
+      ? `xs[${i}] is '${given}', but must be a tensor or a variable. The tensor of that name is graph.getTensorByName('${given.includes(':') ? given : `${given}:0`}').`
+      : `xs[${i}] is ${given}, but must be a tensor or a variable.`,
+  );
 }
 
 function maybeColocate<T>(op: Operation, colocate: boolean, body: () => T): T {
@@ -167,8 +176,7 @@ function maybeColocate<T>(op: Operation, colocate: boolean, body: () => T): T {
 /** Gradients of the ys: what the user gave, otherwise ones. */
 function initialGradients(ys: readonly Tensor[], gradYs: GradientsOptions['gradYs'], colocate: boolean): Gradient[] {
   const list = gradYs === undefined ? ys.map(() => null) : listOfGradYs(gradYs, ys);
-  if (list.length !== ys.length)
-    throw new InvalidArgumentError(`Length mismatch. Passed ${list.length} gradYs for ${ys.length} ys`);
+  if (list.length !== ys.length) throw userError(`Length mismatch. Passed ${list.length} gradYs for ${ys.length} ys`);
   const converted = list.map((g, i) =>
     g === null || g instanceof IndexedSlices ? g : convertToTensor(g, { hint: ys[i]!.dtype, name: `grad_y_${i}` }),
   );
@@ -193,7 +201,7 @@ function initialGradient(y: Tensor, gradY: Gradient | null, i: number): Gradient
   const name = `grad_ys_${i}`;
   if (gradY === null) {
     if (y.dtype.isComplex)
-      throw new InvalidArgumentError(
+      throw userError(
         `Gradients of complex tensors (${y}) must set gradYs (y.dtype = ${y.dtype}). Give gradYs, or differentiate tf.real or tf.abs of it.`,
       );
     return ones(shape(y), { dtype: y.dtype, name });
@@ -211,7 +219,7 @@ const isReal = (dtype: DType) => dtype.isFloating || dtype.isInteger;
 
 function checkGradYType(y: Tensor, { dtype }: Gradient): void {
   const refuse = (must: string) =>
-    new InvalidArgumentError(`Gradient type ${dtype} generated for tensor ${y} with type ${y.dtype} must be ${must}`);
+    userError(`Gradient type ${dtype} generated for tensor ${y} with type ${y.dtype} must be ${must}`);
   if (isReal(y.dtype)) {
     if (!isReal(dtype)) throw refuse('real or integer');
   } else if (y.dtype.isComplex) {
@@ -220,8 +228,7 @@ function checkGradYType(y: Tensor, { dtype }: Gradient): void {
     if (dtype !== variant) throw refuse('variant');
   } else if (y.dtype === resource) {
     if (dtype === resource) throw refuse('a value, not a resource');
-  } else
-    throw new InvalidArgumentError(`Tensor ${y} with type ${y.dtype} must be numeric to obtain a default gradient`);
+  } else throw userError(`Tensor ${y} with type ${y.dtype} must be numeric to obtain a default gradient`);
 }
 
 /** The gradient of an output nothing depends on, where its type can have one. */
@@ -234,8 +241,14 @@ function zerosFor(output: Tensor): Gradient | null {
 const tools: GradientTools = {
   differentiate: (ys, xs, { gradYs, unconnected }) => gradients(ys, xs, { gradYs, unconnectedGradients: unconnected }),
   isTrainable,
-  zeros: unconnectedZeros,
+  zeros: staticZeros,
 };
+
+/** A handle that says which shape it holds needs no node to ask for it. */
+function staticZeros(x: Tensor): Tensor {
+  const info = x.dtype === resource ? handleInfo(x) : undefined;
+  return info && isFullyDefined(info.shape) ? zeros(info.shape, { dtype: info.dtype }) : unconnectedZeros(x);
+}
 
 function unconnectedZeros(x: Tensor): Tensor {
   return x.dtype === resource ? zerosOfHandle(x) : zerosLike(x);
@@ -243,10 +256,7 @@ function unconnectedZeros(x: Tensor): Tensor {
 
 function zerosOfHandle(handle: Tensor): Tensor {
   const info = handleInfo(handle);
-  if (!info)
-    throw new InvalidArgumentError(
-      `${handle} is a resource that does not say what it holds, so its gradient has no type`,
-    );
+  if (!info) throw userError(`${handle} is a resource that does not say what it holds, so its gradient has no type`);
   const attrs = findOp('VariableShape').complete({}, [handle]);
   const size = graphFor([handle]).createOp({ type: 'VariableShape', inputs: [handle], attrs }).outputs[0]!;
   return zeros(size, { dtype: info.dtype });

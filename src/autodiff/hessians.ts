@@ -1,7 +1,8 @@
 /** @file hessians(): second derivatives of a sum with respect to each tensor, as one array. */
-import { InvalidArgumentError } from '../core/errors.ts';
+
 import { isFullyDefined, showShape, sizeOf } from '../core/shape.ts';
 import { Tensor, type TensorLike } from '../graph/tensor.ts';
+import { userError } from '../graph/userError.ts';
 import { convertToTensor } from '../op/convert.ts';
 import { concat, reshape, slice } from '../ops/array/index.ts';
 import { type GradientsOptions, gradients } from './gradients.ts';
@@ -26,9 +27,9 @@ export function hessians(
   const { name: _scope, ...rest } = options;
   return gradients(ys, list, rest).map((gradient, i) => {
     const x = list[i]!;
-    if (gradient === null) throw new InvalidArgumentError(`ys do not depend on ${x}, so there is no Hessian`);
+    if (gradient === null) throw userError(`ys do not depend on ${x}, so there is no Hessian`);
     if (!isFullyDefined(x.shape))
-      throw new InvalidArgumentError(
+      throw userError(
         `hessians adds one backward pass per element of x, so its shape must be known, but ${x.name} is ${showShape(x.shape)}. Use setShape.`,
       );
     const flat = reshape(convertToTensor(gradient), [-1]);

@@ -1,10 +1,12 @@
 /** @file Which gradient function an operation has: the op's own, one registered by a user, or none. */
-import { InvalidArgumentError, LookupError } from '../core/errors.ts';
+
+import { LookupError } from '../core/errors.ts';
 import { withContext } from '../graph/context.ts';
 import type { Operation } from '../graph/operation.ts';
 import type { Tensor } from '../graph/tensor.ts';
+import { userError } from '../graph/userError.ts';
 import { convertToTensor } from '../op/convert.ts';
-import { type Gradient, registry } from '../op/registry.ts';
+import { type Gradient, type GradientTools, registry } from '../op/registry.ts';
 
 /** What a gradient function may return: one gradient per input, `null` where there is none; alone for a single input. */
 export type GradientResult = Gradient | null | readonly (Gradient | null)[];
@@ -18,7 +20,7 @@ function add(name: string, gradient: GradientFunction | null): void {
   const own = registry.get(name);
   const taken = registered.has(name) || (own !== undefined && typeof own.gradient !== 'object');
   if (taken)
-    throw new InvalidArgumentError(
+    throw userError(
       `Registering two gradient with name '${name}'! Choose another name, and use graph.gradientOverrideMap to apply it to an op.`,
     );
   registered.set(name, gradient);
@@ -42,7 +44,7 @@ export function notDifferentiable(opType: string): void {
   add(opType, null);
 }
 
-type Backward = (op: Operation, dy: readonly (Gradient | null)[]) => readonly (Gradient | null)[];
+type Backward = (op: Operation, dy: readonly (Gradient | null)[], tools: GradientTools) => readonly (Gradient | null)[];
 
 /** The gradient function of an operation; `null` when there is nothing to pass back. */
 export function gradientOf(op: Operation): Backward | null {

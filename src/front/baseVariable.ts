@@ -1,13 +1,14 @@
 /** @file What every variable can do: be read, assigned to, changed in parts, and used like a tensor. */
+
 import type { DType } from '../core/dtypes.ts';
-import { InvalidArgumentError } from '../core/errors.ts';
 import type { NDArray } from '../core/ndarray.ts';
 import { compatible, type Dims, isFullyDefined, mergeShapes, showTuple } from '../core/shape.ts';
 import { withContext } from '../graph/context.ts';
-import { colocateWith, controlDependencies, type Graph, nameScope } from '../graph/graph.ts';
+import { colocateWith, controlDependencies, type Graph, graphFor, nameScope } from '../graph/graph.ts';
 import type { IndexedSlices } from '../graph/indexedSlices.ts';
 import type { Operation } from '../graph/operation.ts';
 import { type ConvertibleToTensor, Tensor, type TensorLike } from '../graph/tensor.ts';
+import { userError } from '../graph/userError.ts';
 import { convertToTensor } from '../op/convert.ts';
 import { getItem, type SliceSpec } from '../ops/array/getItem.ts';
 import { identity } from '../ops/array/identity.ts';
@@ -113,7 +114,7 @@ export abstract class BaseVariable implements ConvertibleToTensor {
     options: { dtype?: DType | undefined; name?: string | undefined; asRef?: boolean | undefined } = {},
   ): Tensor {
     if (options.dtype !== undefined && options.dtype !== this.dtype)
-      throw new InvalidArgumentError(
+      throw userError(
         `Incompatible type conversion requested to type ${options.dtype} for variable of type ${this.dtype}. (Variable: ${this})`,
       );
     return options.asRef && this.ref ? this.ref : this.value();
@@ -145,7 +146,7 @@ export abstract class BaseVariable implements ConvertibleToTensor {
       if (this.ref) return this.changed(this.refUpdate('Assign', { value }, options), options);
       const tensor = convertToTensor(value, { dtype: this.dtype });
       if (!compatible(this.shape, tensor.shape))
-        throw new InvalidArgumentError(
+        throw userError(
           `Cannot assign a value of shape ${showTuple(tensor.shape)} to variable '${this.name}', which has shape ${showTuple(this.shape)}.`,
         );
       const attrs = { validate_shape: this.validatesShape && isFullyDefined(this.shape) };
@@ -284,7 +285,7 @@ export abstract class BaseVariable implements ConvertibleToTensor {
   /** Assignments wait for the cached value, so that reads before them see what was there. */
   protected inGraph<T>(body: () => T): T {
     const build = () => (this.cached ? controlDependencies([this.cached], body) : body());
-    return this.target.graph.asDefault(build);
+    return graphFor([this.target]).asDefault(build);
   }
 
   private refUpdate(

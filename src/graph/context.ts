@@ -28,6 +28,8 @@ export interface Context {
   readonly gradientOverrides: Readonly<Record<string, string>>;
   /** Where the user asked for a group of operations, such as gradients; each remembers its own place otherwise. */
   readonly site?: CallSite | undefined;
+  /** The context that was left when this graph became the default: going back to its graph goes back to its scopes. */
+  readonly around?: Context | undefined;
   /** Extra attributes set on every operation made, as in Python's `_attr_scope`. */
   readonly extras: ReadonlyMap<symbol, unknown>;
 }
@@ -47,8 +49,8 @@ export function currentContext(): Context {
 }
 
 /** Runs `body` in a changed context; the change follows the async flow that `body` starts. */
-export function withContext<T>(change: Partial<Context>, body: () => T): T {
-  return storage.run({ ...currentContext(), ...change }, body);
+export function withContext<T, A extends unknown[]>(change: Partial<Context>, body: (...args: A) => T, ...args: A): T {
+  return storage.run({ ...currentContext(), ...change }, body, ...args);
 }
 
 /** Enters a changed context until the returned function is called: what `using` needs. */

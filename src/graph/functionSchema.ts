@@ -32,6 +32,8 @@ export function functionSchema({ signature }: FunctionDef): OpSchema {
       return attrs;
     },
     outputs: (attrs) => typesOf(signature.output_arg, attrs),
+    outputNames: (attrs) =>
+      signature.output_arg.flatMap((arg) => argTypes(signature.name, arg, attrs).map((_, i) => `${arg.name}:${i}`)),
     inferShapes: (op) => op.outputs.map(() => null),
   };
 }

@@ -4,7 +4,7 @@ import { InvalidArgumentError, OpError } from '../core/errors.ts';
 import type { Dims } from '../core/shape.ts';
 import { AttrList, type AttrValue } from '../proto/attr.ts';
 import type { FunctionDef, GradientDef, GraphDef, RegisteredGradient, VersionDef } from '../proto/graph.ts';
-import { CallSite } from './callSite.ts';
+import { type CallSite, CallSites } from './callSite.ts';
 import {
   type Context,
   ContextKey,
@@ -36,10 +36,22 @@ export interface OpSchema {
   outputs(attrs: Record<string, AttrValue>): readonly PortType[];
   /** Static shapes of the outputs of an operation whose inputs are set. */
   inferShapes(op: Operation): readonly Dims[];
+  /** How function bodies call each output: `port:index`, the index counting within a list. */
+  outputNames(attrs: Record<string, AttrValue>): readonly string[];
   readonly isStateful: boolean;
+  /** Of what kind the effects of a stateful op are, where they need no order: it reads resources, or draws random numbers. */
+  readonly effects?: 'reads' | 'draws' | undefined;
   /** First GraphDef producer version that may no longer use the op. */
   readonly deprecatedSince: number | undefined;
+  /** What the op does in control flow by frames, if it has a part in it. */
+  readonly controlFlow?: ControlFlow | undefined;
 }
+
+/**
+ * The parts that ops have in control flow by frames, the kind that graphs of TensorFlow 1.x bring: they decide which values
+ * are dead, and in which iteration of which loop a value is.
+ */
+export type ControlFlow = 'switch' | 'merge' | 'enter' | 'exit' | 'nextIteration' | 'loopCond' | 'controlTrigger';
 export type OpLookup = (type: string) => OpSchema;
 
 let lookupOp: OpLookup = (type) => {
@@ -81,11 +93,17 @@ export function schemaOf(type: string, functions: ReadonlyMap<string, FunctionDe
 /** The version of TensorFlow's graph format that this library writes and understands: TensorFlow 2.21's. */
 export const graphDefVersion = 2474;
 
+/** What a function body shares with the graph around it. */
+export interface SharedParts {
+  readonly functions: Map<string, FunctionDef>;
+  readonly collections: Map<string, unknown[]>;
+}
+
 /** A dataflow graph. */
 export class Graph {
   readonly operations: Operation[] = [];
   /** The function library: by name, with the functions that compute gradients of others. */
-  readonly functions = new Map<string, FunctionDef>();
+  readonly functions: Map<string, FunctionDef>;
   functionGradients: readonly GradientDef[] = [];
   registeredGradients: readonly RegisteredGradient[] = [];
   /** The graph-level seed, as in `tf.setRandomSeed`. */
@@ -94,23 +112,79 @@ export class Graph {
   seedsDrawn = 0;
   versions: VersionDef = { producer: graphDefVersion, min_consumer: 0, bad_consumers: [] };
   readonly names = new NameTable();
+  /** How many operations were given other inputs or outputs after they were made; sessions begin anew then. */
+  rewrites = 0;
+  /** Whether stateful operations made here run, and run in the order they were made, although nothing needs them. */
+  readonly ordersEffects: boolean = false;
   private readonly byName = new Map<string, Operation>();
-  private readonly collections = new Map<string, unknown[]>();
+  private readonly collections: Map<string, unknown[]>;
   private readonly consumers = new Map<Tensor, Operation[]>();
+  private readonly sites = new CallSites();
   private finalized = false;
+  private uids = 0;
+
+  constructor(shared: Partial<SharedParts> = {}) {
+    this.functions = shared.functions ?? new Map();
+    this.collections = shared.collections ?? new Map();
+  }
+
+  /** Where in the user's program operations made now come from. */
+  callSite(): CallSite {
+    return currentContext().site ?? this.sites.here();
+  }
 
   /** Grows with every operation; sessions use it to see that a graph has changed. */
   get version(): number {
     return this.operations.length;
   }
 
+  /** The graph that a function body lies in; undefined for any other graph. */
+  get outer(): Graph | undefined {
+    return undefined;
+  }
+  /** The graph around all functions: this one, unless it is the body of a function. */
+  get outermost(): Graph {
+    return this.outer?.outermost ?? this;
+  }
+
+  /** For functions made inside this graph. */
+  get sharedParts(): SharedParts {
+    return { functions: this.functions, collections: this.collections };
+  }
+
+  /** A number not given before in this graph, functions included. Tensors count, so that numbers are Python's. */
+  uid(): number {
+    const { outermost } = this;
+    return ++outermost.uids;
+  }
+
   /** Makes this the default graph for `body`, or until the end of a `using` block. */
   asDefault<T>(body: (graph: Graph) => T): T;
   asDefault(): EnteredScope<Graph>;
   asDefault<T>(body?: (graph: Graph) => T): T | EnteredScope<Graph> {
-    const now = currentContext();
-    const change: Partial<Context> = now.graph === this ? {} : { ...emptyScopes, graph: this };
-    return body ? withContext(change, () => body(this)) : new EnteredScope<Graph>(this, enterContext(change));
+    const change = this.scopesFrom(currentContext());
+    return body ? withContext(change, body, this) : new EnteredScope<Graph>(this, enterContext(change));
+  }
+
+  /** The scopes that apply when this becomes the default graph: those it was left with, where it is entered again. */
+  protected scopesFrom(now: Context): Partial<Context> {
+    if (now.graph === this) return {};
+    let before = now.around;
+    while (before && before.graph !== this) before = before.around;
+    if (!before) return { ...emptyScopes, graph: this, around: now };
+    const { scope, control, devices, colocation, container, gradientOverrides } = before;
+    return { scope, control, devices, colocation, container, gradientOverrides, graph: this, around: now };
+  }
+
+  /** The tensor itself; a function body takes tensors of the graphs around it as extra arguments. */
+  capture(tensor: Tensor): Tensor {
+    this.checkOwn(tensor);
+    return tensor;
+  }
+
+  /** Operations that can be waited for inside this graph; a function body waits for the others before it is called. */
+  captureControl(op: Operation): Operation | undefined {
+    return op;
   }
 
   /** Adds an operation. Throws, without adding, when its inputs do not fit. */
@@ -121,7 +195,7 @@ export class Graph {
     const unique = name.endsWith('/') ? name.slice(0, -1) : this.uniqueName(name);
     checkOpName(unique);
     if (this.byName.has(unique)) throw new InvalidArgumentError(`Duplicate node name in graph: '${unique}'`);
-    const site = context.site ?? new CallSite();
+    const site = context.site ?? this.sites.here();
     const control = [...controlInputs];
     if (inThisGraph)
       for (const op of this.controlFor(context.control, inputs)) if (!control.includes(op)) control.push(op);
@@ -141,6 +215,7 @@ export class Graph {
       const op = new Operation(this, id, name, type, inputs, control, complete, '', site);
       for (const [i, { dtype, isRef }] of schema.outputs(complete).entries())
         op.outputs.push(new Tensor(op, i, dtype, null, isRef));
+      this.outermost.uids += op.outputs.length;
       for (const [i, dims] of schema.inferShapes(op).entries()) op.outputs[i]!.setShape(dims);
       return op;
     } catch (error) {
@@ -152,30 +227,58 @@ export class Graph {
   adopt(op: Operation, context: Context): void {
     this.operations.push(op);
     this.byName.set(op.name, op);
-    for (const input of op.inputs) {
+    this.addConsumer(op, op.inputs);
+    if (context.graph === this) for (const frame of context.control) frame.seen.add(op);
+  }
+
+  private addConsumer(op: Operation, inputs: readonly Tensor[]): void {
+    for (const input of inputs) {
       const list = this.consumers.get(input);
       if (list) list.push(op);
       else this.consumers.set(input, [op]);
     }
-    if (context.graph === this) for (const frame of context.control) frame.seen.add(op);
+  }
+
+  /**
+   * Gives an operation more inputs and outputs, and other attributes: what its gradient needs of the inside of a loop or
+   * branch. Its first outputs stay the tensors they are.
+   */
+  extendOp(
+    op: Operation,
+    added: { inputs?: readonly Tensor[]; attrs: Record<string, AttrValue>; type?: string },
+  ): void {
+    this.throwIfFinalized();
+    const { inputs = [] } = added;
+    for (const input of inputs) this.checkOwn(input);
+    const type = added.type ?? op.type;
+    const schema = schemaOf(type, this.functions);
+    const all = [...op.inputs, ...inputs];
+    const attrs = schema.complete({ ...op.attrs, ...added.attrs }, all);
+    op.rewrite(type, all, attrs);
+    for (const [i, { dtype, isRef }] of schema.outputs(attrs).entries())
+      op.outputs[i] ??= new Tensor(op, i, dtype, null, isRef);
+    for (const [i, dims] of schema.inferShapes(op).entries()) op.outputs[i]!.setShape(dims);
+    this.addConsumer(op, inputs);
+    this.rewrites++;
   }
 
   /** What the scopes around an operation add to it. */
   applyContext(op: Operation, context: Context): void {
-    for (const [name, value] of Object.entries(scopedAttrs.get() ?? {})) op.attrs[name] ??= value;
+    for (const [name, value] of Object.entries(scopedAttrs.get() ?? {}))
+      if (op.attrs[name] === undefined) op.setAttr(name, value);
     const override = context.gradientOverrides[op.type];
-    if (override !== undefined) op.attrs['_gradient_op_type'] = { s: new TextEncoder().encode(override) };
+    if (override !== undefined) op.setAttr('_gradient_op_type', { s: new TextEncoder().encode(override) });
     op.device = deviceFor(op, context.devices);
     if (context.colocation.length > 0) {
       // The innermost comes first: its device wins.
       const others = [...context.colocation].reverse().map((name) => this.getOperationByName(name));
       const groups = [...new Set(others.flatMap((other) => other.colocationGroups))].sort();
-      op.attrs['_class'] = { list: AttrList.create({ s: groups.map((g) => new TextEncoder().encode(g)) }) };
+      op.setAttr('_class', { list: AttrList.create({ s: groups.map((g) => new TextEncoder().encode(g)) }) });
       op.device = others.find((other) => other.device !== '')?.device ?? op.device;
     }
     const box = op.attrs['container']?.s;
     if (context.container !== '' && box?.length === 0 && schemaOf(op.type, this.functions).isStateful)
-      op.attrs['container'] = { s: new TextEncoder().encode(context.container) };
+      op.setAttr('container', { s: new TextEncoder().encode(context.container) });
   }
 
   /** A control frame applies unless an input was itself made inside the frame, and so waits already. */
@@ -188,9 +291,13 @@ export class Graph {
     return result;
   }
 
-  private checkOwn(tensor: Tensor): void {
-    if (tensor.graph !== this)
-      throw new InvalidArgumentError(`${tensor} must be from the same graph as the operation that uses it.`);
+  protected checkOwn(tensor: Tensor): void {
+    if (tensor.graph === this) return;
+    throw new InvalidArgumentError(
+      tensor.graph.outer
+        ? `${tensor} is out of scope and cannot be used here: it belongs to the inside of ${tensor.graph}. Return it from that function, and use what the call gives.`
+        : `${tensor} must be from the same graph as the operation that uses it.`,
+    );
   }
 
   /**
@@ -357,7 +464,7 @@ function located(error: unknown, type: string, name: string, site: CallSite): un
   if (!(error instanceof OpError) || error.node !== undefined) return error;
   const createdAt = site.location;
   const where = createdAt === undefined ? '' : `\n  created at ${createdAt}`;
-  return error.extended(`${type} '${name}': ${error.message}${where}`, { node: name, op: type, createdAt });
+  return error.extended(`${type} '${name}': ${error.text}${where}`, { node: name, op: type, createdAt });
 }
 
 const emptyScopes = {
@@ -375,6 +482,16 @@ setBaseContext(() => globalContext);
 /** The graph that operations are added to now. */
 export function getDefaultGraph(): Graph {
   return currentContext().graph;
+}
+
+/**
+ * The graph that an operation over these tensors is added to: theirs, even where another one is the default; but inside a
+ * function everything belongs to the function.
+ */
+export function graphFor(tensors: readonly Tensor[]): Graph {
+  const current = getDefaultGraph();
+  const owner = tensors[0]?.graph;
+  return current.outer || !owner || owner.outer ? current : owner;
 }
 
 /** Starts over with an empty default graph. */
@@ -399,9 +516,7 @@ export function nameScope<T>(name: string | null, body?: (scope: string) => T): 
     inner = name.endsWith('/') ? name.slice(0, -1) : graph.uniqueName(name);
   }
   const label = inner === '' ? '' : `${inner}/`;
-  return body
-    ? withContext({ scope: inner }, () => body(label))
-    : new EnteredScope(label, enterContext({ scope: inner }));
+  return body ? withContext({ scope: inner }, body, label) : new EnteredScope(label, enterContext({ scope: inner }));
 }
 
 /** Things `controlDependencies` waits for. */
@@ -421,10 +536,11 @@ export function controlDependencies<T>(
   inputs: readonly (ControlInput | null)[] | null,
   body?: () => T,
 ): T | EnteredScope<void> {
-  const outer = inputs === null ? [] : currentContext().control;
+  const { graph, control } = currentContext();
+  const outer = inputs === null ? [] : control;
   const ops: Operation[] = [];
   for (const x of inputs ?? []) {
-    const op = x === null ? null : operationOf(x);
+    const op = x === null ? null : graph.captureControl(operationOf(x));
     if (op && !ops.includes(op) && !outer.some((frame) => frame.inputs.includes(op))) ops.push(op);
   }
   const change = { control: [...outer, { inputs: ops, seen: new Set<Operation>() }] };
@@ -444,7 +560,10 @@ export function device<T>(spec: string | DeviceSpec | DeviceFunction | null, bod
 /** Places operations made in `body` with another operation; `ignoreExisting` forgets the frames outside. */
 export function colocateWith<T>(target: ControlInput, body: () => T, options: { ignoreExisting?: boolean } = {}): T {
   const op = operationOf(target);
-  const outer = options.ignoreExisting ? [] : currentContext().colocation;
+  const { graph, colocation } = currentContext();
+  // A function is placed as a whole: its nodes cannot name what lies outside.
+  if (graph.outer && op.graph !== graph) return body();
+  const outer = options.ignoreExisting ? [] : colocation;
   return withContext({ colocation: [...outer, op.name], devices: [] }, body);
 }
 

@@ -2,6 +2,7 @@
 import type { DType } from '../core/dtypes.ts';
 import { InvalidArgumentError } from '../core/errors.ts';
 import { type Dims, showTuple } from '../core/shape.ts';
+import { type Composite, composite, type Decomposed } from './composite.ts';
 import type { Graph } from './graph.ts';
 import type { Operation } from './operation.ts';
 import type { ConvertibleToTensor, Tensor } from './tensor.ts';
@@ -17,7 +18,7 @@ export function setDensify(convert: typeof densify, shapeOf: typeof staticShape)
 }
 
 /** `values[i]` belongs to row `indices[i]` of a tensor of shape `denseShape`; repeated rows add up. */
-export class IndexedSlices implements ConvertibleToTensor {
+export class IndexedSlices implements ConvertibleToTensor, Composite {
   constructor(
     readonly values: Tensor,
     readonly indices: Tensor,
@@ -47,6 +48,14 @@ export class IndexedSlices implements ConvertibleToTensor {
   }
   toTensor(options: { name?: string | undefined } = {}): Tensor {
     return densify(this, options);
+  }
+  [composite](): Decomposed {
+    const { values, indices, denseShape } = this;
+    return {
+      kind: denseShape ? 'IndexedSlices' : 'IndexedSlices without denseShape',
+      parts: denseShape ? [values, indices, denseShape] : [values, indices],
+      from: ([v, i, shape]) => new IndexedSlices(v!, i!, shape),
+    };
   }
   toString(): string {
     return `IndexedSlices(indices=${this.indices.name}, values=${this.values.name} ${showTuple(this.values.shape)})`;

@@ -34,6 +34,8 @@ function attrContent({ list, s, i, f, b, type, shape, tensor, func }: AttrValue)
   return members.map((member) => attrContent(member) as AttrContent); // lists do not nest
 }
 
+const nothingCarried = Object.freeze({});
+
 /** A node: its type, inputs, attributes and outputs. Made by `Graph.createOp` only. */
 export class Operation {
   readonly outputs: Tensor[] = [];
@@ -46,16 +48,37 @@ export class Operation {
     /** Position in `graph.operations`. */
     readonly id: number,
     readonly name: string,
-    readonly type: string,
-    readonly inputs: readonly Tensor[],
+    private opType: string,
+    private dataInputs: readonly Tensor[],
     public controlInputs: readonly Operation[],
-    readonly attrs: Record<string, AttrValue>,
+    private attributes: Readonly<Record<string, AttrValue>>,
     public device: string,
     private readonly site?: CallSite,
   ) {}
 
+  get type(): string {
+    return this.opType;
+  }
+  get inputs(): readonly Tensor[] {
+    return this.dataInputs;
+  }
+  get attrs(): Readonly<Record<string, AttrValue>> {
+    return this.attributes;
+  }
+  /** Operations with the same attributes may share their record, so a change makes a new one. */
+  setAttr(name: string, value: AttrValue): void {
+    this.attributes = { ...this.attributes, [name]: value };
+  }
+
+  /** For `Graph.extendOp` only, which keeps the rest of the graph in step. */
+  rewrite(type: string, inputs: readonly Tensor[], attrs: Record<string, AttrValue>): void {
+    this.opType = type;
+    this.dataInputs = inputs;
+    this.attributes = attrs;
+  }
+
   /** Parts of an imported node that mean nothing here and are handed on as they came. */
-  carried: Pick<NodeDef, 'experimental_debug_info' | 'experimental_type'> = {};
+  carried: Pick<NodeDef, 'experimental_debug_info' | 'experimental_type'> = nothingCarried;
 
   /** The node as TensorFlow stores it; control inputs come last, sorted. */
   get nodeDef(): NodeDef {

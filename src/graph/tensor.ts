@@ -57,6 +57,9 @@ export class Tensor<out D extends DType = DType, out S extends Dims = Dims> {
     return this.#shape?.length ?? null;
   }
 
+  /** For an argument of a function: the tensor outside that it was made for, which tells what a resource holds. */
+  standsFor: Tensor | undefined;
+
   /** Adds what the caller knows about the shape; throws when it contradicts what is known already. */
   setShape(shape: Dims): void {
     if (!compatible(this.#shape, shape))

@@ -11,9 +11,10 @@ import {
   type Nested,
 } from '../core/ndarray.ts';
 import { currentContext } from '../graph/context.ts';
-import { type Graph, nameScope } from '../graph/graph.ts';
+import { type Graph, graphFor, nameScope } from '../graph/graph.ts';
 import { IndexedSlices } from '../graph/indexedSlices.ts';
 import { type ConvertibleToTensor, Tensor, type TensorLike } from '../graph/tensor.ts';
+import { namingCaller, userError } from '../graph/userError.ts';
 import { constantToProto } from '../proto/tensorProto.ts';
 import { findOp } from './registry.ts';
 
@@ -43,7 +44,10 @@ export function convertToTensor(value: TensorLike, options: ConvertOptions = {})
   if (isConvertible(value))
     return checkDtype(value.toTensor({ dtype, name, ...(options.asRef ? { asRef: true } : {}) }), dtype);
   if (Array.isArray(value) && containsSymbolic(value)) return packed(value as readonly TensorLike[], options);
-  return constantNode(toArray(value as Literalish, dtype, options.hint), name);
+  return constantNode(
+    namingCaller(() => toArray(value as Literalish, dtype, options.hint)),
+    name,
+  );
 }
 
 /** Whether something is a symbolic value: a tensor, a variable, indexed slices. */
@@ -58,7 +62,7 @@ export function convertToTensorOrIndexedSlices(
 ): Tensor | IndexedSlices {
   if (!(value instanceof IndexedSlices)) return convertToTensor(value, options);
   if (options.dtype !== undefined && options.dtype !== value.dtype)
-    throw new InvalidArgumentError(
+    throw userError(
       `Tensor conversion requested dtype ${options.dtype} for IndexedSlices with dtype ${value.dtype}: ${value}.`,
     );
   return value;
@@ -66,7 +70,7 @@ export function convertToTensorOrIndexedSlices(
 
 function checkDtype(tensor: Tensor, dtype: DType | undefined): Tensor {
   if (dtype !== undefined && tensor.dtype !== dtype)
-    throw new InvalidArgumentError(
+    throw userError(
       `Tensor conversion requested dtype ${dtype} for Tensor with dtype ${tensor.dtype}: ${tensor}. Types are never converted for you; wrap it in tf.cast(…, tf.${dtype}).`,
     );
   return tensor;
@@ -92,7 +96,7 @@ function packed(list: readonly TensorLike[], { dtype, hint, name }: ConvertOptio
     });
     const values = rows.map((x, i) => convertToTensor(x, { dtype: type, name: String(i) }));
     const attrs = findOp('Pack').complete({}, values);
-    return values[0]!.graph.createOp({ type: 'Pack', inputs: values, attrs, name: scope }).outputs[0]!;
+    return graphFor(values).createOp({ type: 'Pack', inputs: values, attrs, name: scope }).outputs[0]!;
   });
 }
 
@@ -103,7 +107,7 @@ function castTensors(list: readonly TensorLike[], dtype: DType): readonly Tensor
     if (!isSymbolic(x) || x.dtype === dtype) return x;
     const tensor = convertToTensor(x);
     const attrs = findOp('Cast').complete({ DstT: { type: dtype.number } }, [tensor]);
-    return tensor.graph.createOp({ type: 'Cast', inputs: [tensor], attrs }).outputs[0]!;
+    return graphFor([tensor]).createOp({ type: 'Cast', inputs: [tensor], attrs }).outputs[0]!;
   });
 }
 

@@ -14,6 +14,23 @@ import type { AnyCase } from './cases.ts';
 /** A gradient flowing backwards: dense, or rows of a larger tensor. */
 export type Gradient = Tensor | IndexedSlices;
 
+/** What automatic differentiation offers to the gradients of ops that have function bodies. */
+export interface GradientTools {
+  /**
+   * The derivatives of tensors of one graph with respect to others of it, built in the current graph, which captures what
+   * it needs; `null` where nothing connects them, or zeros.
+   */
+  differentiate(
+    ys: readonly Tensor[],
+    xs: readonly Tensor[],
+    options: { readonly gradYs: readonly Gradient[]; readonly unconnected?: 'none' | 'zero' },
+  ): (Gradient | null)[];
+  /** Whether a tensor can have a gradient at all. */
+  isTrainable(tensor: Tensor): boolean;
+  /** A zero gradient of a tensor; of a handle, zeros like what it holds. */
+  zeros(tensor: Tensor): Tensor;
+}
+
 /** One input or output as an OpDef declares it. */
 export interface PortSpec {
   readonly name: string;
@@ -77,7 +94,7 @@ export interface OpDefinition extends OpSchema {
   readonly gradient:
     | 'none'
     | { readonly pending: string }
-    | ((op: Operation, dy: readonly (Gradient | null)[]) => readonly (Gradient | null)[]);
+    | ((op: Operation, dy: readonly (Gradient | null)[], tools?: GradientTools) => readonly (Gradient | null)[]);
   lower(
     p: ProgramBuilder,
     inputs: readonly Value[],

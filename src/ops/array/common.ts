@@ -5,7 +5,7 @@ import { InvalidArgumentError } from '../../core/errors.ts';
 import { zeros } from '../../core/ndarray.ts';
 import { type Dims, normalizeAxis, type Shape, showRuntime, showShape, sizeOf } from '../../core/shape.ts';
 import { currentContext } from '../../graph/context.ts';
-import { nameScope } from '../../graph/graph.ts';
+import { graphFor, nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import { Tensor } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
@@ -28,8 +28,8 @@ export const int32or64 = attr('type', { allowed: [int32, int64] });
 
 /** Runs `body` in a name scope of the graph that the values belong to, as a composite function of Python does. */
 export function scoped<T>(name: string, values: readonly unknown[], body: (scope: string) => T): T {
-  const owner = values.find((v): v is Tensor => v instanceof Tensor)?.graph;
-  if (owner && owner !== currentContext().graph) return owner.asDefault(() => nameScope(name, body));
+  const owner = graphFor(values.filter((v): v is Tensor => v instanceof Tensor));
+  if (owner !== currentContext().graph) return owner.asDefault(() => nameScope(name, body));
   return nameScope(name, body);
 }
 

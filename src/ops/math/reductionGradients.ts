@@ -2,7 +2,7 @@
 import { int32 } from '../../core/dtypes.ts';
 import { intVector, type NDArray, scalar } from '../../core/ndarray.ts';
 import { isFullyDefined, type Shape, sizeOf } from '../../core/shape.ts';
-import { colocateWith, device, type Graph } from '../../graph/graph.ts';
+import { colocateWith, device, type Graph, graphFor } from '../../graph/graph.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { partialValueOf } from '../../op/constantValue.ts';
 import { constantNode } from '../../op/convert.ts';
@@ -108,7 +108,7 @@ export function sumGradient({ inputs, attrs }: ReductionContext, dy: Gradient): 
       return tile(expanded, isFullyDefined(dims) ? constantNode(intVector(dims)) : shape(input));
     }
     if (isFullyDefined(dims)) {
-      const { kept, counts } = staticTiling(input.graph, dims, axes);
+      const { kept, counts } = staticTiling(graphFor([input]), dims, axes);
       return tile(reshape(dy, intVector(kept)), intVector(counts));
     }
   }

@@ -1,6 +1,6 @@
 /** @file Gradients inside a gradient function: what Python's GradientTape does when one is used while building a graph. */
 import { InternalError } from '../../core/errors.ts';
-import { nameScope } from '../../graph/graph.ts';
+import { graphFor, nameScope } from '../../graph/graph.ts';
 import type { Operation } from '../../graph/operation.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { findOp, type Gradient } from '../../op/registry.ts';
@@ -8,13 +8,14 @@ import { denseGradient } from '../array/indexedSlices.ts';
 import { addN } from '../math/addN.ts';
 import { zerosLike } from '../math/zerosLike.ts';
 
-/** Gradients, by `xs`, of the tensors that `build` makes, when `dys` arrive at them; `null` where there is none. */
+/** Gradients, by `given`, of the tensors that `build` makes, when `dys` arrive at them; `null` where there is none. */
 export function gradientsOf(
   build: () => readonly Tensor[],
-  xs: readonly Tensor[],
+  given: readonly Tensor[],
   dys: readonly Tensor[],
 ): (Tensor | null)[] {
-  const { graph } = xs[0]!;
+  const graph = graphFor(given);
+  const xs = given.map((x) => graph.capture(x));
   const before = graph.operations.length;
   const ys = build();
   const terms = new Map<Tensor, Tensor[]>();

@@ -1,4 +1,5 @@
 /** @file RandomUniform, RandomUniformInt, RandomStandardNormal and TruncatedNormal: numbers bit for bit TensorFlow's. */
+
 import * as d from '../../core/dtypes.ts';
 import { type DType, float32, int32 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
@@ -6,6 +7,7 @@ import { type Dims, showShape, sizeOf } from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { attr, floats } from '../../op/attrs.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
@@ -50,6 +52,7 @@ function defineFloats(name: string, distribution: 'uniform' | 'normal' | 'trunca
     outputs: { output: 'dtype' },
     attrs: { ...seedAttrs, dtype: floats, T: shapeTypes },
     stateful: true,
+    effects: 'draws',
     hostInputs: ['shape'],
     shape: (_, __, context) => ({ output: dimsFrom(context.partial('shape')) }),
     grad: notDifferentiable,
@@ -103,6 +106,7 @@ export const RandomUniformInt = defineOp({
   outputs: { output: 'Tout' },
   attrs: { ...seedAttrs, Tout: attr('type', { allowed: [d.int32, d.int64] }), T: shapeTypes },
   stateful: true,
+  effects: 'draws',
   hostInputs: ['shape'],
   shape({ minval, maxval }, _, context) {
     checkScalar('minval', minval);
@@ -203,9 +207,9 @@ export function randomUniform(shape: TensorLike, options: UniformOptions = {}): 
   const dtype = options.dtype ?? float32;
   const { minval = 0 } = options;
   if (!dtype.isFloating && dtype !== d.int32 && dtype !== d.int64)
-    throw new InvalidArgumentError(`dtype is ${dtype}, but uniform numbers are floats, int32 or int64.`);
+    throw userError(`dtype is ${dtype}, but uniform numbers are floats, int32 or int64.`);
   if (dtype.isInteger && options.maxval === undefined)
-    throw new InvalidArgumentError(`Must specify maxval for integer dtype ${dtype}`);
+    throw userError(`Must specify maxval for integer dtype ${dtype}`);
   const maxval = options.maxval ?? 1;
   return nameScope(options.name ?? 'random_uniform', (name) => {
     const dims = shapeTensor(shape);

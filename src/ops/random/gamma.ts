@@ -58,6 +58,7 @@ export const RandomGamma = defineOp({
   outputs: { output: 'T' },
   attrs: { ...seedAttrs, S: shapeTypes, T: attr('type', { allowed: [d.float16, d.float32, d.float64] }) },
   stateful: true,
+  effects: 'draws',
   hostInputs: ['shape'],
   shape({ alpha }, _, context) {
     const dims = dimsFrom(context.partial('shape'));

@@ -1,4 +1,5 @@
 /** @file Multinomial: samples of class numbers, drawn with the probabilities that logits give. */
+
 import * as d from '../../core/dtypes.ts';
 import { type DType, int64 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
@@ -7,6 +8,7 @@ import { showRuntime, showShape } from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { attr, realNumbers } from '../../op/attrs.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
@@ -59,6 +61,7 @@ export const Multinomial = defineOp({
     output_dtype: attr('type', { allowed: [d.int32, d.int64], default: d.int64 }),
   },
   stateful: true,
+  effects: 'draws',
   hostInputs: ['num_samples'],
   shape({ logits, num_samples }, _, context) {
     if (logits !== null && logits.length !== 2)
@@ -123,7 +126,7 @@ export interface MultinomialOptions {
 function samplesOf(logits: TensorLike, num_samples: TensorLike, seed: number | null | undefined, dtype: DType): Tensor {
   const x = convertToTensor(logits, { name: 'logits' });
   if (dtype !== d.int32 && dtype !== d.int64)
-    throw new InvalidArgumentError(`class numbers are int32 or int64, but ${dtype} was asked for.`);
+    throw userError(`class numbers are int32 or int64, but ${dtype} was asked for.`);
   return Multinomial.build({ logits: x, num_samples }, { attrs: { ...getSeed(seed), output_dtype: dtype } }).output;
 }
 

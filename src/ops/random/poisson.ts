@@ -87,6 +87,7 @@ export const RandomPoissonV2 = defineOp({
     dtype: attr('type', { allowed: numbers, default: d.int64 }),
   },
   stateful: true,
+  effects: 'draws',
   hostInputs: ['shape'],
   shape({ rate }, _, context) {
     const dims = dimsFrom(context.partial('shape'));

@@ -34,6 +34,7 @@ export const RandomShuffle = defineOp({
   outputs: { output: 'T' },
   attrs: { seed: seedAttrs.seed, seed2: seedAttrs.seed2, T: anyType },
   stateful: true,
+  effects: 'draws',
   shape: ({ value }) => ({ output: value }),
   grad: { pending: 'TensorFlow has none either; shuffle indices and use tf.gather' },
   lower(p, { value }, seeds) {

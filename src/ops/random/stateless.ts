@@ -1,4 +1,5 @@
 /** @file The stateless random ops: the same seed always gives the same numbers. */
+
 import * as d from '../../core/dtypes.ts';
 import { type DType, float32, int64 } from '../../core/dtypes.ts';
 import { InvalidArgumentError, UnimplementedError } from '../../core/errors.ts';
@@ -7,6 +8,7 @@ import { type Dims, type Shape, showRuntime, showShape, sizeOf } from '../../cor
 import { nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { attr, floats, indexTypes, realNumbers } from '../../op/attrs.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
@@ -308,7 +310,7 @@ export function statelessUniform(
   onlyOptions('tf.random.statelessUniform', options, 'dtype', 'name', 'minval', 'maxval');
   const dtype = options.dtype ?? float32;
   if (dtype.isInteger && options.maxval === undefined)
-    throw new InvalidArgumentError(`Must specify maxval for integer dtype ${dtype}`);
+    throw userError(`Must specify maxval for integer dtype ${dtype}`);
   return nameScope(options.name ?? 'stateless_random_uniform', (name) => {
     const dims = shapeTensor(shape);
     const low = convertToTensor(options.minval ?? 0, { dtype, name: 'min' });

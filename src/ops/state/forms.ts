@@ -10,6 +10,7 @@ import {
 import { type Dims, mergeShapes, showShape } from '../../core/shape.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { decodeAttr } from '../../op/attrs.ts';
+import { originOf } from '../../op/handles.ts';
 import type { ProgramBuilder } from '../../program/builder.ts';
 import type { Value, VariableState } from '../../program/value.ts';
 
@@ -50,10 +51,9 @@ export function changed(p: ProgramBuilder, form: Form, port: string, variable: V
 
 /** Element type and static shape of the variable a handle leads to, as far as the graph tells. */
 export function handleInfo(handle: Tensor): { dtype: DType; shape: Dims } | undefined {
-  let at = handle;
-  while (at.op.type === 'Identity') at = at.op.inputs[0]!;
-  const { dtype, shape } = at.op.attrs;
-  if (at.op.type !== 'VarHandleOp' || !dtype || !shape) return undefined;
+  const { op } = originOf(handle);
+  const { dtype, shape } = op.attrs;
+  if (op.type !== 'VarHandleOp' || !dtype || !shape) return undefined;
   return {
     // The kinds are those of VarHandleOp's own attributes.
     dtype: decodeAttr('dtype', { kind: 'type' }, dtype) as DType,

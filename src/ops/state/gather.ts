@@ -50,6 +50,7 @@ export const ResourceGather = defineOp({
     Tindices,
   },
   stateful: true,
+  effects: 'reads',
   hostInputs: ['resource'],
   shape: ({ indices }, { batch_dims, dtype }, { op }) => {
     checkHandleType(op.inputs[0]!, dtype, 'read');
@@ -125,6 +126,7 @@ export const ResourceGatherNd = defineOp({
   outputs: { output: 'dtype' },
   attrs: { dtype: anyType, Tindices },
   stateful: true,
+  effects: 'reads',
   hostInputs: ['resource'],
   shape: ({ indices }, { dtype }, { op }) => {
     checkHandleType(op.inputs[0]!, dtype, 'read');

@@ -34,6 +34,7 @@ export const ReadVariableOp = defineOp({
   outputs: { value: 'dtype' },
   attrs: { dtype: anyType },
   stateful: true,
+  effects: 'reads',
   hostInputs: ['resource'],
   shape: (_, { dtype }, { op }) => {
     checkHandleType(op.inputs[0]!, dtype, 'read');
@@ -73,6 +74,7 @@ export const VariableShape = defineOp({
   outputs: { output: 'out_type' },
   attrs: { out_type: indexTypes },
   stateful: true,
+  effects: 'reads',
   hostInputs: ['input'],
   shape: (_, __, { op }) => ({ output: [handleInfo(op.inputs[0]!)?.shape?.length ?? null] }),
   partialValue: ({ op }) => handleInfo(op.inputs[0]!)?.shape ?? undefined,

@@ -1,0 +1,21 @@
+/** @file Values made of several tensors, such as indexed slices: how functions and loops take them apart. */
+import type { Tensor } from './tensor.ts';
+
+/** A class of such values has a method of this name. */
+export const composite: unique symbol = Symbol('composite');
+
+export interface Composite {
+  /** The tensors it is made of, and the way back from such tensors. */
+  [composite](): Decomposed;
+}
+
+export interface Decomposed {
+  readonly parts: readonly Tensor[];
+  /** What tells two values apart that cannot stand for each other: the class, and which parts there are. */
+  readonly kind: string;
+  from(parts: readonly Tensor[]): unknown;
+}
+
+export function isComposite(value: unknown): value is Composite {
+  return typeof value === 'object' && value !== null && composite in value;
+}

@@ -1,0 +1,32 @@
+/** @file Case and StatelessCase: one of several functions, chosen by number. */
+import { attr } from '../../op/attrs.ts';
+import { defineOp } from '../../op/defineOp.ts';
+import { branchGradient } from './branchGradient.ts';
+
+const choice = (name: string, stateful: boolean) =>
+  defineOp({
+    name,
+    inputs: { branch_index: 'int32', input: 'Tin' },
+    outputs: { output: 'Tout' },
+    attrs: {
+      Tin: attr('list(type)', { minimum: 0 }),
+      Tout: attr('list(type)', { minimum: 0 }),
+      branches: attr('list(func)', { minimum: 1 }),
+      output_shapes: attr('list(shape)', { default: [] }),
+    },
+    stateful,
+    takesLists: true,
+    hostInputs: ['branch_index'],
+    shape: (_, { Tout, output_shapes }) => ({ output: Tout.map((_, i) => output_shapes[i] ?? null) }),
+    grad: ({ op }, dy, tools) => ({ input: branchGradient(op, dy.output, tools) }),
+    lower(p, { branch_index, input }, { branches }) {
+      const [wanted] = p.demandInts(branch_index);
+      // A number that names no branch takes the last.
+      const index = wanted! >= 0 && wanted! < branches.length ? wanted! : branches.length - 1;
+      return { output: p.call(branches[index]!, input) };
+    },
+    cases: () => [],
+  });
+
+export const Case = choice('Case', true);
+export const StatelessCase = choice('StatelessCase', false);
