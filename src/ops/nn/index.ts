@@ -27,6 +27,11 @@ export {
   sparseSoftmaxCrossEntropyWithLogits,
   weightedCrossEntropyWithLogits,
 } from './crossEntropy.ts';
+
+import './conv2dOps.ts';
+import './conv3dOps.ts';
+import './depthwiseOps.ts';
+
 export { type DropoutOptions, dropout } from './dropout.ts';
 export { type EmbeddingOptions, embeddingLookup } from './embedding.ts';
 export { l2Loss } from './l2Loss.ts';
