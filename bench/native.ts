@@ -44,8 +44,8 @@ const show = (what: string, value: number, unit: string) =>
   console.log(`${what.padEnd(44)}${value.toFixed(1).padStart(9)} ${unit}`);
 
 for (const threads of [1, 0]) {
-  device.setThreads(threads);
-  console.log(`\n${device.library.variant}, ${device.library.threads()} thread(s)`);
+  device.threads = threads;
+  console.log(`\n${device.library.variant}, ${threads || device.library.processors} thread(s)`);
   for (const [m, k, n] of [
     [32, 32, 32],
     [64, 64, 64],

@@ -30,18 +30,18 @@ TL_API int64_t tl_code(const char* family, const char* name);
 TL_API void* tl_program_create(const int64_t* words, int64_t count, char* error, int64_t room);
 
 /**
- * Runs a program. `table` holds the addresses of the arena, of the constants, then of the bound buffers.
+ * Runs a program on at most `threads` threads, 0 asking for all processors. `table` holds the addresses of the arena, of
+ * the constants, then of the bound buffers. Programs may run at the same time, but not one program twice.
  * Returns 0, or a `failure` code with `result` = {code, instruction, position, value}.
  * `times`, if not null, receives the start and end of every instruction: all starts, then all ends, in nanoseconds of
  * the monotonic clock.
  */
-TL_API int32_t tl_program_run(void* program, void* const* table, double* result, double* times);
+TL_API int32_t tl_program_run(void* program, void* const* table, double* result, double* times, int32_t threads);
 
 TL_API void tl_program_free(void* program);
 
-/** How many threads large instructions are spread over; takes effect with the next run. 0 asks for all processors. */
-TL_API void tl_set_threads(int32_t count);
-TL_API int32_t tl_threads();
+/** How many processors this process may use. */
+TL_API int32_t tl_processors();
 
 /** Asks for large pages behind a fresh block of memory, which then costs far fewer page faults to fill. */
 TL_API void tl_prefer_large_pages(void* memory, int64_t bytes);

@@ -1,6 +1,5 @@
 /** The `conv` instruction: reads it, checks that its arrays fit together, and chooses how to compute it. */
 #include <complex>
-#include <stdexcept>
 
 #include "../core/program.h"
 #include "convolution.h"
@@ -19,9 +18,9 @@ class Conv final : public Instruction {
   Conv(ConvResult result, const View& input, const View& filter, const View& output, Reader& in)
       : result_(result), input_(input), filter_(filter), output_(output) {
     const size_t rank = input.dims.size();
-    if (rank < 3 || rank > 3 + kAxes) throw std::runtime_error("a convolution has at most three spatial axes");
-    if (filter.dims.size() != rank || output.dims.size() != rank) throw std::runtime_error("convolution ranks do not agree");
-    if (filter.dtype != input.dtype || output.dtype != input.dtype) throw std::runtime_error("convolution types do not agree");
+    if (rank < 3 || rank > 3 + kAxes) refuse("a convolution has at most three spatial axes");
+    if (filter.dims.size() != rank || output.dims.size() != rank) refuse("convolution ranks do not agree");
+    if (filter.dtype != input.dtype || output.dtype != input.dtype) refuse("convolution types do not agree");
     ConvGeometry& g = geometry_;
     g.batch = input.dims[0];
     g.groups = input.dims[1];
@@ -29,7 +28,7 @@ class Conv final : public Instruction {
     g.features = output.dims[2];
     if (output.dims[0] != g.batch || output.dims[1] != g.groups || filter.dims[0] != g.groups ||
         filter.dims[1] != g.features || filter.dims[2] != g.channels)
-      throw std::runtime_error("convolution sizes do not agree");
+      refuse("convolution sizes do not agree");
     spread(input.dims, 1, g.in);
     spread(filter.dims, 1, g.taps);
     spread(output.dims, 1, g.out);
@@ -91,8 +90,8 @@ InstructionPtr decodeConv(Reader& in) {
   const View filter = in.view();
   const View output = in.view();
   if (input.dtype == DType::f16 || input.dtype == DType::bf16 || input.dtype == DType::bool_)
-    throw std::runtime_error("convolutions of this type are computed in another");
-  return std::make_unique<Conv>(result, input, filter, output, in);
+    refuse("convolutions of this type are computed in another");
+  return make<Conv>(result, input, filter, output, in);
 }
 
 }  // namespace tl

@@ -1,5 +1,6 @@
 /** Everything that has a number in encoded programs. The TypeScript side looks the numbers up by name (tl_code). */
 #pragma once
+#include <cstddef>
 #include <cstdint>
 
 namespace tl {

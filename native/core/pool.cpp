@@ -1,116 +1,213 @@
-/** The thread pool: workers spin for some microseconds after a round, because the next one often follows at once. */
+/**
+ * The thread pool.
+ *
+ * A worker's state says who may touch it. A master claims an idle worker, offers it a job, and afterwards either takes
+ * the offer back, if the worker has not woken up yet, or waits for it to finish. Parts are handed out one by one, so a
+ * worker that wakes late, or a processor that is busy elsewhere, costs little. Workers that have just worked look for
+ * the next job for a while before they sleep, because instructions follow each other closely.
+ */
 #include "pool.h"
 
-#include <algorithm>
+#include <atomic>
+#include <mutex>
 #include <new>
 #include <system_error>
+#include <thread>
 
-#if defined(__x86_64__) || defined(_M_X64)
-#include <immintrin.h>
+#if defined(__linux__)
+#include <sched.h>
 #endif
 
 namespace tl {
 namespace {
 
+constexpr int kMostWorkers = 255;
+/** Rounds of waiting, some 50 ns each: with nothing running a worker soon sleeps, between two instructions it does not. */
+constexpr int kIdleSpins = 400, kBusySpins = 4000, kSpinsPerYield = 32;
+
 void pause() {
-#if defined(__x86_64__) || defined(_M_X64)
-  _mm_pause();
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
 #elif defined(__aarch64__)
   asm volatile("yield");
 #endif
 }
 
-constexpr int kSpins = 400;  // about 10 µs; longer would burn processors that other processes want
-
+/** Waits for a condition without sleeping; gives the processor away now and then, should another thread want it. */
 template <class Condition>
-bool spinUntil(const Condition& met) {
-  for (int i = 0; i < kSpins; i++) {
+bool spinUntil(int spins, const Condition& met) {
+  for (int i = 0; i < spins; i++) {
     if (met()) return true;
-    pause();
+    if (i % kSpinsPerYield == kSpinsPerYield - 1)
+      std::this_thread::yield();
+    else
+      pause();
   }
   return false;
 }
 
-int processors() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
+/** The bits of the floating-point control register that make numbers below the normal range count as zero. */
+#if defined(__x86_64__)
+constexpr uint64_t kFlush = 0x8040;  // flush to zero, denormals are zero
+uint64_t control() { return __builtin_ia32_stmxcsr(); }
+void setControl(uint64_t bits) { __builtin_ia32_ldmxcsr(static_cast<unsigned>(bits)); }
+#elif defined(__aarch64__)
+constexpr uint64_t kFlush = uint64_t{1} << 24;
+uint64_t control() {
+  uint64_t bits;
+  asm volatile("mrs %0, fpcr" : "=r"(bits));
+  return bits;
+}
+void setControl(uint64_t bits) { asm volatile("msr fpcr, %0" : : "r"(bits)); }
+#else
+constexpr uint64_t kFlush = 0;
+uint64_t control() { return 0; }
+void setControl(uint64_t) {}
+#endif
+
+struct Job {
+  void (*task)(const void* context, int64_t part);
+  const void* context;
+  int64_t parts;
+  std::atomic<int64_t> next{0};
+  std::atomic<bool> outOfMemory{false};
+
+  /** Runs parts until none is left. No exception may leave a worker, nor the master before the workers are done. */
+  void work() {
+    try {
+      for (int64_t part; (part = next.fetch_add(1, std::memory_order_relaxed)) < parts;) task(context, part);
+    } catch (const std::bad_alloc&) {
+      outOfMemory.store(true, std::memory_order_relaxed);
+    }
+  }
+};
+
+enum State : int { idle, claimed, offered, running, finished };
+
+struct alignas(64) Worker {
+  std::atomic<int> state{idle};
+  Job* job = nullptr;
+};
 
 /** True while a thread is inside a part: parts of parts run where they are. */
 thread_local bool insidePart = false;
+/** The limit of the program that runs on this thread; 0 stands for all processors. */
+thread_local int limit = 0;
+
+Worker workers[kMostWorkers];
+std::atomic<int> workerCount{0};
+std::mutex growing;
+/** Threads inside a RunScope. */
+std::atomic<int> masters{0};
+/** Workers that have a job, or are about to. */
+std::atomic<int> busyWorkers{0};
+
+void work(Worker& self) {
+  insidePart = true;
+  setControl(control() | kFlush);
+  for (;;) {
+    const auto isOffered = [&] { return self.state.load(std::memory_order_acquire) == offered; };
+    int spins = masters.load(std::memory_order_relaxed) > 0 ? kBusySpins : kIdleSpins;
+    while (!spinUntil(spins, isOffered)) {
+      const int seen = self.state.load(std::memory_order_acquire);
+      if (seen != offered) self.state.wait(seen, std::memory_order_acquire);
+      spins = 1;
+    }
+    int expected = offered;
+    if (!self.state.compare_exchange_strong(expected, running, std::memory_order_acq_rel)) continue;
+    self.job->work();
+    self.state.store(finished, std::memory_order_release);
+    self.state.notify_one();
+  }
+}
+
+/** Makes sure that there are `count` workers, or as many as the system gives. */
+void growTo(int count) {
+  if (workerCount.load(std::memory_order_acquire) >= count) return;
+  const std::lock_guard<std::mutex> lock(growing);
+  try {
+    for (int i = workerCount.load(); i < count; i++) {
+      std::thread([i] { work(workers[i]); }).detach();
+      workerCount.store(i + 1, std::memory_order_release);
+    }
+  } catch (const std::system_error&) {
+    // The system gives no more threads: go on with those there are.
+  }
+}
+
+bool claim(Worker& worker) {
+  int expected = idle;
+  return worker.state.compare_exchange_strong(expected, claimed, std::memory_order_acq_rel);
+}
+
+int countProcessors() {
+#if defined(__linux__)
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0) return CPU_COUNT(&set);
+#endif
+  const int count = static_cast<int>(std::thread::hardware_concurrency());
+  return count < 1 ? 1 : count;
+}
 
 }  // namespace
 
-Pool& Pool::get() {
-  static Pool* pool = new Pool();
-  return *pool;
+int processors() {
+  static const int count = countProcessors();
+  return count;
 }
 
-Pool::Pool() : wanted_(processors()) {}
+Pool& Pool::get() {
+  static Pool pool;
+  return pool;
+}
 
-void Pool::setThreads(int count) { wanted_.store(count < 1 ? processors() : std::min(count, 1024)); }
+int Pool::threads() const { return limit > 0 ? limit : processors(); }
 
 int64_t Pool::parts(double work, double grain) const {
-  return std::max<int64_t>(1, std::min<int64_t>(threads(), static_cast<int64_t>(work / grain)));
+  const double most = work / grain;
+  const int64_t wanted = most < threads() ? static_cast<int64_t>(most) : threads();
+  return wanted < 1 ? 1 : wanted;
 }
 
 void Pool::runParts(int64_t parts, Task task, const void* context) {
-  // A second master (another device of this process) does not wait for the pool: it runs its parts alone.
-  std::unique_lock<std::mutex> lock(master_, std::defer_lock);
-  if (insidePart || threads() == 1 || !lock.try_lock()) {
+  if (insidePart || threads() == 1) {
     for (int64_t part = 0; part < parts; part++) task(context, part);
     return;
   }
-  if (static_cast<int>(workers_.size()) + 1 != threads()) resize();
-  task_ = task;
-  context_ = context;
-  parts_ = parts;
-  team_ = static_cast<int64_t>(workers_.size()) + 1;
-  busy_.store(static_cast<uint32_t>(workers_.size()), std::memory_order_relaxed);
-  round_.fetch_add(1, std::memory_order_release);
-  round_.notify_all();
+  Job job{task, context, parts};
+  const int others = processors() - masters.load(std::memory_order_relaxed);
+  int64_t wanted = parts < threads() ? parts - 1 : threads() - 1;
+  if (wanted > kMostWorkers) wanted = kMostWorkers;
+  if (others > 0 && wanted > 0) growTo(static_cast<int>(wanted < processors() ? wanted : processors() - 1));
+  Worker* team[kMostWorkers];
+  int size = 0;
+  const int count = workerCount.load(std::memory_order_acquire);
+  for (int i = 0; i < count && size < wanted && busyWorkers.load(std::memory_order_relaxed) < others; i++) {
+    Worker& worker = workers[i];
+    if (!claim(worker)) continue;
+    busyWorkers.fetch_add(1, std::memory_order_relaxed);
+    worker.job = &job;
+    worker.state.store(offered, std::memory_order_release);
+    worker.state.notify_one();
+    team[size++] = &worker;
+  }
 
   insidePart = true;
-  runShare(0);
+  job.work();
   insidePart = false;
 
-  if (!spinUntil([&] { return busy_.load(std::memory_order_acquire) == 0; }))
-    for (uint32_t left; (left = busy_.load(std::memory_order_acquire)) != 0;) busy_.wait(left);
-  if (outOfMemory_.exchange(false)) throw std::bad_alloc();
-}
-
-/** Every team_-th part from `first` on. No exception may leave a worker, nor the master before the workers are done. */
-void Pool::runShare(int64_t first) {
-  try {
-    for (int64_t part = first; part < parts_; part += team_) task_(context_, part);
-  } catch (const std::bad_alloc&) {
-    outOfMemory_.store(true);
+  for (int i = 0; i < size; i++) {
+    Worker& worker = *team[i];
+    int expected = offered;
+    if (!worker.state.compare_exchange_strong(expected, idle, std::memory_order_acq_rel)) {
+      const auto isDone = [&] { return worker.state.load(std::memory_order_acquire) == finished; };
+      if (!spinUntil(kBusySpins, isDone))
+        while (!isDone()) worker.state.wait(running, std::memory_order_acquire);
+      worker.state.store(idle, std::memory_order_release);
+    }
+    busyWorkers.fetch_sub(1, std::memory_order_relaxed);
   }
-}
-
-void Pool::work(int worker, uint32_t seen) {
-  insidePart = true;
-  for (;;) {
-    if (!spinUntil([&] { return round_.load(std::memory_order_acquire) != seen; })) round_.wait(seen);
-    if (round_.load(std::memory_order_acquire) == seen) continue;
-    seen++;
-    if (stop_) return;
-    runShare(worker);
-    if (busy_.fetch_sub(1, std::memory_order_acq_rel) == 1) busy_.notify_one();
-  }
-}
-
-void Pool::resize() {
-  stop_ = true;
-  round_.fetch_add(1, std::memory_order_release);
-  round_.notify_all();
-  for (std::thread& t : workers_) t.join();
-  workers_.clear();
-  stop_ = false;
-  const uint32_t round = round_.load();
-  try {
-    for (int i = 1; i < threads(); i++) workers_.emplace_back([this, i, round] { work(i, round); });
-  } catch (const std::system_error&) {
-    // The system gives no more threads: go on with those there are.
-    wanted_.store(static_cast<int>(workers_.size()) + 1);
-  }
+  if (job.outOfMemory.load(std::memory_order_relaxed)) throw std::bad_alloc();
 }
 
 char* Pool::scratch(int64_t bytes) {
@@ -128,6 +225,18 @@ char* Pool::scratch(int64_t bytes) {
     block.size = bytes;
   }
   return block.data;
+}
+
+RunScope::RunScope(int threads) : outerLimit_(limit), outerControl_(control()) {
+  limit = threads;
+  masters.fetch_add(1, std::memory_order_relaxed);
+  setControl(outerControl_ | kFlush);
+}
+
+RunScope::~RunScope() {
+  setControl(outerControl_);
+  masters.fetch_sub(1, std::memory_order_relaxed);
+  limit = outerLimit_;
 }
 
 }  // namespace tl

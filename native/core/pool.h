@@ -1,21 +1,20 @@
-/** The thread pool: one master at a time splits an instruction into parts, workers and master run them. */
+/** The thread pool: a running program splits an instruction into parts, which it and idle workers run. */
 #pragma once
-#include <atomic>
 #include <cstdint>
-#include <memory>
-#include <mutex>
-#include <thread>
-#include <vector>
 
 namespace tl {
 
+/**
+ * One pool serves the whole process. Programs that run at the same time share its workers, so that there are never more
+ * busy threads than processors; a program that finds no idle worker runs all its parts itself.
+ */
 class Pool {
  public:
   /** Never destroyed: workers may be asleep in it while the process exits. */
   static Pool& get();
 
-  int threads() const { return wanted_.load(std::memory_order_relaxed); }
-  void setThreads(int count);
+  /** How many threads the program that runs on this thread may use. */
+  int threads() const;
 
   /** How many parts to split `work` units into when one part should have at least `grain`. */
   int64_t parts(double work, double grain) const;
@@ -36,28 +35,27 @@ class Pool {
  private:
   using Task = void (*)(const void* context, int64_t part);
 
-  Pool();
+  Pool() = default;
   void runParts(int64_t parts, Task task, const void* context);
-  void resize();
-  void work(int worker, uint32_t seen);
+};
 
-  std::atomic<int> wanted_;
-  std::mutex master_;
-  std::vector<std::thread> workers_;
+/** The processors that this process may use. */
+int processors();
 
-  // What the workers of the current round do. Written by the master before `round_` moves on.
-  Task task_ = nullptr;
-  const void* context_ = nullptr;
-  int64_t parts_ = 0;
-  int64_t team_ = 1;
-  bool stop_ = false;
+/**
+ * While it lives, the calling thread runs a program on at most `threads` threads (0: on all processors), and numbers too
+ * small for a normal exponent count as zero, as they do in TensorFlow.
+ */
+class RunScope {
+ public:
+  explicit RunScope(int threads);
+  ~RunScope();
+  RunScope(const RunScope&) = delete;
+  RunScope& operator=(const RunScope&) = delete;
 
-  /** Set by a part that could not get memory; the master then throws for all. */
-  std::atomic<bool> outOfMemory_{false};
-  void runShare(int64_t first);
-
-  alignas(64) std::atomic<uint32_t> round_{0};
-  alignas(64) std::atomic<uint32_t> busy_{0};
+ private:
+  int outerLimit_;
+  uint64_t outerControl_;
 };
 
 /** The half-open range of `part` when `count` items are split into `parts` nearly equal, consecutive ranges. */

@@ -1,8 +1,9 @@
 /** The C ABI: decoding a program, running it, and the names of everything that has a number. */
 #include "program.h"
 
-#include <chrono>
 #include <cstring>
+#include <ctime>
+#include <exception>
 #include <new>
 
 #include "../tensorloom.h"
@@ -32,9 +33,17 @@ InstructionPtr decode(Reader& in) {
   }
 }
 
+/** The clock of `process.hrtime`. */
 double now() {
-  return static_cast<double>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<double>(time.tv_sec) * 1e9 + static_cast<double>(time.tv_nsec);
+}
+
+void say(const char* message, char* error, int64_t room) {
+  if (room <= 0) return;
+  std::strncpy(error, message, static_cast<size_t>(room - 1));
+  error[room - 1] = 0;
 }
 
 #define TL_NAME(name) #name,
@@ -76,7 +85,7 @@ constexpr Family families[] = {
 
 using namespace tl;
 
-int64_t tl_version() { return 2; }
+int64_t tl_version() { return 3; }
 
 const char* tl_variant() { return simd().name; }
 
@@ -91,21 +100,21 @@ int64_t tl_code(const char* family, const char* name) {
 void* tl_program_create(const int64_t* words, int64_t count, char* error, int64_t room) {
   try {
     Reader in(words, count);
-    auto program = std::make_unique<Program>();
+    auto program = make<Program>();
     const int64_t n = in.word(0, count, "instruction count");
     for (int64_t i = 0; i < n; i++) program->instructions.push_back(decode(in));
-    if (!in.done()) throw std::runtime_error("words are left over after the last instruction");
+    if (!in.done()) refuse("words are left over after the last instruction");
     return program.release();
+  } catch (const BadProgram& bad) {
+    say(bad.message, error, room);
   } catch (const std::exception& e) {
-    if (room > 0) {
-      std::strncpy(error, e.what(), static_cast<size_t>(room - 1));
-      error[room - 1] = 0;
-    }
-    return nullptr;
+    say(e.what(), error, room);
   }
+  return nullptr;
 }
 
-int32_t tl_program_run(void* handle, void* const* table, double* result, double* times) {
+int32_t tl_program_run(void* handle, void* const* table, double* result, double* times, int32_t threads) {
+  const RunScope scope(threads);
   const auto& instructions = static_cast<Program*>(handle)->instructions;
   const size_t n = instructions.size();
   for (size_t i = 0; i < n; i++) {
@@ -130,6 +139,4 @@ int32_t tl_program_run(void* handle, void* const* table, double* result, double*
 
 void tl_program_free(void* handle) { delete static_cast<Program*>(handle); }
 
-void tl_set_threads(int32_t count) { Pool::get().setThreads(count); }
-
-int32_t tl_threads() { return Pool::get().threads(); }
+int32_t tl_processors() { return processors(); }

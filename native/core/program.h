@@ -1,9 +1,6 @@
 /** A program: instructions decoded and prepared once, run many times. */
 #pragma once
-#include <atomic>
-#include <memory>
-#include <vector>
-
+#include "owned.h"
 #include "view.h"
 
 namespace tl {
@@ -22,7 +19,7 @@ class Instruction {
   virtual Failure run(void* const* table) = 0;
 };
 
-using InstructionPtr = std::unique_ptr<Instruction>;
+using InstructionPtr = Owned<Instruction>;
 
 InstructionPtr decodeMap(Reader&);
 InstructionPtr decodeReduce(Reader&);

@@ -1,13 +1,18 @@
 /** Views as they arrive in a program, and reading a program's words. */
 #pragma once
 #include <cstdint>
-#include <stdexcept>
-#include <string>
 #include <vector>
 
 #include "names.h"
 
 namespace tl {
+
+/** What is wrong with a program that cannot be decoded. The standard exceptions would cost every file their headers. */
+struct BadProgram {
+  char message[160];
+};
+[[noreturn]] void refuse(const char* why);
+[[noreturn]] void refuse(const char* what, int64_t value);
 
 /** A typed, strided window on one table slot. The encoder has proved that every element lies inside its buffer. */
 struct View {
@@ -36,36 +41,14 @@ class Reader {
  public:
   Reader(const int64_t* words, int64_t count) : next_(words), end_(words + count) {}
 
-  int64_t word() {
-    if (next_ == end_) throw std::runtime_error("the program ends in the middle of an instruction");
-    return *next_++;
-  }
-  int64_t word(int64_t low, int64_t high, const char* what) {
-    const int64_t value = word();
-    if (value < low || value > high) throw std::runtime_error(std::string("bad ") + what + ": " + std::to_string(value));
-    return value;
-  }
+  int64_t word();
+  int64_t word(int64_t low, int64_t high, const char* what);
   template <class Enum>
   Enum code(const char* what) {
     return static_cast<Enum>(word(0, static_cast<int64_t>(Enum::count) - 1, what));
   }
-  std::vector<int64_t> list(int64_t length) {
-    if (length < 0 || length > end_ - next_) throw std::runtime_error("the program ends in the middle of a list");
-    std::vector<int64_t> values(next_, next_ + length);
-    next_ += length;
-    return values;
-  }
-  View view() {
-    View v;
-    v.dtype = code<DType>("dtype");
-    v.slot = static_cast<int32_t>(word(0, INT32_MAX, "table slot"));
-    v.storage = static_cast<int32_t>(word(0, INT32_MAX, "storage"));
-    v.offset = word();
-    const int64_t rank = word(0, 1024, "rank");
-    v.dims = list(rank);
-    v.strides = list(rank);
-    return v;
-  }
+  std::vector<int64_t> list(int64_t length);
+  View view();
   bool done() const { return next_ == end_; }
 
  private:

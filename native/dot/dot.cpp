@@ -21,7 +21,7 @@ struct Matrix {
 
   explicit Matrix(const View& v) : view(v) {
     const size_t rank = v.dims.size();
-    if (rank < 2) throw std::runtime_error("a matrix product needs matrices");
+    if (rank < 2) refuse("a matrix product needs matrices");
     row = v.strides[rank - 2];
     column = v.strides[rank - 1];
     batch.assign(v.strides.begin(), v.strides.end() - 2);
@@ -66,14 +66,14 @@ class Dot final : public Instruction {
     m_ = a_.rows();
     k_ = a_.columns();
     n_ = b_.columns();
-    if (b_.rows() != k_ || c_.rows() != m_ || c_.columns() != n_) throw std::runtime_error("matrix sizes do not agree");
-    if (a.dtype != dtype_ || b.dtype != dtype_) throw std::runtime_error("matrix types do not agree");
-    if (dtype_ == DType::bool_) throw std::runtime_error("bools cannot be multiplied");
+    if (b_.rows() != k_ || c_.rows() != m_ || c_.columns() != n_) refuse("matrix sizes do not agree");
+    if (a.dtype != dtype_ || b.dtype != dtype_) refuse("matrix types do not agree");
+    if (dtype_ == DType::bool_) refuse("bools cannot be multiplied");
     batchDims_.assign(c.dims.begin(), c.dims.end() - 2);
     const auto sameBatch = [&](const View& v) {
       return std::equal(batchDims_.begin(), batchDims_.end(), v.dims.begin(), v.dims.end() - 2);
     };
-    if (!sameBatch(a) || !sameBatch(b)) throw std::runtime_error("batch dims do not agree");
+    if (!sameBatch(a) || !sameBatch(b)) refuse("batch dims do not agree");
     mergeBatch();
     batches_ = 1;
     for (int64_t d : batchDims_) batches_ *= d;
@@ -198,7 +198,7 @@ class Dot final : public Instruction {
 InstructionPtr decodeDot(Reader& in) {
   const View a = in.view();
   const View b = in.view();
-  return std::make_unique<Dot>(a, b, in.view());
+  return make<Dot>(a, b, in.view());
 }
 
 }  // namespace tl

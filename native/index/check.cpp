@@ -7,7 +7,7 @@ namespace {
 class Check final : public Instruction {
  public:
   explicit Check(const View& input) : input_(input) {
-    if (sizeOf(input.dtype) != 1) throw std::runtime_error("a check looks at bools");
+    if (sizeOf(input.dtype) != 1) refuse("a check looks at bools");
   }
 
   Failure run(void* const* table) override {
@@ -33,6 +33,6 @@ class Check final : public Instruction {
 
 }  // namespace
 
-InstructionPtr decodeCheck(Reader& in) { return std::make_unique<Check>(in.view()); }
+InstructionPtr decodeCheck(Reader& in) { return make<Check>(in.view()); }
 
 }  // namespace tl

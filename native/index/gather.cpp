@@ -13,7 +13,7 @@ class Gather final : public Instruction {
  public:
   Gather(const View& params, const View& indices, const View& output, bool zero)
       : params_(params), output_(output), positions_(indices, dimsOf(params, indices)), zero_(zero) {
-    if (output.dims.size() != 4 || output.dtype != params.dtype) throw std::runtime_error("bad output of a gather");
+    if (output.dims.size() != 4 || output.dtype != params.dtype) refuse("bad output of a gather");
     batch_ = output.dims[0];
     outer_ = output.dims[1];
     count_ = output.dims[2];
@@ -21,7 +21,7 @@ class Gather final : public Instruction {
     slice_ = product(params.dims, 2, params.dims.size() - 1);
     const bool agree = params.dims[0] == batch_ && params.dims[1] == outer_ && params.dims.back() == output.dims[3];
     if (!agree || indices.dims[0] != batch_ || indices.dims[1] != count_)
-      throw std::runtime_error("the sizes of a gather do not agree");
+      refuse("the sizes of a gather do not agree");
   }
 
   Failure run(void* const* table) override {
@@ -54,7 +54,7 @@ class Gather final : public Instruction {
  private:
   static std::vector<int64_t> dimsOf(const View& params, const View& indices) {
     if (indices.dims.size() != 3 || params.dims.size() < 3 || static_cast<int64_t>(params.dims.size()) != indices.dims[2] + 3)
-      throw std::runtime_error("the ranks of a gather do not agree");
+      refuse("the ranks of a gather do not agree");
     return {params.dims.begin() + 2, params.dims.end() - 1};
   }
 
@@ -77,8 +77,8 @@ InstructionPtr decodeGather(Reader& in) {
   const View indices = in.view();
   const View output = in.view();
   const bool zero = in.code<Bounds>("bounds") == Bounds::zero;
-  if (output.size() == 0 && indices.size() == 0) return std::make_unique<GatherNothing>();
-  return std::make_unique<Gather>(params, indices, output, zero);
+  if (output.size() == 0 && indices.size() == 0) return make<GatherNothing>();
+  return make<Gather>(params, indices, output, zero);
 }
 
 }  // namespace tl

@@ -10,7 +10,7 @@ namespace tl {
 class Positions {
  public:
   Positions(const View& indices, std::vector<int64_t> dims) : indices_(indices), dims_(std::move(dims)) {
-    if (indices.dtype != DType::i32 && indices.dtype != DType::i64) throw std::runtime_error("indices must be int32 or int64");
+    if (indices.dtype != DType::i32 && indices.dtype != DType::i64) refuse("indices must be int32 or int64");
   }
 
   int64_t depth() const { return static_cast<int64_t>(dims_.size()); }

@@ -30,15 +30,15 @@ class Scatter final : public Instruction {
         positions_(indices, dimsOf(target, indices)),
         combine_(combine),
         bounds_(bounds) {
-    if (updates.dims.size() != 2 || updates.dtype != target.dtype) throw std::runtime_error("bad updates of a scatter");
+    if (updates.dims.size() != 2 || updates.dtype != target.dtype) refuse("bad updates of a scatter");
     count_ = updates.dims[0];
     inner_ = updates.dims[1];
     if (indices.dims[0] != count_ || target.dims.back() != inner_)
-      throw std::runtime_error("the sizes of a scatter do not agree");
+      refuse("the sizes of a scatter do not agree");
     const Kind kind = kindOf(target.dtype);
     if (combine == Combine::update) return;
     compute_ = simd().ops[static_cast<int>(opOf(combine))][static_cast<int>(kind)];
-    if (!compute_) throw std::runtime_error("a scatter is not defined for its type");
+    if (!compute_) refuse("a scatter is not defined for its type");
   }
 
   Failure run(void* const* table) override {
@@ -69,7 +69,7 @@ class Scatter final : public Instruction {
  private:
   static std::vector<int64_t> dimsOf(const View& target, const View& indices) {
     if (indices.dims.size() != 2 || static_cast<int64_t>(target.dims.size()) != indices.dims[1] + 1)
-      throw std::runtime_error("the ranks of a scatter do not agree");
+      refuse("the ranks of a scatter do not agree");
     return {target.dims.begin(), target.dims.end() - 1};
   }
 
@@ -111,7 +111,7 @@ InstructionPtr decodeScatter(Reader& in) {
   const View target = in.view();
   const View indices = in.view();
   const View updates = in.view();
-  return std::make_unique<Scatter>(target, indices, updates, combine, in.code<Bounds>("bounds"));
+  return make<Scatter>(target, indices, updates, combine, in.code<Bounds>("bounds"));
 }
 
 }  // namespace tl

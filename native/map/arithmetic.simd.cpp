@@ -1,169 +1,173 @@
-/** Operations on blocks that need no approximation: arithmetic, comparison, logic, selection, rounding. */
-#include "../simd/types.h"
+/**
+ * Operations on blocks that need no approximation: arithmetic, comparison, logic, selection, rounding.
+ *
+ * Types that compute alike share one entry: integers wrap, so signed ones add as unsigned ones do, and selecting only
+ * moves bits. What unsigned integers do in another way is rare, and is in integerOps.cpp.
+ */
+#include "../simd/vector.h"
 
 namespace tl::TL_SIMD {
 namespace {
 
-template <class T> constexpr bool isSigned = false;
-template <> constexpr bool isSigned<int32_t> = true;
-template <> constexpr bool isSigned<int64_t> = true;
+#define ENTRY(op, kind) k.ops[static_cast<int>(Op::op)][static_cast<int>(kind)]
+/** An operation by an expression of vectors x and y. */
+#define UNARY(op, kind, expression)                   \
+  struct Each_##op {                                  \
+    static TL_INLINE V of(V x) { return expression; } \
+  };                                                  \
+  ENTRY(op, kind) = vectors1<T, Each_##op>
+#define BINARY(op, kind, expression)                       \
+  struct Each_##op {                                       \
+    static TL_INLINE V of(V x, V y) { return expression; } \
+  };                                                       \
+  ENTRY(op, kind) = vectors2<T, Each_##op>
+/** An operation by an expression of single elements, with results of type R. */
+#define SINGLE(op, kind, R, expression)               \
+  struct Each_##op {                                  \
+    static TL_INLINE R of(T x) { return expression; } \
+  };                                                  \
+  ENTRY(op, kind) = lanes1<R, T, Each_##op>
 
-/** Integers wrap: arithmetic is done on the unsigned type of the same width. */
-template <class T> struct WrapOf { using type = T; };
-template <> struct WrapOf<int32_t> { using type = uint32_t; };
-template <> struct WrapOf<int64_t> { using type = uint64_t; };
-template <class T> using Wrap = typename WrapOf<T>::type;
+template <class T> struct Equal {
+  static TL_INLINE uint8_t of(T x, T y) { return x == y; }
+};
+template <class T> struct Unequal {
+  static TL_INLINE uint8_t of(T x, T y) { return x != y; }
+};
+template <class T> struct Less {
+  static TL_INLINE uint8_t of(T x, T y) { return x < y; }
+};
+template <class T> struct LessOrEqual {
+  static TL_INLINE uint8_t of(T x, T y) { return x <= y; }
+};
 
-template <class T> inline T addOf(T x, T y) {
-  return static_cast<T>(static_cast<Wrap<T>>(x) + static_cast<Wrap<T>>(y));
+/** x > y is y < x. It is not the opposite of x <= y, as neither holds of NaN. */
+template <BlockFn compare> void mirrored(int64_t n, const BlockArgs& a) {
+  compare(n, {a.out, {a.in[1], a.in[0]}, {a.step[1], a.step[0]}, a.bits, a.failure});
 }
-template <class T> inline T subOf(T x, T y) {
-  return static_cast<T>(static_cast<Wrap<T>>(x) - static_cast<Wrap<T>>(y));
-}
-template <class T> inline T mulOf(T x, T y) {
-  return static_cast<T>(static_cast<Wrap<T>>(x) * static_cast<Wrap<T>>(y));
-}
 
-template <class T> inline T floatFloorMod(T x, T y) {
-  const T r = fmodOf(x, y);
-  return r != 0 && (y < 0) != (r < 0) ? r + y : r;
+template <class T> void fillEqual(SimdKernels& k, Kind kind) {
+  ENTRY(eq, kind) = lanes2<uint8_t, T, Equal<T>>;
+  ENTRY(ne, kind) = lanes2<uint8_t, T, Unequal<T>>;
 }
-
-template <class T> inline T maxOf(T x, T y) { return x > y || x != x ? x : y; }
-template <class T> inline T minOf(T x, T y) { return x < y || x != x ? x : y; }
-
-#define UNARY(op, T, expression)                                              \
-  k.ops[static_cast<int>(Op::op)][kind] = [](int64_t n, const BlockArgs& a) { \
-    loop1<T, T>(n, a, [](T x) -> T { return expression; });                   \
-  }
-#define BINARY(op, T, expression)                                             \
-  k.ops[static_cast<int>(Op::op)][kind] = [](int64_t n, const BlockArgs& a) { \
-    loop2<T, T>(n, a, [](T x, T y) -> T { return expression; });              \
-  }
-#define COMPARE(op, T, expression)                                            \
-  k.ops[static_cast<int>(Op::op)][kind] = [](int64_t n, const BlockArgs& a) { \
-    loop2<uint8_t, T>(n, a, [](T x, T y) -> uint8_t { return expression; });  \
-  }
-#define TEST(op, T, expression)                                               \
-  k.ops[static_cast<int>(Op::op)][kind] = [](int64_t n, const BlockArgs& a) { \
-    loop1<uint8_t, T>(n, a, [](T x) -> uint8_t { return expression; });       \
-  }
+template <class T> void fillOrder(SimdKernels& k, Kind kind) {
+  ENTRY(lt, kind) = lanes2<uint8_t, T, Less<T>>;
+  ENTRY(le, kind) = lanes2<uint8_t, T, LessOrEqual<T>>;
+  ENTRY(gt, kind) = mirrored<lanes2<uint8_t, T, Less<T>>>;
+  ENTRY(ge, kind) = mirrored<lanes2<uint8_t, T, LessOrEqual<T>>>;
+}
 
 template <class T> void select(int64_t n, const BlockArgs& args) {
   T* out = static_cast<T*>(args.out);
   const uint8_t* c = static_cast<const uint8_t*>(args.in[0]);
   const T* x = static_cast<const T*>(args.in[1]);
   const T* y = static_cast<const T*>(args.in[2]);
-  const int64_t mc = -args.step[0], mx = -args.step[1], my = -args.step[2];
+  const int64_t dc = args.step[0] * kLanes, dx = args.step[1] * kLanes, dy = args.step[2] * kLanes;
   int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    const uint8_t* pc = c + (i & mc);
-    const T* px = x + (i & mx);
-    const T* py = y + (i & my);
+  for (; i + kLanes <= n; i += kLanes, c += dc, x += dx, y += dy)
     TL_LANE_LOOP
     for (int64_t j = 0; j < kLanes; j++) {
-      const T yes = px[j], no = py[j];
-      out[i + j] = pc[j] ? yes : no;
+      const T yes = x[j], no = y[j];
+      out[i + j] = c[j] ? yes : no;
     }
-  }
-  TL_SHORT_LOOP
-  for (; i < n; i++) {
-    out[i] = c[i & mc] ? x[i & mx] : y[i & my];
-    TL_KEEP_SCALAR;
+  if (i < n) finishBlock(select<T>, i, n, kLanes, args, {sizeof(T), {1, sizeof(T), sizeof(T)}});
+}
+
+/** The larger and the smaller; among equals, such as zeros of different sign, the second. */
+#define LARGER (x > y ? x : y)
+#define SMALLER (x < y ? x : y)
+/** NaN wins over everything. */
+#define UNLESS_NAN(value) (x != x ? x : (value))
+
+template <class T> void fillFloat(SimdKernels& k, Kind kind) {
+  using V = Full<T>;
+  using M = Full<MaskOf<T>>;
+  BINARY(add, kind, x + y);
+  BINARY(sub, kind, x - y);
+  BINARY(mul, kind, x * y);
+  BINARY(div, kind, x / y);
+  BINARY(max, kind, UNLESS_NAN(LARGER));
+  BINARY(min, kind, UNLESS_NAN(SMALLER));
+  UNARY(neg, kind, -x);
+  UNARY(abs, kind, (V)((M)x & ~(MaskOf<T>(1) << (8 * sizeof(T) - 1))));
+  UNARY(square, kind, x * x);
+  UNARY(reciprocal, kind, T(1) / x);
+  UNARY(sign, kind, x > T(0) ? splat<V>(T(1)) : x < T(0) ? splat<V>(T(-1)) : x != x ? x : V{});
+  SINGLE(sqrt, kind, T, sqrtOf(x));
+  SINGLE(rsqrt, kind, T, T(1) / sqrtOf(x));
+  SINGLE(floor, kind, T, floorOf(x));
+  SINGLE(ceil, kind, T, ceilOf(x));
+  SINGLE(rint, kind, T, rintOf(x));
+  fillEqual<T>(k, kind);
+  fillOrder<T>(k, kind);
+  SINGLE(isnan, kind, uint8_t, x != x);
+  SINGLE(isinf, kind, uint8_t, x - x != x - x && x == x);
+  SINGLE(isfinite, kind, uint8_t, x - x == 0);
+}
+
+/** `both` are the signed and the unsigned kind of one width; T is the unsigned type. */
+template <class T> void fillWrapping(SimdKernels& k, const Kind (&both)[2]) {
+  using V = Full<T>;
+  for (const Kind kind : both) {
+    BINARY(add, kind, x + y);
+    BINARY(sub, kind, x - y);
+    BINARY(mul, kind, x * y);
+    BINARY(and_, kind, x & y);
+    BINARY(or_, kind, x | y);
+    BINARY(xor_, kind, x ^ y);
+    UNARY(square, kind, x * x);
+    UNARY(neg, kind, -x);
+    UNARY(invert, kind, ~x);
+    fillEqual<T>(k, kind);
   }
 }
 
-template <class T> void fillCommon(SimdKernels& k, int kind) {
-  BINARY(add, T, addOf(x, y));
-  BINARY(sub, T, subOf(x, y));
-  BINARY(mul, T, mulOf(x, y));
-  UNARY(square, T, mulOf(x, x));
-  UNARY(neg, T, subOf(T(0), x));
-  COMPARE(eq, T, x == y);
-  COMPARE(ne, T, x != y);
-  COMPARE(lt, T, x < y);
-  COMPARE(le, T, x <= y);
-  COMPARE(gt, T, x > y);
-  COMPARE(ge, T, x >= y);
-  BINARY(max, T, maxOf(x, y));
-  BINARY(min, T, minOf(x, y));
-  k.ops[static_cast<int>(Op::select)][kind] = select<T>;
-}
-
-template <class T> void fillFloat(SimdKernels& k, Kind type) {
-  const int kind = static_cast<int>(type);
-  fillCommon<T>(k, kind);
-  UNARY(neg, T, -x);
-  UNARY(abs, T, absOf(x));
-  UNARY(sign, T, x > 0 ? T(1) : x < 0 ? T(-1) : x != x ? x : T(0));
-  UNARY(sqrt, T, sqrtOf(x));
-  UNARY(rsqrt, T, T(1) / sqrtOf(x));
-  UNARY(reciprocal, T, T(1) / x);
-  UNARY(floor, T, floorOf(x));
-  UNARY(ceil, T, ceilOf(x));
-  UNARY(rint, T, rintOf(x));
-  UNARY(conj, T, x);
-  BINARY(div, T, x / y);
-  BINARY(floordiv, T, floorOf(x / y));
-  BINARY(floormod, T, floatFloorMod(x, y));
-  BINARY(truncmod, T, fmodOf(x, y));
-  TEST(isnan, T, x != x);
-  TEST(isinf, T, x - x != x - x && x == x);
-  TEST(isfinite, T, x - x == 0);
-}
-
-template <class T> void fillInt(SimdKernels& k, Kind type) {
-  const int kind = static_cast<int>(type);
-  fillCommon<T>(k, kind);
-  if constexpr (isSigned<T>) {
-    UNARY(abs, T, x < 0 ? subOf(T(0), x) : x);
-    UNARY(sign, T, T((x > 0) - (x < 0)));
-  } else {
-    UNARY(abs, T, x);
-    UNARY(sign, T, x > 0);
-  }
-  UNARY(floor, T, x);
-  UNARY(ceil, T, x);
-  UNARY(rint, T, x);
-  UNARY(conj, T, x);
-  UNARY(invert, T, T(~x));
-  BINARY(and_, T, T(x & y));
-  BINARY(or_, T, T(x | y));
-  BINARY(xor_, T, T(x ^ y));
-  TEST(isnan, T, (void(x), 0));
-  TEST(isinf, T, (void(x), 0));
-  TEST(isfinite, T, (void(x), 1));
+template <class T> void fillSigned(SimdKernels& k, Kind kind) {
+  using V = Full<T>;
+  BINARY(max, kind, LARGER);
+  BINARY(min, kind, SMALLER);
+  // The lowest value has no opposite and stays; the unsigned type wraps where the signed one must not.
+  UNARY(abs, kind, x < 0 ? (V)-(Full<UnsignedOf<T>>)x : x);
+  UNARY(sign, kind, (x < 0) - (x > 0));
+  fillOrder<T>(k, kind);
 }
 
 void fillBool(SimdKernels& k) {
   using T = uint8_t;
-  const int kind = static_cast<int>(Kind::b8);
-  fillCommon<T>(k, kind);
-  UNARY(not_, T, !x);
-  UNARY(invert, T, !x);
-  BINARY(and_, T, T(x & y));
-  BINARY(or_, T, T(x | y));
-  BINARY(xor_, T, T(x ^ y));
-  // As numbers, truth values add like `or` and multiply like `and`.
-  BINARY(add, T, T(x | y));
-  BINARY(mul, T, T(x & y));
+  using V = Full<T>;
+  const Kind kind = Kind::b8;
+  UNARY(not_, kind, x ^ 1);
+  BINARY(and_, kind, x & y);
+  BINARY(or_, kind, x | y);
+  BINARY(xor_, kind, x ^ y);
+  // As numbers, truth values add like `or` and multiply like `and`, and are ordered like 0 and 1.
+  ENTRY(add, kind) = ENTRY(max, kind) = ENTRY(or_, kind);
+  ENTRY(mul, kind) = ENTRY(min, kind) = ENTRY(and_, kind);
+  ENTRY(invert, kind) = ENTRY(not_, kind);
+  fillEqual<T>(k, kind);
+  fillOrder<T>(k, kind);
 }
 
-#define NARROW(dtype, T, expression)                                             \
-  k.narrow[static_cast<int>(DType::dtype)] = [](int64_t n, const BlockArgs& a) { \
-    loop1<T, T>(n, a, [](T x) -> T { return expression; });                      \
-  }
+#define NARROW(dtype, T, expression)                  \
+  struct Narrow_##dtype {                             \
+    static TL_INLINE T of(T x) { return expression; } \
+  };                                                  \
+  k.narrow[static_cast<int>(DType::dtype)] = lanes1<T, T, Narrow_##dtype>
 
 }  // namespace
 
 void fillArithmetic(SimdKernels& k) {
   fillFloat<float>(k, Kind::f32);
   fillFloat<double>(k, Kind::f64);
-  fillInt<int32_t>(k, Kind::i32);
-  fillInt<int64_t>(k, Kind::i64);
-  fillInt<uint32_t>(k, Kind::u32);
-  fillInt<uint64_t>(k, Kind::u64);
+  fillWrapping<uint32_t>(k, {Kind::i32, Kind::u32});
+  fillWrapping<uint64_t>(k, {Kind::i64, Kind::u64});
+  fillSigned<int32_t>(k, Kind::i32);
+  fillSigned<int64_t>(k, Kind::i64);
   fillBool(k);
+  ENTRY(select, Kind::f32) = ENTRY(select, Kind::i32) = ENTRY(select, Kind::u32) = select<uint32_t>;
+  ENTRY(select, Kind::f64) = ENTRY(select, Kind::i64) = ENTRY(select, Kind::u64) = select<uint64_t>;
+  ENTRY(select, Kind::c64) = select<uint64_t>;
+  ENTRY(select, Kind::b8) = select<uint8_t>;
   NARROW(f16, float, halfValue(halfBits(x)));
   NARROW(bf16, float, bfloatValue(bfloatBits(x)));
   NARROW(i8, int32_t, static_cast<int8_t>(x));

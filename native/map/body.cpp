@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <map>
 
 namespace tl {
 namespace {
@@ -67,9 +66,10 @@ void splat(const Node& node, char* out) {
 
 constexpr int64_t roundUp(int64_t n) { return (n + 63) & ~int64_t{63}; }
 
-/** What a cast converts to before it is wrapped: small integers go by way of int32, as C casts on x86 do. */
-constexpr Kind castTarget(DType to) {
-  return to == DType::u8 || to == DType::u16 ? Kind::i32 : kindOf(to);
+/** Small integers are converted as int32, which holds them all; what becomes one is wrapped afterwards, as in C on x86. */
+BlockFn castFor(DType from, DType to) {
+  const auto by = [](DType d) { return static_cast<int>(d == DType::u8 || d == DType::u16 ? Kind::i32 : kindOf(d)); };
+  return simd().casts[by(from)][by(to)];
 }
 
 }  // namespace
@@ -80,7 +80,7 @@ Expression Expression::decode(Reader& in) {
   const int64_t inputs = in.word(0, 1 << 20, "input count");
   for (int64_t i = 0; i < inputs; i++) {
     e.inputs.push_back(in.view());
-    if (e.inputs.back().dims != e.shape) throw std::runtime_error("an input has another shape than its instruction");
+    if (e.inputs.back().dims != e.shape) refuse("an input has another shape than its instruction");
   }
   const int64_t nodes = in.word(1, 1 << 24, "node count");
   for (int64_t i = 0; i < nodes; i++) {
@@ -94,7 +94,7 @@ Expression Expression::decode(Reader& in) {
       const int64_t count = node.op == Op::input ? inputs : static_cast<int64_t>(e.shape.size());
       node.args[0] = in.word(0, count - 1, "input or axis");
       if (node.op == Op::input && e.inputs[static_cast<size_t>(node.args[0])].dtype != node.dtype)
-        throw std::runtime_error("an input node has another type than its input");
+        refuse("an input node has another type than its input");
     } else {
       for (int a = 0; a < argumentCount(node.op); a++) node.args[a] = in.word(0, i - 1, "argument");
     }
@@ -124,7 +124,7 @@ Layout::Layout(const Expression& e, const std::vector<std::vector<int64_t>>& oth
     if (n == 1) continue;
     if (space.rank == kMaxDims) {
       if (empty) break;
-      throw std::runtime_error("too many dims");
+      refuse("too many dims");
     }
     space.dims[space.rank++] = n;
   }
@@ -185,13 +185,12 @@ void Body::plan(const Expression& e, const Layout& layout) {
         s.scalar = s.scalar && steps_[static_cast<size_t>(node.args[a])].scalar;
       }
       const Step& deciding = steps_[static_cast<size_t>(node.args[node.op == Op::select ? 1 : 0])];
-      const int target = static_cast<int>(castTarget(s.dtype));
-      s.compute = node.op == Op::cast ? kernels.casts[static_cast<int>(deciding.kind)][target]
+      s.compute = node.op == Op::cast ? castFor(deciding.dtype, s.dtype)
                                       : kernels.ops[static_cast<int>(node.op)][static_cast<int>(deciding.kind)];
-      if (!s.compute) throw std::runtime_error("an operation is not defined for its type");
+      if (!s.compute) refuse("an operation is not defined for its type");
       for (int a = node.op == Op::select ? 1 : 0; a < s.argCount; a++)
         if (steps_[static_cast<size_t>(s.args[a])].kind != deciding.kind)
-          throw std::runtime_error("the arguments of an operation differ in type");
+          refuse("the arguments of an operation differ in type");
       s.narrow = mayNeedNarrowing(node.op) ? kernels.narrow[static_cast<int>(s.dtype)] : nullptr;
       s.bits = static_cast<int32_t>(8 * sizeOf(s.dtype));
     }
@@ -227,7 +226,7 @@ void Body::chooseOutputs() {
   for (size_t o = 0; o < outputs_.size(); o++) {
     const Operand& out = outputs_[o].operand;
     Step& s = steps_[static_cast<size_t>(outputs_[o].node)];
-    if (s.kind != kindOf(out.dtype)) throw std::runtime_error("an output has another type than its expression");
+    if (s.kind != kindOf(out.dtype)) refuse("an output has another type than its expression");
     const bool fits = s.place == Place::computed && !s.scalar && s.output < 0 && isNative(out.dtype);
     if (!fits || !isDense(space_, out.strides) || lastUse(out) > outputs_[o].node) continue;
     s.output = static_cast<int>(o);
@@ -245,8 +244,8 @@ void Body::allocate() {
 
   // Spare registers, by element size and by whether they hold scalars: an operation may write over an argument only
   // element by element.
-  std::map<std::pair<int64_t, bool>, std::vector<int64_t>> free;
-  const auto spareFor = [&](const Step& s) -> std::vector<int64_t>& { return free[{sizeOf(s.kind), s.scalar}]; };
+  std::vector<int64_t> free[2][17];
+  const auto spareFor = [&](const Step& s) -> std::vector<int64_t>& { return free[s.scalar][sizeOf(s.kind)]; };
   const auto hasRegister = [](const Step& s) { return s.place != Place::constant && s.place != Place::inPlace && s.output < 0; };
   for (size_t i = 0; i < steps_.size(); i++) {
     Step& s = steps_[i];

@@ -1,6 +1,5 @@
 /** The scalar program inside `map` and `reduce`, compiled to operations on blocks. */
 #pragma once
-#include <memory>
 #include <vector>
 
 #include "../core/program.h"

@@ -24,21 +24,6 @@ template <class T> void copy(int64_t n, void* out, int64_t outStep, const void* 
   convert<T, T>(n, out, outStep, in, inStep, [](T x) { return x; });
 }
 
-/** out[i * outRow + j] = in[j * inRow + i] for i < rows, j < columns. */
-template <int Size>
-void transpose(int64_t rows, int64_t columns, void* outBytes, int64_t outRow, const void* inBytes, int64_t inRow) {
-  using Word = typename WordOf<Size>::type;
-  constexpr int64_t side = Square<Size>::side;
-  Word* out = static_cast<Word*>(outBytes);
-  const Word* in = static_cast<const Word*>(inBytes);
-  const int64_t wholeRows = rows / side * side, wholeColumns = columns / side * side;
-  for (int64_t i = 0; i < wholeRows; i += side)
-    for (int64_t j = 0; j < wholeColumns; j += side)
-      Square<Size>::transpose(in + j * inRow + i, inRow, out + i * outRow + j, outRow);
-  for (int64_t i = 0; i < rows; i++)
-    for (int64_t j = i < wholeRows ? wholeColumns : 0; j < columns; j++) out[i * outRow + j] = in[j * inRow + i];
-}
-
 #define LOAD(dtype, To, From, expression)                                                                          \
   k.load[static_cast<int>(DType::dtype)] = [](int64_t n, void* out, int64_t outStep, const void* in, int64_t inStep) { \
     convert<To, From>(n, out, outStep, in, inStep, [](From x) -> To { return expression; });                       \
@@ -56,8 +41,8 @@ void fillConversions(SimdKernels& k) {
   k.copy[2] = copy<uint32_t>;
   k.copy[3] = copy<uint64_t>;
   k.copy[4] = copy<Complex<uint64_t>>;
-  k.transpose[0] = transpose<4>;
-  k.transpose[1] = transpose<8>;
+  k.transpose[0] = transposeBlock<4>;
+  k.transpose[1] = transposeBlock<8>;
   for (int d = 0; d < kDTypes; d++)
     if (isNative(static_cast<DType>(d))) {
       const int64_t size = sizeOf(static_cast<DType>(d));

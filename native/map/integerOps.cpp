@@ -1,4 +1,5 @@
-/** Operations on integers that have no vector instructions: division, powers, shifts. */
+/** Operations on integers that have no vector instructions, and those of unsigned ones that differ from signed ones. */
+#include <initializer_list>
 #include <type_traits>
 
 #include "each.h"
@@ -94,6 +95,29 @@ void fill(SimdKernels& k, Kind type) {
   };
 }
 
+/** The order of unsigned integers; that of signed ones is in arithmetic.simd.cpp. */
+template <class T>
+void fillUnsigned(SimdKernels& k, Kind type) {
+  const int kind = static_cast<int>(type);
+  TL_BINARY(max, x > y ? x : y);
+  TL_BINARY(min, x < y ? x : y);
+  TL_COMPARE(lt, x < y);
+  TL_COMPARE(le, x <= y);
+  TL_COMPARE(gt, x > y);
+  TL_COMPARE(ge, x >= y);
+  TL_UNARY(sign, x > 0);
+}
+
+/** What leaves every integer as it is, and what holds of all of them or of none. */
+template <class T>
+void fillTrivial(SimdKernels& k, int kind) {
+  TL_UNARY(conj, x);
+  TL_ENTRY(floor) = TL_ENTRY(ceil) = TL_ENTRY(rint) = TL_ENTRY(abs) = TL_ENTRY(conj);
+  TL_TEST(isnan, (void(x), 0));
+  TL_ENTRY(isinf) = TL_ENTRY(isnan);
+  TL_TEST(isfinite, (void(x), 1));
+}
+
 }  // namespace
 
 void fillIntegerOps(SimdKernels& k) {
@@ -101,6 +125,10 @@ void fillIntegerOps(SimdKernels& k) {
   fill<int64_t>(k, Kind::i64);
   fill<uint32_t>(k, Kind::u32);
   fill<uint64_t>(k, Kind::u64);
+  fillUnsigned<uint32_t>(k, Kind::u32);
+  fillUnsigned<uint64_t>(k, Kind::u64);
+  for (const Kind kind : {Kind::i32, Kind::u32}) fillTrivial<uint32_t>(k, static_cast<int>(kind));
+  for (const Kind kind : {Kind::i64, Kind::u64}) fillTrivial<uint64_t>(k, static_cast<int>(kind));
 }
 
 }  // namespace tl

@@ -19,11 +19,11 @@ class Map final : public Instruction {
   Map(const Expression& e, const Layout& layout, const std::vector<Body::Output>& outputs) : space_(layout.space) {
     Layout tiled = layout;
     chooseTile(tiled.space, tiled.strides, kBlock);
-    body_ = std::make_unique<Body>(e, tiled, outputs);
+    body_ = make<Body>(e, tiled, outputs);
     if (body_->registerBytes() > kRegisterBudget) {
       const int64_t block = std::max<int64_t>(128, kBlock * kRegisterBudget / body_->registerBytes() / kLanes * kLanes);
       chooseTile(tiled.space, tiled.strides, block);
-      body_ = std::make_unique<Body>(e, tiled, outputs);
+      body_ = make<Body>(e, tiled, outputs);
     }
     space_ = tiled.space;
     work_ = e.costPerPoint() * static_cast<double>(space_.points());
@@ -46,7 +46,7 @@ class Map final : public Instruction {
 
  private:
   Space space_;
-  std::unique_ptr<Body> body_;
+  Owned<Body> body_;
   double work_;
 };
 
@@ -103,7 +103,7 @@ InstructionPtr mapOf(const Expression& e, const std::vector<View>& views, const 
   std::vector<std::vector<int64_t>> strides;
   for (const View& v : views) strides.push_back(v.strides);
   Layout layout(e, strides);
-  if (layout.empty) return std::make_unique<Nothing>();
+  if (layout.empty) return make<Nothing>();
   const size_t firstOutput = layout.strides.size() - views.size();
   simplify(layout.space, layout.strides, static_cast<int>(firstOutput), true);
 
@@ -112,8 +112,8 @@ InstructionPtr mapOf(const Expression& e, const std::vector<View>& views, const 
     outputs.push_back({Operand(views[i], layout.strides[firstOutput + i]), results[i]});
   const Node& result = e.nodes[static_cast<size_t>(results[0])];
   if (views.size() == 1 && e.inputs.size() == 1 && result.op == Op::input && result.dtype == views[0].dtype)
-    return std::make_unique<Copy>(layout, Operand(e.inputs[0], layout.strides[0]), outputs[0].operand);
-  return std::make_unique<Map>(e, layout, outputs);
+    return make<Copy>(layout, Operand(e.inputs[0], layout.strides[0]), outputs[0].operand);
+  return make<Map>(e, layout, outputs);
 }
 
 }  // namespace
@@ -125,7 +125,7 @@ InstructionPtr decodeMap(Reader& in) {
   std::vector<int64_t> results;
   for (int64_t i = 0; i < count; i++) {
     views.push_back(in.view());
-    if (views.back().dims != e.shape) throw std::runtime_error("an output has another shape than its instruction");
+    if (views.back().dims != e.shape) refuse("an output has another shape than its instruction");
     results.push_back(in.word(0, static_cast<int64_t>(e.nodes.size()) - 1, "result"));
   }
   return mapOf(e, views, results);

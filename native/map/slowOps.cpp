@@ -15,6 +15,13 @@ T sigmoidOf(T x) {
   return (x < 0 ? e : T(1)) / (1 + e);
 }
 
+/** The remainder with the sign of the divisor. */
+template <class T>
+T floorMod(T x, T y) {
+  const T r = std::fmod(x, y);
+  return r != 0 && (y < 0) != (r < 0) ? r + y : r;
+}
+
 template <class T>
 void fillReal(SimdKernels& k, Kind type) {
   const int kind = static_cast<int>(type);
@@ -41,10 +48,14 @@ void fillReal(SimdKernels& k, Kind type) {
   TL_UNARY(ndtri, static_cast<T>(ndtri(x)));
   TL_UNARY(lgamma, static_cast<T>(logGamma(x)));
   TL_UNARY(digamma, static_cast<T>(digamma(x)));
+  TL_UNARY(conj, x);
   TL_UNARY(real, x);
   TL_UNARY(imag, (void(x), T(0)));
   TL_UNARY(arg, std::atan2(T(0), x));
   TL_UNARY(cabs, std::fabs(x));
+  TL_BINARY(floordiv, std::floor(x / y));
+  TL_BINARY(floormod, floorMod(x, y));
+  TL_BINARY(truncmod, std::fmod(x, y));
   TL_BINARY(pow, std::pow(x, y));
   TL_BINARY(atan2, std::atan2(x, y));
   TL_BINARY(nextafter, std::nextafter(x, y));

@@ -1,4 +1,4 @@
-/** Operations that work one element at a time, compiled once for all variants. */
+/** The entries of the table that work one element at a time, compiled once for all variants. */
 #pragma once
 #include "../simd/kernels.h"
 
@@ -8,5 +8,7 @@ namespace tl {
 void fillSlowOps(SimdKernels&);
 void fillIntegerOps(SimdKernels&);
 void fillComplexOps(SimdKernels&);
+void fillPlainCasts(SimdKernels&);
+void fillPlainFolds(SimdKernels&);
 
 }  // namespace tl

@@ -73,9 +73,9 @@ class Random final : public Instruction {
     const Kind kind = kindOf(output.dtype);
     const bool isFloat = kind == Kind::f32 || kind == Kind::f64;
     const bool isWideInt = !isFloat && sizeOf(output.dtype) >= 4 && sizeOf(output.dtype) <= 8 && kind != Kind::c64;
-    if (integers ? !isWideInt : !isFloat) throw std::runtime_error("a distribution is not defined for its type");
+    if (integers ? !isWideInt : !isFloat) refuse("a distribution is not defined for its type");
     if (distribution == Distribution::uniformInt && (low.dtype != output.dtype || high.dtype != output.dtype))
-      throw std::runtime_error("the limits of a distribution have another type than its numbers");
+      refuse("the limits of a distribution have another type than its numbers");
   }
 
   Failure run(void* const* table) override {
@@ -236,7 +236,7 @@ InstructionPtr decodeRandom(Reader& in) {
     low = in.view();
     high = in.view();
   }
-  return std::make_unique<Random>(distribution, state, reserve, low, high, in.view());
+  return make<Random>(distribution, state, reserve, low, high, in.view());
 }
 
 }  // namespace tl

@@ -1,146 +1,146 @@
-/** Folding a dense block of values along its rows or columns. */
-#include "../simd/types.h"
+/** Folding a dense block of values along its rows or columns; rarer types are in plainFolds.cpp. */
+#include "../simd/transpose.h"
+#include "../simd/vector.h"
 
 namespace tl::TL_SIMD {
 namespace {
 
-template <class T> struct Sum {
-  static T of(T a, T b) { return a + b; }
+// Of vectors and of single elements alike.
+struct Sum {
+  template <class V> static TL_INLINE V of(V a, V b) { return a + b; }
 };
-template <class T> struct Prod {
-  static T of(T a, T b) { return a * b; }
+struct Prod {
+  template <class V> static TL_INLINE V of(V a, V b) { return a * b; }
 };
-template <class T> struct Max {
-  static T of(T a, T b) { return a > b || a != a ? a : b; }
+struct Max {
+  template <class V> static TL_INLINE V of(V a, V b) { return a > b ? a : b; }
 };
-template <class T> struct Min {
-  static T of(T a, T b) { return a < b || a != a ? a : b; }
+struct Min {
+  template <class V> static TL_INLINE V of(V a, V b) { return a < b ? a : b; }
+};
+/** Extremes of floats: NaN wins. */
+struct FloatMax {
+  template <class V> static TL_INLINE V of(V a, V b) { return a != a ? a : a > b ? a : b; }
+};
+struct FloatMin {
+  template <class V> static TL_INLINE V of(V a, V b) { return a != a ? a : a < b ? a : b; }
 };
 
-/** Many lanes at once, then the lanes pairwise: fast, and rounding errors grow slowly with the length. */
-template <class T, class F> inline T foldRow(int64_t n, const T* x) {
-  constexpr int64_t kWidth = 2 * kLanes;
-  if (n < kWidth) {
-    T total = x[0];
-    TL_SHORT_LOOP
-    for (int64_t i = 1; i < n; i++) {
-      total = F::of(total, x[i]);
-      TL_KEEP_SCALAR;
-    }
-    return total;
+/** How many vectors are folded side by side: enough to hide the latency of an addition. */
+constexpr int kBeside = 4;
+
+/** The vectors x[0], x[step], … x[(count - 1) * step], each Width wide, folded into `to`. */
+template <class T, class F, int Width> TL_INLINE void foldDown(int64_t count, const T* x, int64_t step, T* to) {
+  constexpr int N = lanesOf<T>;
+  Full<T> sum[Width];
+  for (int j = 0; j < Width; j++) sum[j] = loadVector(x + j * N);
+  for (int64_t r = 1; r < count; r++) {
+    x += step;
+    for (int j = 0; j < Width; j++) sum[j] = F::of(sum[j], loadVector(x + j * N));
   }
-  T lanes[kWidth];
-  TL_LANE_LOOP
-  for (int64_t k = 0; k < kWidth; k++) lanes[k] = x[k];
-  int64_t i = kWidth;
-  for (; i + kWidth <= n; i += kWidth)
-    TL_LANE_LOOP
-    for (int64_t k = 0; k < kWidth; k++) lanes[k] = F::of(lanes[k], x[i + k]);
+  for (int j = 0; j < Width; j++) storeVector(to + j * N, sum[j]);
+}
+
+/** out[column] over `rows` rows that begin `step` apart, for at least a vector of columns. */
+template <class T, class F> void foldLong(int64_t rows, int64_t columns, const T* x, int64_t step, T* to) {
+  constexpr int64_t N = lanesOf<T>;
+  int64_t c = 0;
+  for (; c + kBeside * N <= columns; c += kBeside * N) foldDown<T, F, kBeside>(rows, x + c, step, to + c);
+  for (; c + N <= columns; c += N) foldDown<T, F, 1>(rows, x + c, step, to + c);
+  // What is left is computed with some of its neighbours a second time.
+  if (c < columns) foldDown<T, F, 1>(rows, x + columns - N, step, to + columns - N);
+}
+
+/** to[i] = F(to[i], x[i]) for a few elements. */
+template <class T, class F> TL_INLINE void foldInto(int64_t n, T* to, const T* x) {
   TL_SHORT_LOOP
-  for (int64_t k = 0; i < n; i++, k++) {
-    lanes[k] = F::of(lanes[k], x[i]);
+  for (int64_t i = 0; i < n; i++) {
+    to[i] = F::of(to[i], x[i]);
     TL_KEEP_SCALAR;
   }
-  for (int64_t width = kWidth / 2; width > 0; width /= 2)
-    TL_SHORT_LOOP
-    for (int64_t k = 0; k < width; k++) {
-      lanes[k] = F::of(lanes[k], lanes[k + width]);
-      TL_KEEP_SCALAR;
-    }
+}
+
+/** Many lanes at once, then the lanes pairwise: fast, and rounding errors grow slowly with the length. */
+template <class T, class F> T foldRow(int64_t n, const T* x) {
+  constexpr int64_t kWidth = kBeside * lanesOf<T>;
+  T lanes[kWidth];
+  const int64_t whole = n / kWidth * kWidth;
+  int64_t left = n - whole;
+  if (whole == 0) {
+    __builtin_memcpy(lanes, x, static_cast<size_t>(n) * sizeof(T));
+  } else {
+    foldDown<T, F, kBeside>(n / kWidth, x, kWidth, lanes);
+    foldInto<T, F>(left, lanes, x + whole);
+    left = kWidth;
+  }
+  for (; left > 1; left -= left / 2) foldInto<T, F>(left / 2, lanes, lanes + (left - left / 2));
   return lanes[0];
+}
+
+template <class T, class F> void foldColumns(int64_t rows, int64_t columns, const void* in, void* out) {
+  constexpr int64_t kWidth = 4 * kBeside * lanesOf<T>;
+  const T* x = static_cast<const T*>(in);
+  T* to = static_cast<T*>(out);
+  if (columns >= lanesOf<T>) return foldLong<T, F>(rows, columns, x, columns, to);
+  // Short rows: as many whole rows as fit side by side make one long one, which is folded in halves at the end.
+  const int64_t together = kWidth / columns < rows ? kWidth / columns : rows;
+  const int64_t width = together * columns, rounds = rows / together;
+  T wide[kWidth];
+  if (width < lanesOf<T>)
+    __builtin_memcpy(wide, x, static_cast<size_t>(width) * sizeof(T));
+  else
+    foldLong<T, F>(rounds, width, x, width, wide);
+  const int64_t done = width < lanesOf<T> ? 1 : rounds;
+  for (int64_t r = done * together; r < rows; r += together) {
+    const int64_t more = rows - r < together ? rows - r : together;
+    foldInto<T, F>(more * columns, wide, x + r * columns);
+  }
+  for (int64_t left = together; left > 1; left -= left / 2)
+    foldInto<T, F>(left / 2 * columns, wide, wide + (left - left / 2) * columns);
+  __builtin_memcpy(to, wide, static_cast<size_t>(columns) * sizeof(T));
 }
 
 template <class T, class F> void foldRows(int64_t rows, int64_t columns, const void* in, void* out) {
   const T* x = static_cast<const T*>(in);
   T* to = static_cast<T*>(out);
   int64_t r = 0;
-  // Short rows: one lane per row.
-  if (columns < 2 * kLanes)
-    for (; r + kLanes <= rows; r += kLanes) {
-      T lanes[kLanes];
-      TL_LANE_LOOP
-      for (int64_t k = 0; k < kLanes; k++) lanes[k] = x[(r + k) * columns];
-      TL_SHORT_LOOP
-      for (int64_t c = 1; c < columns; c++)
-        TL_LANE_LOOP
-        for (int64_t k = 0; k < kLanes; k++) lanes[k] = F::of(lanes[k], x[(r + k) * columns + c]);
-      TL_LANE_LOOP
-      for (int64_t k = 0; k < kLanes; k++) to[r + k] = lanes[k];
-    }
-  TL_SHORT_LOOP
+  // Short rows: turned over some dozens at a time, they are long columns.
+  if constexpr (sizeof(T) >= 4) {
+    constexpr int64_t kShort = 32, kTogether = 64;
+    if (columns > 1 && columns < kShort)
+      for (T turned[kShort * kTogether]; r + kTogether <= rows; r += kTogether) {
+        transposeBlock<sizeof(T)>(columns, kTogether, turned, kTogether, x + r * columns, columns);
+        foldLong<T, F>(columns, kTogether, turned, kTogether, to + r);
+      }
+  }
   for (; r < rows; r++) to[r] = foldRow<T, F>(columns, x + r * columns);
 }
 
-/** to[i] = F(to[i], x[i]). */
-template <class T, class F> inline void foldInto(int64_t n, T* to, const T* x) {
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes)
-    TL_LANE_LOOP
-    for (int64_t k = 0; k < kLanes; k++) to[i + k] = F::of(to[i + k], x[i + k]);
-  TL_SHORT_LOOP
-  for (; i < n; i++) {
-    to[i] = F::of(to[i], x[i]);
-    TL_KEEP_SCALAR;
-  }
-}
-
-template <class T, class F> void foldColumns(int64_t rows, int64_t columns, const void* in, void* out) {
-  const T* x = static_cast<const T*>(in);
-  T* to = static_cast<T*>(out);
-  if (columns == 1) {
-    to[0] = foldRow<T, F>(rows, x);
-    return;
-  }
-  if (columns >= kLanes) {
-    __builtin_memcpy(to, x, static_cast<size_t>(columns) * sizeof(T));
-    for (int64_t r = 1; r < rows; r++) foldInto<T, F>(columns, to, x + r * columns);
-    return;
-  }
-  // Short rows: as many whole rows as fit side by side make one long one, which is folded in halves at the end.
-  constexpr int64_t kWidth = 8 * kLanes;
-  T wide[kWidth];
-  const int64_t together = kWidth / columns < rows ? kWidth / columns : rows;
-  const int64_t width = together * columns;
-  __builtin_memcpy(wide, x, static_cast<size_t>(width) * sizeof(T));
-  int64_t r = together;
-  for (; r + together <= rows; r += together) foldInto<T, F>(width, wide, x + r * columns);
-  foldInto<T, F>((rows - r) * columns, wide, x + r * columns);
-  for (int64_t left = together; left > 1;) {
-    const int64_t upper = left / 2, lower = left - upper;
-    foldInto<T, F>(upper * columns, wide, wide + lower * columns);
-    left = lower;
-  }
-  __builtin_memcpy(to, wide, static_cast<size_t>(columns) * sizeof(T));
-}
-
-template <class T, template <class> class F> void fill(SimdKernels& k, FoldOp op, Kind kind) {
-  k.foldRows[static_cast<int>(op)][static_cast<int>(kind)] = foldRows<T, F<T>>;
-  k.foldColumns[static_cast<int>(op)][static_cast<int>(kind)] = foldColumns<T, F<T>>;
-}
-
-/** Sums and products of integers wrap, so signed ones are folded as unsigned. */
-template <class T, class Unsigned> void fillReal(SimdKernels& k, Kind kind) {
-  fill<Unsigned, Sum>(k, FoldOp::sum, kind);
-  fill<Unsigned, Prod>(k, FoldOp::prod, kind);
-  fill<T, Max>(k, FoldOp::max, kind);
-  fill<T, Min>(k, FoldOp::min, kind);
+template <class T, class F> void fill(SimdKernels& k, FoldOp op, Kind kind) {
+  k.foldRows[static_cast<int>(op)][static_cast<int>(kind)] = foldRows<T, F>;
+  k.foldColumns[static_cast<int>(op)][static_cast<int>(kind)] = foldColumns<T, F>;
 }
 
 }  // namespace
 
 void fillFolds(SimdKernels& k) {
-  fillReal<float, float>(k, Kind::f32);
-  fillReal<double, double>(k, Kind::f64);
-  fillReal<int32_t, uint32_t>(k, Kind::i32);
-  fillReal<int64_t, uint64_t>(k, Kind::i64);
-  fillReal<uint32_t, uint32_t>(k, Kind::u32);
-  fillReal<uint64_t, uint64_t>(k, Kind::u64);
+  fill<float, Sum>(k, FoldOp::sum, Kind::f32);
+  fill<float, Prod>(k, FoldOp::prod, Kind::f32);
+  fill<float, FloatMax>(k, FoldOp::max, Kind::f32);
+  fill<float, FloatMin>(k, FoldOp::min, Kind::f32);
+  fill<double, Sum>(k, FoldOp::sum, Kind::f64);
+  fill<double, Prod>(k, FoldOp::prod, Kind::f64);
+  fill<double, FloatMax>(k, FoldOp::max, Kind::f64);
+  fill<double, FloatMin>(k, FoldOp::min, Kind::f64);
+  // Sums of integers wrap, whatever their sign.
+  fill<uint32_t, Sum>(k, FoldOp::sum, Kind::i32);
+  fill<uint32_t, Sum>(k, FoldOp::sum, Kind::u32);
+  fill<uint64_t, Sum>(k, FoldOp::sum, Kind::i64);
+  fill<uint64_t, Sum>(k, FoldOp::sum, Kind::u64);
+  fill<int32_t, Max>(k, FoldOp::max, Kind::i32);
+  fill<int32_t, Min>(k, FoldOp::min, Kind::i32);
   fill<uint8_t, Max>(k, FoldOp::max, Kind::b8);
   fill<uint8_t, Min>(k, FoldOp::min, Kind::b8);
-  fill<c64, Sum>(k, FoldOp::sum, Kind::c64);
-  fill<c64, Prod>(k, FoldOp::prod, Kind::c64);
-  fill<c128, Sum>(k, FoldOp::sum, Kind::c128);
-  fill<c128, Prod>(k, FoldOp::prod, Kind::c128);
 }
 
 }  // namespace tl::TL_SIMD

@@ -6,9 +6,7 @@
  * a wider one, so that long sums stay exact to float32's last digits.
  */
 #include <algorithm>
-#include <complex>
 #include <cstring>
-#include <limits>
 
 #include "../core/pool.h"
 #include "../map/body.h"
@@ -22,69 +20,46 @@ constexpr double kGrain = 150e3;
 /** A fold into few outputs is split into about this many pieces; a fixed number keeps results free of the thread count. */
 constexpr int64_t kPieces = 64;
 
-/** What box results of a kind are collected in. */
-template <class T> struct WideOf { using type = T; };
-template <> struct WideOf<float> { using type = double; };
-template <> struct WideOf<int32_t> { using type = uint32_t; };
-template <> struct WideOf<int64_t> { using type = uint64_t; };
-template <> struct WideOf<std::complex<float>> { using type = std::complex<double>; };
-
-template <class T> T combine(FoldOp op, T a, T b) {
-  if (op == FoldOp::sum) return a + b;
-  if (op == FoldOp::prod) return a * b;
-  return b;
-}
-template <class T> T extreme(FoldOp op, T a, T b) {
-  if (op == FoldOp::max) return a > b || a != a ? a : b;
-  return a < b || a != a ? a : b;
+/** What box results of a kind are collected in: sums and products of floats in a wider type. */
+Kind wideOf(FoldOp op, Kind kind) {
+  const bool ordered = op == FoldOp::max || op == FoldOp::min;
+  return ordered ? kind : kind == Kind::f32 ? Kind::f64 : kind == Kind::c64 ? Kind::c128 : kind;
 }
 
-/** Collects n results of one kind in a wider type, and brings them back. */
-struct Collector {
-  void (*take)(FoldOp, int64_t n, bool first, const void* results, void* wide);
-  void (*give)(int64_t n, const void* wide, void* results);
-  void (*join)(FoldOp, int64_t n, const void* more, void* wide);
-};
-
-template <class T> Collector collectorOf() {
-  using W = typename WideOf<T>::type;
-  constexpr bool ordered = !std::is_same_v<W, std::complex<double>>;
-  const auto fold = [](FoldOp op, W a, W b) -> W {
-    if constexpr (ordered)
-      // Signed integers are collected as unsigned ones, which wrap; extremes need the sign back.
-      if (op == FoldOp::max || op == FoldOp::min) return static_cast<W>(extreme<T>(op, static_cast<T>(a), static_cast<T>(b)));
-    return combine<W>(op, a, b);
-  };
-  static constexpr auto foldOf = fold;
-  return {
-      [](FoldOp op, int64_t n, bool first, const void* results, void* wide) {
-        const T* x = static_cast<const T*>(results);
-        W* w = static_cast<W*>(wide);
-        for (int64_t i = 0; i < n; i++) w[i] = first ? static_cast<W>(x[i]) : foldOf(op, w[i], static_cast<W>(x[i]));
-      },
-      [](int64_t n, const void* wide, void* results) {
-        for (int64_t i = 0; i < n; i++) static_cast<T*>(results)[i] = static_cast<T>(static_cast<const W*>(wide)[i]);
-      },
-      [](FoldOp op, int64_t n, const void* more, void* wide) {
-        W* w = static_cast<W*>(wide);
-        for (int64_t i = 0; i < n; i++) w[i] = foldOf(op, w[i], static_cast<const W*>(more)[i]);
-      },
-  };
-}
-
-Collector collectorFor(Kind kind) {
-  switch (kind) {
-    case Kind::f32: return collectorOf<float>();
-    case Kind::f64: return collectorOf<double>();
-    case Kind::i32: return collectorOf<int32_t>();
-    case Kind::i64: return collectorOf<int64_t>();
-    case Kind::u32: return collectorOf<uint32_t>();
-    case Kind::u64: return collectorOf<uint64_t>();
-    case Kind::b8: return collectorOf<uint8_t>();
-    case Kind::c64: return collectorOf<std::complex<float>>();
-    default: return collectorOf<std::complex<double>>();
+/** Collects n results in the wide kind, and brings them back. */
+class Collector {
+ public:
+  Collector(FoldOp op, Kind kind) : kind_(kind), wide_(wideOf(op, kind)) {
+    constexpr Op joins[] = {Op::add, Op::mul, Op::max, Op::min};
+    const int join = static_cast<int>(joins[static_cast<int>(op)]);
+    near_ = simd().ops[join][static_cast<int>(kind_)];
+    far_ = simd().ops[join][static_cast<int>(wide_)];
+    if (!near_ || !far_) refuse("a reduction is not defined for its type");
   }
-}
+
+  /** near[i] = F(near[i], more[i]), in the narrow kind. */
+  void join(int64_t n, void* near, const void* more) const { near_(n, {near, {near, more}, {1, 1}, 0, nullptr}); }
+  /** The same in the wide kind. */
+  void joinWide(int64_t n, void* wide, const void* more) const { far_(n, {wide, {wide, more}, {1, 1}, 0, nullptr}); }
+
+  /** Folds narrow results into wide ones, or begins with them. */
+  void take(int64_t n, bool first, const void* results, char* wide, char* spare) const {
+    convert(kind_, wide_, n, results, first ? wide : spare);
+    if (!first) joinWide(n, wide, spare);
+  }
+  void give(int64_t n, const void* wide, void* results) const { convert(wide_, kind_, n, wide, results); }
+
+ private:
+  static void convert(Kind from, Kind to, int64_t n, const void* in, void* out) {
+    if (from == to)
+      std::memcpy(out, in, static_cast<size_t>(n * sizeOf(from)));
+    else
+      simd().casts[static_cast<int>(from)][static_cast<int>(to)](n, {out, {in}, {1}, 0, nullptr});
+  }
+
+  Kind kind_, wide_;
+  BlockFn near_, far_;
+};
 
 /** Positions of extremes: updates (best, position) with a block that begins at `base` along the folded axis. */
 struct BestArgs {
@@ -126,7 +101,8 @@ template <class T> void foldBest(const BestArgs& a) {
       a.position[c] = wins ? a.base + r : a.position[c];
     }
 }
-void (*bestFor(Kind kind))(const BestArgs&) {
+using FindFn = void (*)(const BestArgs&);
+FindFn bestFor(Kind kind) {
   switch (kind) {
     case Kind::f32: return foldBest<float>;
     case Kind::f64: return foldBest<double>;
@@ -135,7 +111,7 @@ void (*bestFor(Kind kind))(const BestArgs&) {
     case Kind::u32: return foldBest<uint32_t>;
     case Kind::u64: return foldBest<uint64_t>;
     case Kind::b8: return foldBest<uint8_t>;
-    default: throw std::runtime_error("complex numbers have no order");
+    default: refuse("complex numbers have no order");
   }
 }
 
@@ -166,7 +142,7 @@ class Reduce : public Instruction {
       : space_(layout.space), result_(result), kind_(kindOf(e.nodes[static_cast<size_t>(result)].dtype)), output_(output) {
     chooseFoldTile(space_);
     layout.space = space_;
-    body_ = std::make_unique<Body>(e, layout, std::vector<Body::Output>{});
+    body_ = make<Body>(e, layout, std::vector<Body::Output>{});
     kept_ = onlyMarked(space_, false);
     folded_ = onlyMarked(space_, true);
     innerFolded_ = space_.rank == 0 || space_.mark[space_.rank - 1];
@@ -202,7 +178,7 @@ class Reduce : public Instruction {
   static constexpr int64_t kRegister = kBlock * 16;  // bytes: a block of the widest type
 
   Space space_, kept_, folded_;
-  std::unique_ptr<Body> body_;
+  Owned<Body> body_;
   int64_t result_;
   Kind kind_;
   Operand output_;
@@ -213,14 +189,12 @@ class Reduce : public Instruction {
 class Fold final : public Reduce {
  public:
   Fold(const Expression& e, const Layout& layout, int64_t result, const Operand& output, FoldOp op)
-      : Reduce(e, layout, result, output), op_(op), collector_(collectorFor(kind_)) {
+      : Reduce(e, layout, result, output), collector_(op, kind_) {
     const auto& table = innerFolded_ ? simd().foldRows : simd().foldColumns;
     fold_ = table[static_cast<int>(op)][static_cast<int>(kind_)];
-    constexpr Op joins[] = {Op::add, Op::mul, Op::max, Op::min};
-    join_ = simd().ops[static_cast<int>(joins[static_cast<int>(op)])][static_cast<int>(kind_)];
-    if (!fold_ || !join_) throw std::runtime_error("a reduction is not defined for its type");
+    if (!fold_) refuse("a reduction is not defined for its type");
     const int64_t keptBoxes = kept_.boxes(), foldedBoxes = folded_.boxes();
-    pieces_ = std::clamp<int64_t>(std::min(kPieces / keptBoxes, foldedBoxes / 16), 1, kPieces);
+    pieces_ = std::max<int64_t>(1, std::min(kPieces / keptBoxes, foldedBoxes / 16));
     if (pieces_ > 1) partial_.resize(static_cast<size_t>(keptBoxes * pieces_ * kRegister));
   }
 
@@ -246,21 +220,20 @@ class Fold final : public Reduce {
     const Range range = rangeOf(task % pieces_, pieces_, folded_.boxes());
     const Box kept = boxAt(kept_, task / pieces_);
     Box folded = boxAt(folded_, range.begin);
-    const BlockArgs join = {near, {near, fresh}, {1, 1}, 0, nullptr};
     bool collected = false;
     for (int64_t i = range.begin, pending = 0; i < range.end; i++, advance(folded_, folded)) {
       const Box box = meet(kept, folded);
       const void* x = values(run, box, spare);
       const int64_t outer = innerFolded_ ? kept.points : folded.points, inner = box.points / outer;
       fold_(outer, inner, x, pending == 0 ? near : fresh);
-      if (pending > 0) join_(kept.points, join);
+      if (pending > 0) collector_.join(kept.points, near, fresh);
       if (++pending == kFlush) {
-        collector_.take(op_, kept.points, !collected, near, wide);
+        collector_.take(kept.points, !collected, near, wide, fresh);
         collected = true;
         pending = 0;
       }
       if (i + 1 == range.end && pending > 0 && (collected || pieces_ > 1)) {
-        collector_.take(op_, kept.points, !collected, near, wide);
+        collector_.take(kept.points, !collected, near, wide, fresh);
         collected = true;
       }
     }
@@ -277,16 +250,15 @@ class Fold final : public Reduce {
     Box kept = boxAt(kept_, 0);
     for (int64_t b = 0; b < keptBoxes; b++, advance(kept_, kept)) {
       char* wide = partial_.data() + b * pieces_ * kRegister;
-      for (int64_t piece = 1; piece < pieces_; piece++) collector_.join(op_, kept.points, wide + piece * kRegister, wide);
+      for (int64_t piece = 1; piece < pieces_; piece++)
+        collector_.joinWide(kept.points, wide, wide + piece * kRegister);
       collector_.give(kept.points, wide, result.data());
       store(table, kept, simd().store[static_cast<int>(output_.dtype)], result.data(), sizeOf(kind_));
     }
   }
 
-  FoldOp op_;
   Collector collector_;
   FoldFn fold_;
-  BlockFn join_;
   int64_t pieces_;
   std::vector<char> partial_;
 };
@@ -342,7 +314,7 @@ class FindBest final : public Reduce {
   }
 
   bool largest_;
-  void (*find_)(const BestArgs&);
+  FindFn find_;
 };
 
 /** The result of folding nothing, as the bits of a constant node. */
@@ -363,7 +335,7 @@ int64_t emptyFold(ReduceOp op, DType dtype) {
     case ReduceOp::min: break;
     default: return 0;
   }
-  if (real) return number(largest ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity());
+  if (real) return number(largest ? __builtin_inf() : -__builtin_inf());
   switch (dtype) {
     case DType::i8: return limit(INT8_MIN, INT8_MAX);
     case DType::i16: return limit(INT16_MIN, INT16_MAX);
@@ -403,7 +375,7 @@ InstructionPtr decodeReduce(Reader& in) {
   const Expression e = Expression::decode(in);
   std::vector<bool> reduced(e.shape.size(), false);
   for (int64_t axis : in.list(in.word(0, static_cast<int64_t>(e.shape.size()), "axis count"))) {
-    if (axis < 0 || axis >= static_cast<int64_t>(e.shape.size())) throw std::runtime_error("a folded axis is out of range");
+    if (axis < 0 || axis >= static_cast<int64_t>(e.shape.size())) refuse("a folded axis is out of range");
     reduced[static_cast<size_t>(axis)] = true;
   }
   const int64_t result = in.word(0, static_cast<int64_t>(e.nodes.size()) - 1, "result");
@@ -411,11 +383,11 @@ InstructionPtr decodeReduce(Reader& in) {
   std::vector<int64_t> kept, strides(e.shape.size(), 0);
   for (size_t axis = 0; axis < e.shape.size(); axis++) {
     if (reduced[axis]) continue;
-    if (kept.size() == output.dims.size()) throw std::runtime_error("a reduction's output has too few dims");
+    if (kept.size() == output.dims.size()) refuse("a reduction's output has too few dims");
     strides[axis] = output.strides[kept.size()];
     kept.push_back(e.shape[axis]);
   }
-  if (kept != output.dims) throw std::runtime_error("a reduction's output has the wrong shape");
+  if (kept != output.dims) refuse("a reduction's output has the wrong shape");
 
   Layout layout(e, {strides});
   if (layout.empty) return fillWith(output, emptyFold(op, output.dtype));
@@ -426,16 +398,16 @@ InstructionPtr decodeReduce(Reader& in) {
 
   const Operand out(output, layout.strides.back());
   if (op == ReduceOp::argmax || op == ReduceOp::argmin) {
-    if (out.dtype != DType::i32 && out.dtype != DType::i64) throw std::runtime_error("positions are int32 or int64");
-    return std::make_unique<FindBest>(e, layout, result, out, op == ReduceOp::argmax);
+    if (out.dtype != DType::i32 && out.dtype != DType::i64) refuse("positions are int32 or int64");
+    return make<FindBest>(e, layout, result, out, op == ReduceOp::argmax);
   }
   if (kindOf(out.dtype) != kindOf(e.nodes[static_cast<size_t>(result)].dtype))
-    throw std::runtime_error("a reduction's output has another type than its expression");
+    refuse("a reduction's output has another type than its expression");
   const FoldOp fold = op == ReduceOp::sum                                  ? FoldOp::sum
                       : op == ReduceOp::prod                               ? FoldOp::prod
                       : op == ReduceOp::max || op == ReduceOp::any         ? FoldOp::max
                                                                            : FoldOp::min;
-  return std::make_unique<Fold>(e, layout, result, out, fold);
+  return make<Fold>(e, layout, result, out, fold);
 }
 
 }  // namespace tl

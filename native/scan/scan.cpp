@@ -25,9 +25,9 @@ class Scan final : public Instruction {
  public:
   Scan(const View& input, const View& output, ScanOp op, bool exclusive, bool reverse)
       : input_(input), output_(output), op_(op), exclusive_(exclusive), reverse_(reverse), kind_(kindOf(input.dtype)) {
-    if (input.dims.size() != 3 || input.dims != output.dims || input.dtype != output.dtype) throw std::runtime_error("bad scan");
+    if (input.dims.size() != 3 || input.dims != output.dims || input.dtype != output.dtype) refuse("bad scan");
     if (op == ScanOp::logsumexp) {
-      if (kind_ != Kind::f32 && kind_ != Kind::f64) throw std::runtime_error("logsumexp needs floats");
+      if (kind_ != Kind::f32 && kind_ != Kind::f64) refuse("logsumexp needs floats");
     } else {
       compute_ = simd().ops[static_cast<int>(op == ScanOp::sum ? Op::add : Op::mul)][static_cast<int>(kind_)];
     }
@@ -116,7 +116,7 @@ InstructionPtr decodeScan(Reader& in) {
   const View input = in.view();
   const View output = in.view();
   const bool exclusive = in.word() != 0;
-  return std::make_unique<Scan>(input, output, op, exclusive, in.word() != 0);
+  return make<Scan>(input, output, op, exclusive, in.word() != 0);
 }
 
 }  // namespace tl

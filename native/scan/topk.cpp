@@ -1,7 +1,11 @@
-/** The `topk` instruction: the largest values of each row, and where they were. */
+/**
+ * The `topk` instruction: the largest values of each row, and where they were.
+ *
+ * Every value becomes an unsigned key that sorts like it, and key and position together one number: larger values come
+ * first, and among equals the earlier. Numbers need no comparison function, and those of one row no second look.
+ */
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 
 #include "../core/pool.h"
 #include "../core/program.h"
@@ -10,68 +14,101 @@
 namespace tl {
 namespace {
 
+using Wide = unsigned __int128;
+
+/** Rows from this length are sorted digit by digit when all of them is wanted. */
+constexpr int64_t kLongRow = 256;
+
+/** Keys of 32 bits with their position, from which the smallest are wanted. */
+uint64_t pair(uint32_t key, int64_t position) { return static_cast<uint64_t>(~key) << 32 | static_cast<uint64_t>(position); }
+Wide pair(uint64_t key, int64_t position) { return static_cast<Wide>(~key) << 64 | static_cast<Wide>(position); }
+
+/** Floats sort like their bits once those of negative ones are turned over; NaN counts as larger than any number. */
+template <class Bits>
+Bits floatKey(Bits bits, Bits infinity) {
+  constexpr Bits sign = Bits{1} << (8 * sizeof(Bits) - 1);
+  if ((bits & ~sign) > infinity) return ~Bits{0};
+  // Zeros of both signs are equal.
+  if ((bits & ~sign) == 0) return sign;
+  return bits & sign ? ~bits : bits | sign;
+}
+
+/** Sorts by the upper 32 bits, eight at a time; equal keys keep their order. */
+void radixSort(uint64_t* items, uint64_t* other, int64_t n) {
+  for (int shift = 32; shift < 64; shift += 8) {
+    int64_t starts[257] = {};
+    for (int64_t i = 0; i < n; i++) starts[(items[i] >> shift & 255) + 1]++;
+    for (int digit = 0; digit < 256; digit++) starts[digit + 1] += starts[digit];
+    for (int64_t i = 0; i < n; i++) other[starts[items[i] >> shift & 255]++] = items[i];
+    std::swap(items, other);
+  }
+}
+
+/** Brings the k smallest of n items to the front, in order. */
+template <class Item>
+void pick(Item* items, Item* spare, int64_t n, int64_t k) {
+  if constexpr (sizeof(Item) == 8)
+    if (k == n && n >= kLongRow) return radixSort(items, spare, n);
+  // Selecting first is linear in the row; only the winners are then sorted.
+  if (k < n) std::nth_element(items, items + k, items + n);
+  std::sort(items, items + k);
+}
+
 class TopK final : public Instruction {
  public:
   TopK(const View& input, const View& values, const View& indices) : input_(input), values_(values), indices_(indices) {
     if (input.dims.size() != 2 || values.dims.size() != 2 || values.dims != indices.dims || values.dims[0] != input.dims[0] ||
         values.dims[1] > input.dims[1] || values.dtype != input.dtype || indices.dtype != DType::i32)
-      throw std::runtime_error("bad topk");
+      refuse("bad topk");
     const Kind kind = kindOf(input.dtype);
-    if (kind == Kind::c64 || kind == Kind::c128) throw std::runtime_error("complex numbers have no order");
+    if (kind == Kind::c64 || kind == Kind::c128) refuse("complex numbers have no order");
   }
 
   Failure run(void* const* table) override {
-    const int64_t rows = input_.dims[0], n = input_.dims[1], k = values_.dims[1];
-    if (rows * k == 0) return {};
+    const int64_t rows = input_.dims[0], n = input_.dims[1];
+    if (rows * values_.dims[1] == 0) return {};
     const int64_t parts = std::min(rows, Pool::get().parts(static_cast<double>(rows * n) * 8, 100e3));
     Pool::get().run(parts, [&](int64_t part) {
       const Range range = rangeOf(part, parts, rows);
-      std::vector<int32_t> order(static_cast<size_t>(n));
-      std::vector<char> row(static_cast<size_t>(n * 16));
-      for (int64_t r = range.begin; r < range.end; r++) {
-        const char* from = input_.at(table) + r * n * sizeOf(input_.dtype);
-        simd().load[static_cast<int>(input_.dtype)](n, row.data(), 1, from, 1);
-        pick(row.data(), order, k);
-        std::copy_n(order.begin(), k, indices_.as<int32_t>(table) + r * k);
-        const int64_t size = sizeOf(input_.dtype);
-        for (int64_t i = 0; i < k; i++)
-          std::memcpy(values_.at(table) + (r * k + i) * size, from + order[static_cast<size_t>(i)] * size,
-                      static_cast<size_t>(size));
-      }
+      for (int64_t r = range.begin; r < range.end; r++)
+        if (sizeOf(kindOf(input_.dtype)) == 8)
+          pickRow<uint64_t, Wide>(table, r, n);
+        else
+          pickRow<uint32_t, uint64_t>(table, r, n);
     });
     return {};
   }
 
  private:
-  void pick(const char* row, std::vector<int32_t>& order, int64_t k) const {
-    switch (kindOf(input_.dtype)) {
-      case Kind::f32: return pickAs<float>(row, order, k);
-      case Kind::f64: return pickAs<double>(row, order, k);
-      case Kind::i32: return pickAs<int32_t>(row, order, k);
-      case Kind::i64: return pickAs<int64_t>(row, order, k);
-      case Kind::u32: return pickAs<uint32_t>(row, order, k);
-      case Kind::u64: return pickAs<uint64_t>(row, order, k);
-      default: return pickAs<uint8_t>(row, order, k);
+  template <class Key, class Item>
+  void pickRow(void* const* table, int64_t row, int64_t n) const {
+    const int64_t k = values_.dims[1], size = sizeOf(input_.dtype);
+    Item* items = reinterpret_cast<Item*>(Pool::scratch(2 * n * static_cast<int64_t>(sizeof(Item))));
+    const char* from = input_.at(table) + row * n * size;
+    // The keys lie where they will not be overwritten before they are read: at the far end of the spare half.
+    char* loaded = reinterpret_cast<char*>(items + 2 * n) - n * static_cast<int64_t>(sizeof(Key));
+    simd().load[static_cast<int>(input_.dtype)](n, loaded, 1, from, 1);
+    for (int64_t i = 0; i < n; i++) items[i] = pair(keyAt<Key>(loaded, i), i);
+    pick(items, items + n, n, k);
+    for (int64_t i = 0; i < k; i++) {
+      const int32_t position = static_cast<int32_t>(items[i]);
+      indices_.as<int32_t>(table)[row * k + i] = position;
+      std::memcpy(values_.at(table) + (row * k + i) * size, from + position * size, static_cast<size_t>(size));
     }
   }
 
-  /** NaN counts as larger than any number, so that the order is total. */
-  template <class T>
-  static void pickAs(const char* row, std::vector<int32_t>& order, int64_t k) {
-    const T* x = reinterpret_cast<const T*>(row);
-    std::iota(order.begin(), order.end(), 0);
-    const auto before = [&](int32_t a, int32_t b) {
-      const T u = x[a], v = x[b];
-      const bool uNan = u != u, vNan = v != v;
-      if (uNan != vNan) return uNan;
-      if (u > v) return true;
-      if (u < v) return false;
-      return a < b;
-    };
-    const auto last = order.begin() + k;
-    // Selecting first is linear in the row; only the winners are then sorted.
-    if (k < static_cast<int64_t>(order.size())) std::nth_element(order.begin(), last, order.end(), before);
-    std::sort(order.begin(), last, before);
+  template <class Key>
+  Key keyAt(const char* loaded, int64_t i) const {
+    constexpr Key sign = Key{1} << (8 * sizeof(Key) - 1);
+    if (input_.dtype == DType::bool_) return static_cast<Key>(loaded[i]);
+    Key bits;
+    std::memcpy(&bits, loaded + i * static_cast<int64_t>(sizeof(Key)), sizeof(Key));
+    switch (kindOf(input_.dtype)) {
+      case Kind::f32: return floatKey<Key>(bits, static_cast<Key>(0x7f800000));
+      case Kind::f64: return floatKey<Key>(bits, static_cast<Key>(0x7ff0000000000000));
+      case Kind::i32: case Kind::i64: return bits ^ sign;
+      default: return bits;
+    }
   }
 
   View input_, values_, indices_;
@@ -82,7 +119,7 @@ class TopK final : public Instruction {
 InstructionPtr decodeTopK(Reader& in) {
   const View input = in.view();
   const View values = in.view();
-  return std::make_unique<TopK>(input, values, in.view());
+  return make<TopK>(input, values, in.view());
 }
 
 }  // namespace tl

@@ -60,6 +60,8 @@ SimdKernels choose() {
   fillSlowOps(kernels);
   fillIntegerOps(kernels);
   fillComplexOps(kernels);
+  fillPlainCasts(kernels);
+  fillPlainFolds(kernels);
   for (const Variant& v : variants)
     if (v.supported && (!wanted || std::strcmp(wanted, v.name) == 0)) {
       v.fill(kernels);
@@ -70,6 +72,21 @@ SimdKernels choose() {
 }
 
 }  // namespace
+
+void finishBlock(BlockFn kernel, int64_t done, int64_t n, int64_t lanes, const BlockArgs& args, Sizes sizes) {
+  constexpr int64_t kBytes = kLanes * 16;
+  alignas(64) char out[kBytes], in[3][kBytes] = {};
+  const size_t left = static_cast<size_t>(n - done);
+  BlockArgs copies = args;
+  copies.out = out;
+  for (int a = 0; a < 3 && sizes.in[a] > 0; a++) {
+    if (args.step[a] == 0) continue;
+    std::memcpy(in[a], static_cast<const char*>(args.in[a]) + done * sizes.in[a], left * sizes.in[a]);
+    copies.in[a] = in[a];
+  }
+  kernel(lanes, copies);
+  std::memcpy(static_cast<char*>(args.out) + done * sizes.out, out, left * sizes.out);
+}
 
 const SimdKernels& simd() {
   static const SimdKernels kernels = choose();

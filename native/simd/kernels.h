@@ -30,6 +30,13 @@ struct BlockArgs {
 };
 using BlockFn = void (*)(int64_t n, const BlockArgs&);
 
+/** Bytes of an element of a result and of its operands; 0 for operands that there are not. */
+struct Sizes {
+  uint8_t out, in[3];
+};
+/** Computes the elements [done, n) of a block, fewer than `lanes`, by calling `kernel` on copies of them. */
+void finishBlock(BlockFn kernel, int64_t done, int64_t n, int64_t lanes, const BlockArgs&, Sizes);
+
 /** Converts between memory and registers. Steps count elements, may be 0 on the source side, and may be negative. */
 using ConvertFn = void (*)(int64_t n, void* out, int64_t outStep, const void* in, int64_t inStep);
 

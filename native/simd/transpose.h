@@ -56,4 +56,19 @@ template <int Size> struct Square {
   }
 };
 
+/** out[i * outRow + j] = in[j * inRow + i] for i < rows, j < columns. */
+template <int Size>
+void transposeBlock(int64_t rows, int64_t columns, void* outBytes, int64_t outRow, const void* inBytes, int64_t inRow) {
+  using Word = typename WordOf<Size>::type;
+  constexpr int64_t side = Square<Size>::side;
+  Word* out = static_cast<Word*>(outBytes);
+  const Word* in = static_cast<const Word*>(inBytes);
+  const int64_t wholeRows = rows / side * side, wholeColumns = columns / side * side;
+  for (int64_t i = 0; i < wholeRows; i += side)
+    for (int64_t j = 0; j < wholeColumns; j += side)
+      Square<Size>::transpose(in + j * inRow + i, inRow, out + i * outRow + j, outRow);
+  for (int64_t i = 0; i < rows; i++)
+    for (int64_t j = i < wholeRows ? wholeColumns : 0; j < columns; j++) out[i * outRow + j] = in[j * inRow + i];
+}
+
 }  // namespace tl::TL_SIMD

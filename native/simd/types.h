@@ -13,6 +13,7 @@ namespace tl::TL_SIMD {
 
 /** For what must be part of the caller's loop, or the loop will not become vector code. */
 #define TL_INLINE inline __attribute__((always_inline))
+#define TL_INLINE_LAMBDA __attribute__((always_inline))
 
 template <class To, class From>
 static inline To bitsAs(From x) {

@@ -95,7 +95,7 @@ class Window final : public Instruction {
 
  private:
   static void require(bool condition, const char* message) {
-    if (!condition) throw std::runtime_error(message);
+    if (!condition) refuse(message);
   }
 
   void check(const View& image, const View& pooled, const std::vector<View>& inputs) const {
@@ -517,7 +517,7 @@ InstructionPtr decodeWindow(Reader& in) {
   for (int64_t i = 0; i < inputsOf(op); i++) inputs.push_back(in.view());
   const View output = in.view();
   for (int64_t i = 0; i < axes; i++) spans.push_back(in.view());
-  return std::make_unique<Window>(op, std::move(inputs), output, std::move(spans));
+  return make<Window>(op, std::move(inputs), output, std::move(spans));
 }
 
 }  // namespace tl

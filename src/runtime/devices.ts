@@ -18,8 +18,7 @@ export function openDevice(config: SessionConfig = {}): Device {
     opened = native ?? new ReferenceDevice();
   }
   const threads = config.intraOpParallelismThreads;
-  if (threads && opened instanceof CpuDevice) opened.setThreads(threads);
-  return opened;
+  return threads && opened instanceof CpuDevice ? opened.withThreads(threads) : opened;
 }
 
 /** What `listDevices` tells of a device. */

@@ -59,7 +59,7 @@ function largeWork(device: CpuDevice): void {
   it('gives the same bits with any number of threads', async () => {
     const values = new NDArray(d.float32, [1000, 700], noise(700_000));
     const run = async (threads: number) => {
-      device.setThreads(threads);
+      device.threads = threads;
       const b = new SegmentBuilder();
       const x = b.bind(values);
       const across = { ...x, shape: [700, 1000], strides: [1, 700] };
@@ -89,7 +89,7 @@ function largeWork(device: CpuDevice): void {
       const total = values.numbers().reduce((sum, x) => sum + Math.exp(x), 0);
       expect(alone[4]!.numberAt(0)).toBeCloseTo(total, -1);
     } finally {
-      device.setThreads(0);
+      device.threads = 0;
     }
   });
 
@@ -99,7 +99,7 @@ function largeWork(device: CpuDevice): void {
       [3, 20, 19, 33],
     ] as const;
     const run = async (threads: number) => {
-      device.setThreads(threads);
+      device.threads = threads;
       const b = new SegmentBuilder();
       const x = b.bind(new NDArray(d.float32, image, noise(3 * 41 * 40 * 33)));
       const dy = b.bind(new NDArray(d.float32, pooled, noise(3 * 20 * 19 * 33, 5)));
@@ -126,7 +126,7 @@ function largeWork(device: CpuDevice): void {
         1,
       );
     } finally {
-      device.setThreads(0);
+      device.threads = 0;
     }
   });
 

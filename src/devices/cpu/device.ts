@@ -58,69 +58,13 @@ interface Waiting {
  * Runs one segment at a time, in the order of the calls, so that all kernels can share one arena. Whatever comes while a
  * long segment runs elsewhere waits in a queue.
  */
-export class CpuDevice implements Device {
-  readonly type = 'CPU';
-  readonly description: string;
-  readonly memoryLimit = totalmem();
+class Turns {
   #arena: CpuBuffer;
   readonly #queue: Waiting[] = [];
   #busy = false;
-  readonly #foreign = new WeakMap<DeviceBuffer, bigint>();
 
-  /** The device, or undefined when the native library is not there. Never throws. */
-  static open(): CpuDevice | undefined {
-    const library = nativeLibrary();
-    return 'problem' in library ? undefined : new CpuDevice(library);
-  }
-
-  /** Why `open` gives no device, and what to do about it. */
-  static get problem(): string | undefined {
-    const library = nativeLibrary();
-    return 'problem' in library ? library.problem : undefined;
-  }
-
-  private constructor(readonly library: NativeLibrary) {
-    this.description = `native: ${library.variant}, ${library.threads()} threads`;
+  constructor(readonly library: NativeLibrary) {
     this.#arena = allocateAligned(library, 0);
-  }
-
-  /** How many threads large instructions are spread over, on all cpu devices of the process. 0 means all processors. */
-  setThreads(count: number): void {
-    this.library.setThreads(count);
-  }
-
-  allocate(bytes: number): DeviceBuffer {
-    return allocateAligned(this.library, bytes);
-  }
-
-  fromHost(array: NDArray): DeviceBuffer {
-    const host = array.bytes;
-    // Memory shared with other threads may change under native code; only plain memory is taken as it is.
-    if (host.buffer instanceof ArrayBuffer) return new CpuBuffer(host, this.library.address(host));
-    const copy = allocateAligned(this.library, host.byteLength);
-    copy.host.set(host);
-    return copy;
-  }
-
-  toHost(buffer: DeviceBuffer, dtype: DType, shape: Shape): NDArray {
-    const bytes = hostBytes(buffer);
-    const aligned = bytes.byteOffset % (dtype.size / dtype.entries) === 0 ? bytes : bytes.slice();
-    return new NDArray(dtype, shape, dtype.over(aligned.buffer, aligned.byteOffset, sizeOf(shape)));
-  }
-
-  compile(segment: Segment): Kernel {
-    return new CpuKernel(this, segment);
-  }
-
-  /** Where a buffer is; those not made by this device are looked up once. */
-  addressOf(buffer: DeviceBuffer): bigint {
-    if (buffer instanceof CpuBuffer) return buffer.address;
-    let address = this.#foreign.get(buffer);
-    if (address === undefined) {
-      address = this.library.address(hostBytes(buffer));
-      this.#foreign.set(buffer, address);
-    }
-    return address;
   }
 
   /** The address of scratch memory for the segment about to run. */
@@ -160,6 +104,74 @@ export class CpuDevice implements Device {
         reject(error);
       }
     }
+  }
+}
+
+/** The processors of this machine and its memory, as far as one user of them may use them. */
+export class CpuDevice implements Device {
+  readonly type = 'CPU';
+  readonly description: string;
+  readonly memoryLimit = totalmem();
+  readonly #foreign = new WeakMap<DeviceBuffer, bigint>();
+
+  /** The device, or undefined when the native library is not there. Never throws. */
+  static open(): CpuDevice | undefined {
+    const library = nativeLibrary();
+    return 'problem' in library ? undefined : new CpuDevice(library, new Turns(library), 0);
+  }
+
+  /** Why `open` gives no device, and what to do about it. */
+  static get problem(): string | undefined {
+    const library = nativeLibrary();
+    return 'problem' in library ? library.problem : undefined;
+  }
+
+  /** `threads` is how many threads large instructions are spread over; 0 means as many as there are processors. */
+  private constructor(
+    readonly library: NativeLibrary,
+    readonly turns: Turns,
+    public threads: number,
+  ) {
+    this.description = `native: ${library.variant}, ${threads || library.processors} threads`;
+  }
+
+  /** The same device for a user who asks for so many threads; segments of all users take turns. */
+  withThreads(count: number): CpuDevice {
+    return new CpuDevice(this.library, this.turns, count);
+  }
+
+  allocate(bytes: number): DeviceBuffer {
+    return allocateAligned(this.library, bytes);
+  }
+
+  fromHost(array: NDArray): DeviceBuffer {
+    const host = array.bytes;
+    // Memory shared with other threads may change under native code; only plain memory is taken as it is.
+    if (host.buffer instanceof ArrayBuffer) return new CpuBuffer(host, this.library.address(host));
+    const copy = allocateAligned(this.library, host.byteLength);
+    copy.host.set(host);
+    return copy;
+  }
+
+  toHost(buffer: DeviceBuffer, dtype: DType, shape: Shape): NDArray {
+    const bytes = hostBytes(buffer);
+    const aligned = bytes.byteOffset % (dtype.size / dtype.entries) === 0 ? bytes : bytes.slice();
+    return new NDArray(dtype, shape, dtype.over(aligned.buffer, aligned.byteOffset, sizeOf(shape)));
+  }
+
+  compile(segment: Segment): Kernel {
+    return new CpuKernel(this, segment);
+  }
+
+  /** Where a buffer is; those not made by this device are looked up once. */
+  addressOf(buffer: DeviceBuffer): bigint {
+    if (buffer instanceof CpuBuffer) return buffer.address;
+    let address = this.#foreign.get(buffer);
+    if (address === undefined) {
+      address = this.library.address(hostBytes(buffer));
+      this.#foreign.set(buffer, address);
+    }
+    return address;
   }
 }
 
@@ -212,7 +224,7 @@ class CpuKernel implements Kernel {
   }
 
   run(bound: readonly DeviceBuffer[], options?: RunSegment): void | Promise<void> {
-    return this.device.run(this, bound, options);
+    return this.device.turns.run(this, bound, options);
   }
 
   /** Runs on this thread. */
@@ -223,6 +235,7 @@ class CpuKernel implements Kernel {
       this.#tableAddress,
       this.#resultAddress,
       this.#timesAddress(options),
+      this.device.threads,
     );
     if (options?.timeline) this.#copyTimes(options.timeline);
     if (status !== 0) throw this.#failure();
@@ -237,7 +250,8 @@ class CpuKernel implements Kernel {
       return;
     }
     const times = this.#timesAddress(options);
-    this.#library.run.async(this.#program, this.#tableAddress, this.#resultAddress, times, (error, status) => {
+    const { threads } = this.device;
+    this.#library.run.async(this.#program, this.#tableAddress, this.#resultAddress, times, threads, (error, status) => {
       if (bound.length === this.#boundBytes.length && options?.timeline) this.#copyTimes(options.timeline);
       done(error ?? (status === 0 ? undefined : this.#failure()));
     });
@@ -256,7 +270,7 @@ class CpuKernel implements Kernel {
         );
       this.#table[firstBoundSlot + i] = this.device.addressOf(buffer);
     }
-    this.#table[arenaSlot] = this.device.arena(this.#arenaBytes);
+    this.#table[arenaSlot] = this.device.turns.arena(this.#arenaBytes);
   }
 
   #timesAddress(options: RunSegment | undefined): number {

@@ -7,7 +7,7 @@ import type { KoffiFunc } from 'koffi';
 import { InternalError, NotFoundError } from '../../core/errors.ts';
 
 /** Must equal `tl_version()`; a library built from other sources is not used. */
-const version = 2;
+const version = 3;
 
 /** Families of names that have numbers in encoded programs. */
 export type Family =
@@ -24,7 +24,7 @@ export type Family =
   | 'failure';
 
 /** Addresses cross as numbers, which costs less than pointers; they have at most 48 bits. */
-type RunFunction = (program: number, table: number, result: number, times: number) => number;
+type RunFunction = (program: number, table: number, result: number, times: number, threads: number) => number;
 
 export interface NativeLibrary {
   readonly variant: string;
@@ -34,8 +34,8 @@ export interface NativeLibrary {
   create(words: Int32Array): number;
   readonly run: KoffiFunc<RunFunction>;
   free(program: number): void;
-  setThreads(count: number): void;
-  threads(): number;
+  /** How many processors this process may use. */
+  readonly processors: number;
   address(memory: ArrayBufferLike | ArrayBufferView): bigint;
   /** Makes a fresh block cheaper to fill. */
   preferLargePages(address: bigint, bytes: number): void;
@@ -90,8 +90,6 @@ function load(path: string): NativeLibrary {
     'int64_t tl_program_create(void* words, int64_t count, void* error, int64_t room)',
   );
   const freeProgram = library.func('void tl_program_free(int64_t program)');
-  const setThreads = library.func('void tl_set_threads(int32_t count)');
-  const threads = library.func('int32_t tl_threads()');
   const preferLargePages = library.func('void tl_prefer_large_pages(int64_t memory, int64_t bytes)');
   const codes = new Map<string, number>();
   return {
@@ -117,11 +115,10 @@ function load(path: string): NativeLibrary {
     },
     // The declaration above is the type of this very function.
     run: library.func(
-      'int32_t tl_program_run(int64_t program, int64_t table, int64_t result, int64_t times)',
+      'int32_t tl_program_run(int64_t program, int64_t table, int64_t result, int64_t times, int32_t threads)',
     ) as KoffiFunc<RunFunction>,
     free: (program) => freeProgram(program),
-    setThreads: (count) => setThreads(count),
-    threads: () => threads(),
+    processors: library.func('int32_t tl_processors()')(),
     address: (memory) => koffi.address(memory),
     preferLargePages: (address, bytes) => preferLargePages(address, bytes),
   };
