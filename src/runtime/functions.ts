@@ -123,8 +123,9 @@ class Linker {
     const targets = bodies
       .map(({ name }) => this.graph.target(name))
       .filter((node) => node.def.isStateful || Object.values(control_ret).includes(node.name));
-    const roots = [...results.map((p) => p.node), ...targets];
-    return { nodes: prune(roots, (p) => args.some((a) => a.node === p.node)), args, results, targets };
+    const given = new Set(args.map((p) => p.node));
+    const roots = [...results.map((p) => p.node), ...targets].filter((node) => !given.has(node));
+    return { nodes: prune(roots, (p) => given.has(p.node)), args, results, targets };
   }
 
   private argumentNodes(arg: ArgDef): NodeDef[] {

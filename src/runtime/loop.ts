@@ -1,9 +1,9 @@
 /** @file Loops that are run rather than unrolled: one program for the body and the next test, replayed once per trip. */
 import type { NDArray } from '../core/ndarray.ts';
+import { isTrue } from '../core/truth.ts';
 import type { HostCall } from '../program/instructions.ts';
 import { Body } from './functions.ts';
 import type { Run } from './run.ts';
-import { isTrue } from './tracer.ts';
 
 /** Something that runs a body by itself. */
 export interface BodyRunner {

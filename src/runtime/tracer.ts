@@ -1,9 +1,10 @@
 /** @file The tracer: lowers a pruned graph with the shapes at hand into steps, and says where it must look before going on. */
 
-import { bool, type DType } from '../core/dtypes.ts';
+import type { DType } from '../core/dtypes.ts';
 import { FailedPreconditionError, InternalError, InvalidArgumentError, OpError } from '../core/errors.ts';
 import type { NDArray } from '../core/ndarray.ts';
 import type { Dims, Shape } from '../core/shape.ts';
+import { isTrue } from '../core/truth.ts';
 import type { Device } from '../devices/device.ts';
 import {
   CallNeeded,
@@ -453,14 +454,6 @@ function keepLiveValues({ stack, builder }: State, keep: Set<Buffer>): void {
 }
 
 const isReference = (node: RunNode) => node.outputs.some((o) => o.isRef);
-
-/** TensorFlow's rule for conditions: a number that is not zero, a string or tensor that is not empty. */
-export function isTrue(array: NDArray): boolean {
-  if (array.shape.length > 0) return array.size > 0;
-  if (array.dtype === bool) return array.at(0) === true;
-  const [object] = array.dtype.isObject ? array.objects : [];
-  return object instanceof Uint8Array ? object.length > 0 : array.numberAt(0) !== 0;
-}
 
 function lowered(node: RunNode) {
   return {

@@ -23,6 +23,7 @@ export const Identity = defineOp({
   inputs: { input: 'T' },
   outputs: { output: 'T' },
   attrs: { T: anyType },
+  takesLists: true,
   shape: ({ input }) => ({ output: input }),
   grad: (_, dy) => ({ input: dy.output }),
   lower: (_, { input }) => ({ output: input }),
@@ -35,6 +36,7 @@ export const IdentityN = defineOp({
   inputs: { input: 'T' },
   outputs: { output: 'T' },
   attrs: { T: attr('list(type)', { minimum: 1 }) },
+  takesLists: true,
   shape: ({ input }) => ({ output: input }),
   grad: (_, dy) => ({ input: dy.output }),
   lower: (_, { input }) => ({ output: input }),
@@ -62,6 +64,7 @@ export const StopGradient = defineOp({
   inputs: { input: 'T' },
   outputs: { output: 'T' },
   attrs: { T: anyType },
+  takesLists: true,
   shape: ({ input }) => ({ output: input }),
   grad: notDifferentiable,
   lower: (_, { input }) => ({ output: input }),
@@ -74,6 +77,7 @@ export const PreventGradient = defineOp({
   inputs: { input: 'T' },
   outputs: { output: 'T' },
   attrs: { T: anyType, message: attr('string', { default: '' }) },
+  takesLists: true,
   shape: ({ input }) => ({ output: input }),
   grad({ attrs: { message } }) {
     throw new LookupError(`Gradient explicitly disabled. Reason: ${message}`);

@@ -1,4 +1,15 @@
 /** @file Public functions of the flow ops; importing it loads their definitions. */
+import './frames.ts';
+import './call.ts';
+import './case.ts';
+import './if.ts';
+import './while.ts';
+import './optional.ts';
+import './stack.ts';
+import './tensorArrayCreate.ts';
+import './tensorArrayOps.ts';
+import './tensorList/index.ts';
+
 export { type AssertOptions, assert as Assert } from './assert.ts';
 export {
   assertEqual,

@@ -5,6 +5,7 @@ import { type Dims, mergeShapes, sameShape, showRuntime } from '../../core/shape
 import { IndexedSlices } from '../../graph/indexedSlices.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { attr, numberTypes } from '../../op/attrs.ts';
 import { convertToTensor, isSymbolic } from '../../op/convert.ts';
 import { defineOp } from '../../op/defineOp.ts';
@@ -42,6 +43,7 @@ export const AddN = defineOp({
   },
   commutative: true,
   aggregate: true,
+  takesLists: true,
   shape: ({ inputs }) => ({ sum: commonShape(inputs) }),
   grad: ({ inputs }, { sum: dy }) => ({ inputs: inputs.inputs.map(() => dy) }),
   lower: (p, { inputs }, _, node) => ({ sum: lowerSum(p, inputs, node.name, 'AddN') }),
@@ -77,7 +79,7 @@ export function addN(inputs: readonly TensorLike[], options: NameOption = {}): T
 
 /** Literals become tensors outside the sum's own scope, as in Python; rows of sparse gradients wait for the op. */
 function converted(inputs: readonly TensorLike[], what: string): readonly (Tensor | IndexedSlices)[] {
-  if (inputs.length === 0) throw new InvalidArgumentError(`${what} wants at least one tensor.`);
+  if (inputs.length === 0) throw userError(`${what} wants at least one tensor.`);
   const dtype = inputs.find(isSymbolic)?.dtype;
   return inputs.map((x) => (x instanceof IndexedSlices ? x : convertToTensor(x, { hint: dtype })));
 }

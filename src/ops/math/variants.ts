@@ -2,8 +2,11 @@
 import { variant } from '../../core/dtypes.ts';
 import { UnimplementedError } from '../../core/errors.ts';
 import { NDArray } from '../../core/ndarray.ts';
+import { TensorList } from '../../core/tensorList.ts';
 import type { ProgramBuilder } from '../../program/builder.ts';
 import type { Value } from '../../program/value.ts';
+import { onArrays, onValues } from '../flow/tensorList/kit.ts';
+import { addedLists, zeroList } from '../flow/tensorList/rules.ts';
 
 /** A variant that can carry a gradient. */
 export interface AdditiveVariant {
@@ -34,12 +37,19 @@ function isSerializedNumber(value: object): value is SerializedNumber {
 }
 
 function zerosLike(value: object): object {
+  if (value instanceof TensorList) return zeroList(onArrays, value);
   if (isSerializedNumber(value)) return { ...value, metadata: new Uint8Array(value.metadata.length) };
   return additive(value, 'zeros_like').zerosLike();
 }
 
+function sum(a: object, b: object): object {
+  if (a instanceof TensorList && b instanceof TensorList) return addedLists(onArrays, a, b);
+  return additive(a, 'add').plus(b);
+}
+
 /** Zeros of the form of each object. */
 export function variantZeros(p: ProgramBuilder, x: Value): Value {
+  if (x.list) return p.list(zeroList(onValues(p), x.list));
   const [y] = p.host([x], [{ dtype: variant, shape: x.shape }], ([values]) => [
     new NDArray(variant, x.shape, values!.objects.map(zerosLike)),
   ]);
@@ -48,13 +58,15 @@ export function variantZeros(p: ProgramBuilder, x: Value): Value {
 
 /** The sum of objects of one form, position by position. */
 export function variantSum(p: ProgramBuilder, inputs: readonly Value[]): Value {
+  const lists = inputs.map((v) => v.list).filter((list) => list !== undefined);
+  if (lists.length === inputs.length) return p.list(lists.reduce((a, b) => addedLists(onValues(p), a, b)));
   const { shape } = inputs[0]!;
-  const [sum] = p.host(inputs, [{ dtype: variant, shape }], ([first, ...rest]) => [
+  const [total] = p.host(inputs, [{ dtype: variant, shape }], ([first, ...rest]) => [
     new NDArray(
       variant,
       shape,
-      first!.objects.map((v, i) => rest.reduce((total, other) => additive(total, 'add').plus(other.objects[i]!), v)),
+      first!.objects.map((v, i) => rest.reduce((so, other) => sum(so, other.objects[i]!), v)),
     ),
   ]);
-  return sum!;
+  return total!;
 }

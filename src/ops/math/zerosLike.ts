@@ -20,6 +20,7 @@ export const ZerosLike = defineOp({
   inputs: { x: 'T' },
   outputs: { y: 'T' },
   attrs: { T: anyType },
+  takesLists: true,
   shape: ({ x }) => ({ y: x }),
   grad: notDifferentiable,
   lower(p, { x }, { T }) {

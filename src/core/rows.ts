@@ -1,0 +1,32 @@
+/** @file Taking arrays apart and putting them together along the first axis. */
+import type { DType } from './dtypes.ts';
+import { NDArray } from './ndarray.ts';
+import { type Shape, sizeOf } from './shape.ts';
+
+/** Rows of an array from `start` on, under a shape of their own. */
+export function rowsOf(array: NDArray, start: number, shape: Shape): NDArray {
+  const row = sizeOf(array.shape.slice(1));
+  const from = start * row;
+  const to = from + sizeOf(shape);
+  const { dtype } = array;
+  if (dtype.isObject) return new NDArray(dtype, shape, array.objects.slice(from, to));
+  return new NDArray(dtype, shape, array.data.slice(from * dtype.entries, to * dtype.entries));
+}
+
+/** All elements of the arrays, one array after the other. */
+export function joined(dtype: DType, shape: Shape, arrays: readonly NDArray[]): NDArray {
+  if (dtype.isObject)
+    return new NDArray(
+      dtype,
+      shape,
+      arrays.flatMap((a) => a.objects),
+    );
+  const data = dtype.allocate(sizeOf(shape));
+  const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+  let at = 0;
+  for (const { bytes: part } of arrays) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return new NDArray(dtype, shape, data);
+}

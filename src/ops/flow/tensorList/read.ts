@@ -1,0 +1,270 @@
+/** @file Ops that read tensor lists. */
+import { int32, int64 } from '../../../core/dtypes.ts';
+import { InvalidArgumentError } from '../../../core/errors.ts';
+import { intVector, type NDArray, scalar } from '../../../core/ndarray.ts';
+import { compatible, type Dims, isFullyDefined, type Shape, showRuntime } from '../../../core/shape.ts';
+import { anyType, attr } from '../../../op/attrs.ts';
+import { defineOp, notDifferentiable, type ShapeContext } from '../../../op/defineOp.ts';
+import type { HostResult, ProgramBuilder } from '../../../program/builder.ts';
+import type { Value } from '../../../program/value.ts';
+import { denseGradient } from '../../array/indexedSlices.ts';
+import {
+  listElementShape,
+  listFromTensor,
+  reservedLike,
+  scatterInto,
+  setItem,
+  shapeInput,
+  splitList,
+} from './functions.ts';
+import { dimsOf, listIn, onLists, only, shapeType } from './kit.ts';
+import { checkType, definedShape, elementOr, elementShape, stacked } from './rules.ts';
+
+/** What an `element_shape` input says while building. */
+export function staticDims<I extends { element_shape: string }>(context: ShapeContext<I>): Dims {
+  const value = context.value('element_shape');
+  if (value && value.shape.length === 0) return null;
+  return context.partial('element_shape')?.map((d) => (d !== null && d < 0 ? null : d)) ?? null;
+}
+
+/** An element as a host call gives it: of known shape where the op says so. */
+export function elementResult(dtype: HostResult['dtype'], elementShape: Value): HostResult {
+  const dims = elementShape.known ? dimsOf(elementShape.known) : null;
+  return isFullyDefined(dims) ? { dtype, shape: dims } : { dtype };
+}
+
+export const TensorListLength = defineOp({
+  name: 'TensorListLength',
+  inputs: { input_handle: 'variant' },
+  outputs: { length: 'int32' },
+  attrs: {},
+  takesLists: true,
+  shape: () => ({ length: [] }),
+  grad: notDifferentiable,
+  lower: (p, { input_handle }) => ({ length: askList(p, input_handle, [], (list) => scalar(int32, list.length)) }),
+  cases: () => [],
+});
+
+export const TensorListElementShape = defineOp({
+  name: 'TensorListElementShape',
+  inputs: { input_handle: 'variant' },
+  outputs: { element_shape: 'shape_type' },
+  attrs: { shape_type: shapeType },
+  takesLists: true,
+  shape: () => ({ element_shape: null }),
+  grad: notDifferentiable,
+  lower: (p, { input_handle }, { shape_type }) => ({
+    element_shape: askList(p, input_handle, undefined, ({ elementShape: dims }) =>
+      dims === null
+        ? scalar(shape_type, shape_type === int64 ? -1n : -1)
+        : intVector(
+            dims.map((d) => d ?? -1),
+            shape_type,
+          ),
+    ),
+  }),
+  cases: () => [],
+});
+
+/** What a list is like, without its elements. */
+function askList(
+  p: ProgramBuilder,
+  handle: Value,
+  shape: Shape | undefined,
+  ask: (list: { readonly length: number; readonly elementShape: Dims }) => NDArray,
+): Value {
+  if (handle.list) return p.constant(ask(handle.list));
+  const dtype = ask({ length: 0, elementShape: null }).dtype;
+  return only(p.host([handle], [shape ? { dtype, shape } : { dtype }], ([array]) => [ask(listIn(array!))]));
+}
+
+export const TensorListGetItem = defineOp({
+  name: 'TensorListGetItem',
+  inputs: { input_handle: 'variant', index: 'int32', element_shape: 'Tshape' },
+  outputs: { item: 'element_dtype' },
+  attrs: { element_dtype: anyType, Tshape: attr('type', { allowed: [int32, int64], default: int32 }) },
+  takesLists: true,
+  shape: (_, __, context) => ({ item: staticDims(context) }),
+  grad: ({ inputs: { input_handle, index } }, { item }) => ({
+    input_handle: setItem(reservedLike(input_handle, item.dtype), index, item),
+  }),
+  lower: (p, { input_handle, index, element_shape }, { element_dtype }) => ({
+    item: only(
+      onLists(
+        p,
+        { lists: [input_handle], ints: [index, element_shape] },
+        [elementResult(element_dtype, element_shape)],
+        (kit, { lists: [list], ints: [at, shape] }) => {
+          checkType(list!, element_dtype);
+          const i = at!.numberAt(0);
+          if (i < 0 || i >= list!.length)
+            throw new InvalidArgumentError(`Trying to access element ${i} in a list with ${list!.length} elements.`);
+          return [elementOr(kit, list!, i, dimsOf(shape!))];
+        },
+      ),
+    ),
+  }),
+  cases: () => [],
+});
+
+export const TensorListStack = defineOp({
+  name: 'TensorListStack',
+  inputs: { input_handle: 'variant', element_shape: 'int32' },
+  outputs: { tensor: 'element_dtype' },
+  attrs: { element_dtype: anyType, num_elements: attr('int', { default: -1 }) },
+  takesLists: true,
+  shape: (_, { num_elements }, context) => {
+    const dims = staticDims(context);
+    return { tensor: dims && [num_elements < 0 ? null : num_elements, ...dims] };
+  },
+  grad: (_, { tensor }) => ({
+    input_handle: listFromTensor(tensor, shapeInput(denseGradient(tensor).shape?.slice(1) ?? null)),
+  }),
+  lower: (p, { input_handle, element_shape }, { element_dtype, num_elements }) => ({
+    tensor: only(
+      onLists(
+        p,
+        { lists: [input_handle], ints: [element_shape] },
+        [{ dtype: element_dtype }],
+        (kit, { lists: [list], ints: [given] }) => {
+          checkType(list!, element_dtype);
+          if (num_elements >= 0 && list!.length !== num_elements)
+            throw new InvalidArgumentError(
+              `Operation expected a list with ${num_elements} elements but got a list with ${list!.length} elements.`,
+            );
+          const what =
+            list!.length === 0
+              ? 'Tried to stack elements of an empty list with non-fully-defined element_shape: '
+              : 'Tried to stack list which only contains uninitialized tensors and has a non-fully-defined element_shape: ';
+          const shape = definedShape(elementShape(kit, list!, dimsOf(given!)), what);
+          return [stacked(kit, list!, [...new Array<number>(list!.length).keys()], shape)];
+        },
+      ),
+    ),
+  }),
+  cases: () => [],
+});
+
+export const TensorListGather = defineOp({
+  name: 'TensorListGather',
+  inputs: { input_handle: 'variant', indices: 'int32', element_shape: 'int32' },
+  outputs: { values: 'element_dtype' },
+  attrs: { element_dtype: anyType },
+  takesLists: true,
+  shape: ({ indices }, _, context) => {
+    const dims = staticDims(context);
+    return { values: dims && [indices?.[0] ?? null, ...dims] };
+  },
+  grad: ({ inputs: { input_handle, indices } }, { values }) => ({
+    input_handle: scatterInto(reservedLike(input_handle, values.dtype), values, indices),
+  }),
+  lower: (p, { input_handle, indices, element_shape }, { element_dtype }) => ({
+    values: only(
+      onLists(
+        p,
+        { lists: [input_handle], ints: [indices, element_shape] },
+        [{ dtype: element_dtype }],
+        (kit, { lists: [list], ints: [positions, given] }) => {
+          checkType(list!, element_dtype);
+          const at = positions!.numbers();
+          for (const i of at)
+            if (i < 0 || i >= list!.length)
+              throw new InvalidArgumentError(`Trying to gather element ${i} in a list with ${list!.length} elements.`);
+          const what =
+            at.length === 0
+              ? 'Tried to gather 0-elements from a list with non-fully-defined shape: '
+              : 'Tried to gather uninitialized tensors from a list with non-fully-defined shape: ';
+          return [stacked(kit, list!, at, definedShape(elementShape(kit, list!, dimsOf(given!)), what))];
+        },
+      ),
+    ),
+  }),
+  cases: () => [],
+});
+
+/** Elements of any length one after the other, and their lengths. */
+function concatenated(
+  p: ProgramBuilder,
+  list: Value,
+  element_dtype: HostResult['dtype'],
+  given: (ints: readonly NDArray[]) => { readonly shape: Dims; readonly lengths: readonly number[] },
+  ints: readonly Value[],
+): { tensor: Value; lengths: Value } {
+  const [tensor, lengths] = onLists(
+    p,
+    { lists: [list], ints },
+    [{ dtype: element_dtype }, { dtype: int64 }],
+    (kit, { lists: [elements], ints: arrays }) => {
+      const from = elements!;
+      checkType(from, element_dtype);
+      const { shape, lengths: sizes } = given(arrays);
+      const rest = restShape(kit.shapeOf, from.elements, from.elementShape, shape);
+      const pieces = from.elements.map((x, i) => {
+        if (x === undefined) return kit.zeros(element_dtype, [sizes[i] ?? shape?.[0] ?? 0, ...rest]);
+        if (kit.shapeOf(x).length === 0)
+          throw new InvalidArgumentError(`Concat saw a scalar shape at index ${i} but requires at least vectors.`);
+        if (!compatible(kit.shapeOf(x).slice(1), rest))
+          throw new InvalidArgumentError(
+            `Tried to concat elements of different shapes: ${showRuntime(kit.shapeOf(x))} and ${showRuntime([null, ...rest])}`,
+          );
+        return x;
+      });
+      const counts = pieces.map((x) => kit.shapeOf(x)[0]!);
+      const total = counts.reduce((a, b) => a + b, 0);
+      const measured = intVector(counts, int64);
+      return [kit.concat(pieces, element_dtype, [total, ...rest]), kit.constant(measured)];
+    },
+  );
+  return { tensor: tensor!, lengths: lengths! };
+}
+
+function restShape<E>(shapeOf: (x: E) => Shape, elements: readonly (E | undefined)[], list: Dims, given: Dims): Shape {
+  const present = elements.find((x) => x !== undefined);
+  if (present !== undefined) return shapeOf(present).slice(1);
+  const dims = given ?? list;
+  return definedShape(
+    dims === null ? null : dims.slice(1),
+    'All except the first dimension must be fully defined when concating an empty tensor list. element_shape: ',
+  );
+}
+
+const lengthsShape = { lengths: [null] };
+
+export const TensorListConcat = defineOp({
+  name: 'TensorListConcat',
+  inputs: { input_handle: 'variant' },
+  outputs: { tensor: 'element_dtype', lengths: 'int64' },
+  attrs: { element_dtype: anyType, element_shape: attr('shape', { default: null }) },
+  takesLists: true,
+  shape: (_, { element_shape }) => ({ tensor: element_shape && [null, ...element_shape.slice(1)], ...lengthsShape }),
+  grad: ({ inputs, outputs }, { tensor }) => ({
+    input_handle: splitList(tensor, listElementShape(inputs.input_handle), outputs.lengths),
+  }),
+  lower: (p, { input_handle }, { element_dtype, element_shape }) =>
+    concatenated(p, input_handle, element_dtype, () => ({ shape: element_shape, lengths: [] }), []),
+  cases: () => [],
+});
+
+export const TensorListConcatV2 = defineOp({
+  name: 'TensorListConcatV2',
+  inputs: { input_handle: 'variant', element_shape: 'shape_type', leading_dims: 'int64' },
+  outputs: { tensor: 'element_dtype', lengths: 'int64' },
+  attrs: { element_dtype: anyType, shape_type: shapeType },
+  takesLists: true,
+  shape: (_, __, context) => {
+    const dims = staticDims(context);
+    return { tensor: dims && [null, ...dims.slice(1)], ...lengthsShape };
+  },
+  grad: ({ inputs, outputs }, { tensor }) => ({
+    input_handle: splitList(tensor, listElementShape(inputs.input_handle), outputs.lengths),
+  }),
+  lower: (p, { input_handle, element_shape, leading_dims }, { element_dtype }) =>
+    concatenated(
+      p,
+      input_handle,
+      element_dtype,
+      ([shape, dims]) => ({ shape: dimsOf(shape!), lengths: dims!.numbers() }),
+      [element_shape, leading_dims],
+    ),
+  cases: () => [],
+});

@@ -1,0 +1,28 @@
+/** @file While and StatelessWhile: a function applied as long as another one says so. */
+import { attr } from '../../op/attrs.ts';
+import { defineOp, gradientPending } from '../../op/defineOp.ts';
+
+const loop = (name: string, stateful: boolean) =>
+  defineOp({
+    name,
+    inputs: { input: 'T' },
+    outputs: { output: 'T' },
+    attrs: {
+      T: attr('list(type)', { minimum: 0 }),
+      cond: attr('func'),
+      body: attr('func'),
+      output_shapes: attr('list(shape)', { default: [] }),
+      parallel_iterations: attr('int', { default: 10 }),
+    },
+    stateful,
+    takesLists: true,
+    shape: ({ input }, { T, output_shapes }) => ({
+      output: T.map((_, i) => (output_shapes.length > 0 ? output_shapes[i]! : input[i]!)),
+    }),
+    grad: gradientPending('loops are being written'),
+    lower: (p, { input }, { cond, body }) => ({ output: p.loop(cond, body, input) }),
+    cases: () => [],
+  });
+
+export const While = loop('While', true);
+export const StatelessWhile = loop('StatelessWhile', false);
