@@ -8,6 +8,8 @@ export interface ErrorDetails {
   readonly op?: string | undefined;
   /** The user's `file:line:column` that created the operation. */
   readonly createdAt?: string | undefined;
+  /** The user's `file:line:column` that called a function with wrong arguments; it ends the message. */
+  readonly calledAt?: string | undefined;
   readonly cause?: unknown;
 }
 
@@ -17,12 +19,17 @@ export class OpError extends Error {
   readonly node: string | undefined;
   readonly op: string | undefined;
   readonly createdAt: string | undefined;
-  constructor(message: string, details: ErrorDetails = {}) {
-    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+  constructor(
+    /** The message without the place. */
+    readonly text: string,
+    details: ErrorDetails = {},
+  ) {
+    const { calledAt, cause } = details;
+    super(calledAt === undefined ? text : `${text}\n  at ${calledAt}`, cause === undefined ? undefined : { cause });
     this.name = new.target.name;
     this.node = details.node;
     this.op = details.op;
-    this.createdAt = details.createdAt;
+    this.createdAt = details.createdAt ?? calledAt;
   }
 
   /** An error of the same class that says more; this one is its cause. */

@@ -187,21 +187,31 @@ export function flatten(value: Nested): { shape: number[]; elements: Element[] }
   const shape: number[] = [];
   for (let v: Nested | undefined = value; Array.isArray(v); v = v[0]) shape.push(v.length);
   const elements: Element[] = [];
+  const path: number[] = [];
   const visit = (v: Nested, axis: number): void => {
     if (axis === shape.length && !Array.isArray(v)) {
       elements.push(v as Element); // not an array, so an element
       return;
     }
     if (!Array.isArray(v) || axis === shape.length || v.length !== shape[axis])
-      throw new InvalidArgumentError(
-        `a nested array must be rectangular: at depth ${axis} a row of ${shape[axis] ?? 'no'} was expected, but ${
-          Array.isArray(v) ? `one of ${v.length}` : 'a single value'
-        } was found`,
-      );
-    for (const x of v) visit(x, axis + 1);
+      throw new InvalidArgumentError(ragged(v, shape, path));
+    for (const [i, x] of v.entries()) {
+      path[axis] = i;
+      visit(x, axis + 1);
+    }
+    path.length = axis;
   };
   visit(value, 0);
   return { shape, elements };
+}
+
+/** Tells which two parts of a literal differ: the first at its depth, which the others must follow, and the one at `path`. */
+function ragged(found: Nested, shape: readonly number[], path: readonly number[]): string {
+  const at = (indices: readonly number[]) => indices.map((i) => `[${i}]`).join('') || 'the whole';
+  const kind = (length: number | undefined) =>
+    length === undefined ? 'is a single value' : `has ${length} element${length === 1 ? '' : 's'}`;
+  const length = Array.isArray(found) ? found.length : undefined;
+  return `The literal has no shape: ${at(path.map(() => 0))} ${kind(shape[path.length])}, but ${at(path)} ${kind(length)}. All parts of one depth must have the same length; pad the shorter ones.`;
 }
 
 /** The dtype TensorFlow gives to a plain value: float32, int32, complex128, bool or string. */

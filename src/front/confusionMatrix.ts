@@ -1,10 +1,10 @@
 /** @file confusionMatrix: how often each class was taken for each other one. */
 import { type DType, int32, int64 } from '../core/dtypes.ts';
-import { InvalidArgumentError } from '../core/errors.ts';
 import { compatible, showTuple } from '../core/shape.ts';
 import { nameScope } from '../graph/graph.ts';
 import { onlyOptions } from '../graph/options.ts';
 import type { Tensor, TensorLike } from '../graph/tensor.ts';
+import { userError } from '../graph/userError.ts';
 import { convertToTensor } from '../op/convert.ts';
 import { onesLike, scatterNd, stack } from '../ops/array/index.ts';
 import { assertLess, assertNonNegative, withDependencies } from '../ops/flow/index.ts';
@@ -54,7 +54,7 @@ export function confusionMatrix(labels: TensorLike, predictions: TensorLike, opt
 function checkedWeights(given: TensorLike, predictions: Tensor, dtype: DType): Tensor {
   const weights = convertToTensor(given, { name: 'weights', hint: dtype });
   if (!compatible(predictions.shape, weights.shape))
-    throw new InvalidArgumentError(
+    throw userError(
       `Shapes ${showTuple(predictions.shape)} and ${showTuple(weights.shape)} are incompatible: every example needs one weight.`,
     );
   return cast(weights, dtype);

@@ -1,10 +1,10 @@
 /** @file The global step: one integer variable that counts training steps. */
 import { int64 } from '../core/dtypes.ts';
-import { InvalidArgumentError } from '../core/errors.ts';
 import { isFullyDefined, showTuple } from '../core/shape.ts';
 import { type Graph, getDefaultGraph, nameScope } from '../graph/graph.ts';
 import { evaluate, type Runner } from '../graph/runner.ts';
 import { Tensor } from '../graph/tensor.ts';
+import { userError } from '../graph/userError.ts';
 import { BaseVariable } from './baseVariable.ts';
 import { GraphKeys } from './collections.ts';
 import { zerosInitializer } from './initializers.ts';
@@ -29,7 +29,7 @@ function tensorNamed(graph: Graph, name: string): Tensor | undefined {
 
 /** Makes the global step: an int64 variable that begins at zero. */
 export function createGlobalStep(graph: Graph = getDefaultGraph()): Variable {
-  if (getGlobalStep(graph)) throw new InvalidArgumentError('"global_step" already exists.');
+  if (getGlobalStep(graph)) throw userError('"global_step" already exists.');
   return graph.asDefault(() =>
     nameScope(null, () =>
       getVariable(GraphKeys.GLOBAL_STEP, [], {
@@ -57,9 +57,8 @@ export async function globalStep(session: Runner, step: Variable | Tensor): Prom
 /** Refuses what cannot be a global step. */
 export function assertGlobalStep(step: unknown): void {
   if (!(step instanceof BaseVariable || step instanceof Tensor))
-    throw new InvalidArgumentError(`Existing "global_step" must be a Variable or Tensor: ${String(step)}.`);
-  if (!step.dtype.isInteger)
-    throw new InvalidArgumentError(`Existing "global_step" does not have integer type: ${step.dtype}`);
+    throw userError(`Existing "global_step" must be a Variable or Tensor: ${String(step)}.`);
+  if (!step.dtype.isInteger) throw userError(`Existing "global_step" does not have integer type: ${step.dtype}`);
   if (step.shape?.length !== 0 && isFullyDefined(step.shape))
-    throw new InvalidArgumentError(`Existing "global_step" is not scalar: ${showTuple(step.shape)}`);
+    throw userError(`Existing "global_step" is not scalar: ${showTuple(step.shape)}`);
 }

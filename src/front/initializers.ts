@@ -1,11 +1,11 @@
 /** @file Initializers: functions from a shape to the first value of a variable. */
 import { type DType, float32 } from '../core/dtypes.ts';
-import { InvalidArgumentError } from '../core/errors.ts';
 import { fromElements, type NDArray, type Nested } from '../core/ndarray.ts';
 import { type Shape, showTuple, sizeOf } from '../core/shape.ts';
 import { nameScope } from '../graph/graph.ts';
 import { onlyOptions } from '../graph/options.ts';
 import type { Tensor, TensorLike } from '../graph/tensor.ts';
+import { userError } from '../graph/userError.ts';
 import { toArray } from '../op/convert.ts';
 import { node, outputOf } from '../op/node.ts';
 import { constant } from '../ops/array/constant.ts';
@@ -51,7 +51,7 @@ function initializer(
 
 function checkFloat(dtype: DType | undefined): void {
   if (dtype !== undefined && !dtype.isFloating)
-    throw new InvalidArgumentError(`Argument dtype is expected to be floating point. Received: ${dtype}.`);
+    throw userError(`Argument dtype is expected to be floating point. Received: ${dtype}.`);
 }
 
 interface Typed {
@@ -97,10 +97,10 @@ export function constantInitializer(
 function spread(array: NDArray, shape: Shape, verify: boolean): NDArray {
   const size = sizeOf(shape);
   if (verify && showTuple(array.shape) !== showTuple(shape))
-    throw new InvalidArgumentError(`Expected Tensor's shape: ${showTuple(shape)}, got ${showTuple(array.shape)}.`);
+    throw userError(`Expected Tensor's shape: ${showTuple(shape)}, got ${showTuple(array.shape)}.`);
   if (array.size === size) return array.reshape(shape);
   if (array.size > size)
-    throw new InvalidArgumentError(`Too many elements provided. Needed at most ${size}, but received ${array.size}`);
+    throw userError(`Too many elements provided. Needed at most ${size}, but received ${array.size}`);
   const elements = Array.from({ length: size }, (_, i) => array.at(Math.min(i, array.size - 1)));
   return fromElements(array.dtype, shape, elements);
 }
@@ -202,13 +202,10 @@ export interface VarianceScalingOptions extends Seeded {
 export function varianceScalingInitializer(options: VarianceScalingOptions = {}): Initializer {
   onlyOptions('tf.varianceScalingInitializer', options, 'dtype', 'seed', 'scale', 'mode', 'distribution');
   const { scale = 1, mode = 'fan_in', distribution = 'truncated_normal', seed, dtype } = options;
-  if (scale <= 0) throw new InvalidArgumentError(`Argument scale must be a positive float. Received: ${scale}`);
-  if (!modes.includes(mode))
-    throw new InvalidArgumentError(`Argument mode should be one of (${modes.join(', ')}). Received: ${mode}`);
+  if (scale <= 0) throw userError(`Argument scale must be a positive float. Received: ${scale}`);
+  if (!modes.includes(mode)) throw userError(`Argument mode should be one of (${modes.join(', ')}). Received: ${mode}`);
   if (!distributions.includes(distribution))
-    throw new InvalidArgumentError(
-      `Argument distribution should be one of (${distributions.join(', ')}). Received: ${distribution}`,
-    );
+    throw userError(`Argument distribution should be one of (${distributions.join(', ')}). Received: ${distribution}`);
   checkFloat(dtype);
   return initializer({ scale, mode, distribution, seed: seed ?? null, dtype }, (shape, type, part) => {
     const { fanIn, fanOut } = fans(part?.fullShape ?? shape);
@@ -261,7 +258,7 @@ export function orthogonalInitializer(options: Seeded & { gain?: number } = {}):
   checkFloat(dtype);
   return initializer({ gain, seed: seed ?? null, dtype }, (shape, type) => {
     if (shape.length < 2)
-      throw new InvalidArgumentError(
+      throw userError(
         `The tensor to initialize, specified by argument shape must be at least two-dimensional. Received shape=${showTuple(shape)}`,
       );
     const rows = sizeOf(shape.slice(0, -1));
@@ -281,7 +278,7 @@ export function identityInitializer(options: Typed & { gain?: number } = {}): In
   return initializer({ gain, dtype }, (shape, type, part) => {
     const whole = part?.fullShape ?? shape;
     if (whole.length !== 2)
-      throw new InvalidArgumentError(
+      throw userError(
         `The tensor to initialize, specified by argument shape must be at least two-dimensional. Received shape=${showTuple(shape)}`,
       );
     const matrix = eye(whole[0]!, whole[1]!, type);

@@ -1,11 +1,11 @@
 /** @file `tf.losses`: the loss functions of TensorFlow 1.x, which also add their result to the collection of losses. */
 
 import { type DType, float32 } from '../core/dtypes.ts';
-import { InvalidArgumentError } from '../core/errors.ts';
 import { compatible, showTuple } from '../core/shape.ts';
-import { controlDependencies, getDefaultGraph, nameScope } from '../graph/graph.ts';
+import { controlDependencies, fromOnePlace, getDefaultGraph, nameScope } from '../graph/graph.ts';
 import { onlyOptions } from '../graph/options.ts';
 import { Tensor, type TensorLike } from '../graph/tensor.ts';
+import { userError } from '../graph/userError.ts';
 import { convertToTensor } from '../op/convert.ts';
 import { constant, onesLike, range, rank, shape, size, squeeze, stopGradient, zerosLike } from '../ops/array/index.ts';
 import {
@@ -98,10 +98,8 @@ export function computeWeightedLoss(losses: TensorLike, options: LossOptions = {
   onlyOptions('tf.losses.computeWeightedLoss', options, ...optionNames);
   const { weights = 1, scope, reduction = Reduction.SUM_BY_NONZERO_WEIGHTS } = options;
   if (!Object.values(Reduction).includes(reduction))
-    throw new InvalidArgumentError(
-      `Invalid Reduction Key ${reduction}. Key should be one of ${Object.values(Reduction).join(', ')}.`,
-    );
-  return nameScope(scope ?? 'weighted_loss', () =>
+    throw userError(`Invalid Reduction Key ${reduction}. Key should be one of ${Object.values(Reduction).join(', ')}.`);
+  return lossScope(scope ?? 'weighted_loss', () =>
     controlDependencies([assertBroadcastable(weights, losses)], () => {
       const values = convertToTensor(losses, { hint: float32 });
       const loss = reduced(cast(values, float32), asType(weights, float32), reduction);
@@ -109,6 +107,8 @@ export function computeWeightedLoss(losses: TensorLike, options: LossOptions = {
     }),
   );
 }
+
+const lossScope = (scope: string, body: (name: string) => Tensor) => fromOnePlace(() => nameScope(scope, body));
 
 function added(loss: Tensor, { lossCollection = GraphKeys.LOSSES }: LossOptions): Tensor {
   if (lossCollection !== null) addLoss(loss, { lossCollection });
@@ -125,14 +125,14 @@ function prepared(predictions: TensorLike, labels: TensorLike, dtype: DType): [T
 
 function checkCompatible(predictions: Tensor, labels: Tensor): void {
   if (!compatible(predictions.shape, labels.shape))
-    throw new InvalidArgumentError(
+    throw userError(
       `Shapes ${showTuple(predictions.shape)} and ${showTuple(labels.shape)} are incompatible: predictions (${predictions.name}) and labels (${labels.name}) must have one shape. tf.reshape changes it.`,
     );
 }
 
 /** The scope of a loss: its own function makes the losses, `computeWeightedLoss` goes on in the same scope. */
 function lossIn(scope: string, options: LossOptions, losses: () => Tensor): Tensor {
-  return nameScope(options.scope ?? scope, (name) => {
+  return lossScope(options.scope ?? scope, (name) => {
     const { weights, lossCollection, reduction } = options;
     return computeWeightedLoss(losses(), { weights, lossCollection, reduction, scope: name });
   });
@@ -175,7 +175,7 @@ export function cosineDistance(
 ): Tensor {
   const { axis, ...options } = typeof axisOrOptions === 'number' ? { ...last, axis: axisOrOptions } : axisOrOptions;
   onlyOptions('tf.losses.cosineDistance', options, ...optionNames);
-  if (axis === undefined) throw new InvalidArgumentError('You must specify argument `axis`.');
+  if (axis === undefined) throw userError('You must specify argument `axis`.');
   return lossIn('cosine_distance_loss', options, () => {
     const [p, l] = prepared(predictions, labels, float32);
     return minus(1, reduceSum(multiply(p, l), [axis], { keepdims: true }));

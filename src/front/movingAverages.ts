@@ -1,13 +1,13 @@
 /** @file Moving averages of variables and tensors, kept in variables of their own. */
 
 import { bfloat16, type DType, float16, float32, float64 } from '../core/dtypes.ts';
-import { InvalidArgumentError } from '../core/errors.ts';
 import { isFullyDefined, type Shape } from '../core/shape.ts';
 import { currentContext } from '../graph/context.ts';
 import { colocateWith, controlDependencies, nameScope } from '../graph/graph.ts';
 import type { Operation } from '../graph/operation.ts';
 import { onlyOptions } from '../graph/options.ts';
 import type { Tensor, TensorLike } from '../graph/tensor.ts';
+import { userError } from '../graph/userError.ts';
 import { convertToTensor } from '../op/convert.ts';
 import { group } from '../ops/flow/group.ts';
 import { cast } from '../ops/math/cast.ts';
@@ -45,7 +45,7 @@ export function assignMovingAverage(
 /** Averages that began at zero are scaled up by what is missing from them yet. */
 function assignDebiased(variable: Variable, value: TensorLike, fraction: Tensor): Updated {
   const { shape, dtype } = variable;
-  if (!isFullyDefined(shape)) throw new InvalidArgumentError(`the average of '${variable.name}' needs its shape`);
+  if (!isFullyDefined(shape)) throw userError(`the average of '${variable.name}' needs its shape`);
   const [biased, localStep] = variableScope(variable.opName, () =>
     colocateWith(variable, () => {
       const make = (name: string, dims: Shape) =>
@@ -99,8 +99,7 @@ export class ExponentialMovingAverage {
   apply(varList: readonly (Variable | Tensor)[] = trainableVariables()): Operation {
     const debiased = new Set<Variable>();
     for (const v of varList) {
-      if (!floats.includes(v.dtype))
-        throw new InvalidArgumentError(`The variables must be half, float, or double: ${v.name}`);
+      if (!floats.includes(v.dtype)) throw userError(`The variables must be half, float, or double: ${v.name}`);
       if (this.averages.has(v)) continue;
       const average = controlDependencies(null, () => this.createAverage(v));
       if (!(v instanceof Variable) && this.options.zeroDebias) debiased.add(average);

@@ -1,9 +1,9 @@
 /** @file Nested structures: arrays and plain records of tensors, taken apart and put together; records in the order of their keys. */
-import { InvalidArgumentError } from '../core/errors.ts';
 import type { NDArray } from '../core/ndarray.ts';
 import { type Composite, composite, isComposite } from '../graph/composite.ts';
 import type { Operation } from '../graph/operation.ts';
 import type { ConvertibleToTensor, Tensor, TensorLike } from '../graph/tensor.ts';
+import { userError } from '../graph/userError.ts';
 
 /** The same structure with a tensor in place of every value that can become one. */
 export type Tensors<T> =
@@ -79,7 +79,7 @@ export function packSequenceAs(structure: unknown, flat: readonly unknown[], opt
   };
   const result = pack(structure);
   if (next !== flat.length)
-    throw new InvalidArgumentError(
+    throw userError(
       `Structure had ${next} atoms, but flat_sequence had ${flat.length} items.  Structure: ${show(structure)}.`,
     );
   return result;
@@ -107,7 +107,7 @@ export function mapStructure(
 export function assertSameStructure(a: unknown, b: unknown, options: NestOptions = {}): void {
   const difference = firstDifference(a, b, '', options);
   if (difference !== undefined)
-    throw new InvalidArgumentError(
+    throw userError(
       `The two structures don't have the same nested structure.\n\nFirst structure: ${show(a)}\n\nSecond structure: ${show(b)}\n\n${difference}`,
     );
 }

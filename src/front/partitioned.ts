@@ -1,11 +1,11 @@
 /** @file Partitioned variables: one large variable kept as several slices, and the functions that decide the slices. */
 import { type DType, string } from '../core/dtypes.ts';
-import { InvalidArgumentError } from '../core/errors.ts';
 import { type Shape, showTuple, sizeOf } from '../core/shape.ts';
 import { controlDependencies, nameScope } from '../graph/graph.ts';
 import type { Operation } from '../graph/operation.ts';
 import { onlyOptions } from '../graph/options.ts';
 import type { ConvertibleToTensor, Tensor, TensorLike } from '../graph/tensor.ts';
+import { userError } from '../graph/userError.ts';
 import { convertToTensor } from '../op/convert.ts';
 import { concat } from '../ops/array/concat.ts';
 import { identity } from '../ops/array/identity.ts';
@@ -55,7 +55,7 @@ export class PartitionedVariable implements ConvertibleToTensor, Iterable<Variab
 
   toTensor(options: { dtype?: DType | undefined } = {}): Tensor {
     if (options.dtype !== undefined && options.dtype !== this.dtype)
-      throw new InvalidArgumentError(
+      throw userError(
         `Incompatible type conversion requested to type '${options.dtype}' for variable of type '${this.dtype}'`,
       );
     return this.asTensor();
@@ -87,17 +87,15 @@ export class PartitionedVariable implements ConvertibleToTensor, Iterable<Variab
 
 /** Asks a partitioner and checks its answer. */
 export function callPartitioner(partitioner: Partitioner, shape: Shape, dtype: DType): readonly number[] {
-  if (shape.length < 1)
-    throw new InvalidArgumentError(`A partitioned Variable must have rank at least 1, shape: ${showTuple(shape)}`);
+  if (shape.length < 1) throw userError(`A partitioned Variable must have rank at least 1, shape: ${showTuple(shape)}`);
   const slicing = partitioner(shape, dtype);
   if (slicing.length !== shape.length)
-    throw new InvalidArgumentError(
+    throw userError(
       `Partitioner returned a partition list that does not match the Variable's rank: ${slicing} vs. ${showTuple(shape)}`,
     );
-  if (slicing.some((n) => n < 1))
-    throw new InvalidArgumentError(`Partitioner returned zero partitions for some axes: ${slicing}`);
+  if (slicing.some((n) => n < 1)) throw userError(`Partitioner returned zero partitions for some axes: ${slicing}`);
   if (slicing.filter((n) => n > 1).length > 1)
-    throw new InvalidArgumentError(
+    throw userError(
       `Can only slice a variable along one dimension: shape: ${showTuple(shape)}, partitioning: ${slicing}`,
     );
   return slicing;
@@ -139,10 +137,10 @@ export function variableAxisSizePartitioner(
   onlyOptions('tf.variableAxisSizePartitioner', options, 'axis', 'bytesPerStringElement', 'maxShards');
   const { axis = 0, bytesPerStringElement = 16, maxShards } = options;
   if (maxShardBytes < 1 || bytesPerStringElement < 1)
-    throw new InvalidArgumentError(
+    throw userError(
       `Both maxShardBytes and bytesPerStringElement must be positive. Currently, maxShardBytes is ${maxShardBytes} and bytesPerStringElement is ${bytesPerStringElement}`,
     );
-  if (maxShards !== undefined && maxShards < 1) throw new InvalidArgumentError('maxShards must be positive.');
+  if (maxShards !== undefined && maxShards < 1) throw userError('maxShards must be positive.');
   return (shape, dtype) => {
     const bytesPerSlice = (sizeOf(shape) / shape[axis]!) * elementSize(dtype, bytesPerStringElement);
     const slicesPerShard = Math.max(1, Math.floor(maxShardBytes / bytesPerSlice));
@@ -166,9 +164,7 @@ export function minMaxVariablePartitioner(
   const { maxPartitions = 1, axis = 0, minSliceSize = 256 << 10, bytesPerStringElement = 16 } = options;
   return (shape, dtype) => {
     if (axis >= shape.length)
-      throw new InvalidArgumentError(
-        `Cannot partition variable along axis ${axis} when shape is only ${showTuple(shape)}`,
-      );
+      throw userError(`Cannot partition variable along axis ${axis} when shape is only ${showTuple(shape)}`);
     const wanted = Math.ceil((sizeOf(shape) * elementSize(dtype, bytesPerStringElement)) / minSliceSize);
     return along(shape, axis, Math.max(1, Math.min(shape[axis]!, maxPartitions, wanted)));
   };

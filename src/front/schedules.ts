@@ -1,9 +1,9 @@
 /** @file Learning-rate schedules: a rate that depends on the global step, as a tensor. */
 import { type DType, float32 } from '../core/dtypes.ts';
-import { InvalidArgumentError } from '../core/errors.ts';
 import { nameScope } from '../graph/graph.ts';
 import { onlyOptions } from '../graph/options.ts';
 import type { Tensor, TensorLike } from '../graph/tensor.ts';
+import { userError } from '../graph/userError.ts';
 import { convertToTensor, isSymbolic } from '../op/convert.ts';
 import { outputOf } from '../op/node.ts';
 import { constant } from '../ops/array/constant.ts';
@@ -110,7 +110,7 @@ export function piecewiseConstant(
 ): Tensor {
   onlyOptions('tf.train.piecewiseConstant', options, 'name');
   if (boundaries.length !== values.length - 1)
-    throw new InvalidArgumentError('The length of boundaries should be 1 less than the length of values');
+    throw userError('The length of boundaries should be 1 less than the length of values');
   const isFloat = isSymbolic(x) && x.dtype.isFloating;
   const limits = boundaries.map((b) => convertToTensor(b, isFloat ? { hint: x.dtype } : {}));
   const rates = values.map((v) => convertToTensor(v, { hint: float32 }));
@@ -118,9 +118,7 @@ export function piecewiseConstant(
   const typed = limits.map((b) => (b.dtype === type ? b : cast(b, type)));
   for (const v of rates)
     if (v.dtype !== rates[0]!.dtype)
-      throw new InvalidArgumentError(
-        `Values must have elements all with the same dtype (${rates[0]!.dtype} vs ${v.dtype}).`,
-      );
+      throw userError(`Values must have elements all with the same dtype (${rates[0]!.dtype} vs ${v.dtype}).`);
   return nameScope(options.name ?? 'PiecewiseConstant', () => {
     const at = convertToTensor(x);
     const cases: [Tensor, Tensor][] = [

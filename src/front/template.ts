@@ -1,6 +1,6 @@
 /** @file makeTemplate: a function that makes its variables at the first call and shares them at every later one. */
-import { InvalidArgumentError } from '../core/errors.ts';
 import { onlyOptions } from '../graph/options.ts';
+import { userError } from '../graph/userError.ts';
 import { type VariableScope, variableScope } from './variableScope.ts';
 import type { CustomGetter } from './variableStore.ts';
 import { trainableVariables } from './variables.ts';
@@ -48,7 +48,7 @@ export function makeTemplate<A extends unknown[], R>(
       const result = body(...args);
       const made = trainableVariables().slice(before);
       if (made.length > 0)
-        throw new InvalidArgumentError(
+        throw userError(
           `New trainable variables created when calling a template after the first time, perhaps you used tf.Variable when you meant tf.getVariable: ${made.map(String)}`,
         );
       return result;

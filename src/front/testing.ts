@@ -1,12 +1,12 @@
 /** @file tf.test: Jacobians computed by the graph's gradients and by small changes of the input, to be compared. */
 import { gradients } from '../autodiff/index.ts';
 import { type DType, float32, float64 } from '../core/dtypes.ts';
-import { InvalidArgumentError } from '../core/errors.ts';
 import { fromElements, NDArray } from '../core/ndarray.ts';
 import { type Shape, sizeOf } from '../core/shape.ts';
 import type { Operation } from '../graph/operation.ts';
 import { evaluate, type Runner, runnerFor } from '../graph/runner.ts';
 import type { Tensor } from '../graph/tensor.ts';
+import { userError } from '../graph/userError.ts';
 import { convertToTensor } from '../op/convert.ts';
 import { constant, identity } from '../ops/array/index.ts';
 
@@ -107,8 +107,7 @@ function backward(x: Tensor, y: Tensor, yShape: Shape): { dx: Tensor; dy: Tensor
   return x.graph.asDefault(() => {
     const dy = identity(constant(1, { shape: yShape, dtype: y.dtype }));
     const [gradient] = gradients(y, x, { gradYs: [dy] });
-    if (!gradient)
-      throw new InvalidArgumentError(`${y.name} does not depend on ${x.name}, so there is no gradient to check.`);
+    if (!gradient) throw userError(`${y.name} does not depend on ${x.name}, so there is no gradient to check.`);
     return { dx: convertToTensor(gradient), dy };
   });
 }

@@ -1,7 +1,6 @@
 /** @file Variables: values that live in a session and keep what was last assigned to them. */
 
 import type { DType } from '../core/dtypes.ts';
-import { InvalidArgumentError } from '../core/errors.ts';
 import { compatible, type Dims, isFullyDefined, showTuple } from '../core/shape.ts';
 import { withContext } from '../graph/context.ts';
 import { attrScope, colocateWith, controlDependencies, device, nameScope } from '../graph/graph.ts';
@@ -9,6 +8,7 @@ import type { Operation } from '../graph/operation.ts';
 import { checkOptions, type OptionNames } from '../graph/options.ts';
 import { type FeedLike, type Runner, runnerFor } from '../graph/runner.ts';
 import type { Tensor, TensorLike } from '../graph/tensor.ts';
+import { userError } from '../graph/userError.ts';
 import { convertToTensor } from '../op/convert.ts';
 import { node, outputOf } from '../op/node.ts';
 import { identity } from '../ops/array/identity.ts';
@@ -142,7 +142,7 @@ function makeResource(scope: string, initial: Initial, options: VariableOptions)
     );
     const shape = options.shape === undefined ? initialValue.shape : options.shape;
     if (!compatible(initialValue.shape, shape))
-      throw new InvalidArgumentError(
+      throw userError(
         `In this tf.Variable creation, the initial value's shape (${showTuple(initialValue.shape)}) is not compatible with the explicitly supplied shape argument (${showTuple(shape)}).`,
       );
     const attrs = { dtype: initialValue.dtype, shape, shared_name: name, debug_name: scope };
@@ -184,7 +184,7 @@ function makeReference(scope: string, initial: Initial, options: VariableOptions
         return [value, variable(value)] as const;
       })();
   if (validateShape && !isFullyDefined(initialValue.shape))
-    throw new InvalidArgumentError(`initial_value must have a shape specified: ${initialValue}`);
+    throw userError(`initial_value must have a shape specified: ${initialValue}`);
   const attrs = { validate_shape: validateShape };
   const initializer = colocateWith(ref, () => node('Assign', { ref, value: initialValue }, { attrs }));
   const read = () => identity(ref, { name: 'read' });

@@ -1,11 +1,11 @@
 /** @file Variable scopes: names, sharing and defaults for what `getVariable` makes. */
 
 import { type DType, float32 } from '../core/dtypes.ts';
-import { InvalidArgumentError } from '../core/errors.ts';
 import type { Dims } from '../core/shape.ts';
 import { type Context, ContextKey, currentContext, enterContext, withContext } from '../graph/context.ts';
 import { type Graph, nameScope } from '../graph/graph.ts';
 import { checkOptions, type OptionNames } from '../graph/options.ts';
+import { userError } from '../graph/userError.ts';
 import { convertToTensor } from '../op/convert.ts';
 import { GraphKeys, getCollection } from './collections.ts';
 import type { PartitionedVariable, Partitioner } from './partitioned.ts';
@@ -157,8 +157,7 @@ export class VariableScope implements Disposable {
       const { dtype, initializer } = options;
       if (dtype !== undefined && initializer !== undefined && typeof initializer !== 'function') {
         const own = convertToTensor(initializer).dtype;
-        if (own !== dtype)
-          throw new InvalidArgumentError(`Initializer type '${own}' and explicit dtype '${dtype}' don't match.`);
+        if (own !== dtype) throw userError(`Initializer type '${own}' and explicit dtype '${dtype}' don't match.`);
       }
       return storeOf(currentContext().graph).store.get(
         fullName,
@@ -267,16 +266,15 @@ function open(nameOrScope: string | VariableScope | null, options: VariableScope
   const { defaultName, auxiliaryNameScope = true } = options;
   const reuse = options.reuse === false ? undefined : (options.reuse ?? undefined);
   if (reuse !== undefined && reuse !== true && reuse !== AUTO_REUSE)
-    throw new InvalidArgumentError('The reuse parameter must be true, false or tf.AUTO_REUSE.');
+    throw userError('The reuse parameter must be true, false or tf.AUTO_REUSE.');
   const context = currentContext();
   const { graph } = context;
   const { store } = storeOf(graph);
   const outer = getVariableScope();
   const label = nameOrScope instanceof VariableScope ? nameOrScope.name.split('/').at(-1)! : nameOrScope;
   if (label === null && defaultName === undefined)
-    throw new InvalidArgumentError('If defaultName is not given then the name or scope is required');
-  if (label === null && reuse !== undefined)
-    throw new InvalidArgumentError('reuse=True cannot be used without a name_or_scope');
+    throw userError('If defaultName is not given then the name or scope is required');
+  if (label === null && reuse !== undefined) throw userError('reuse=True cannot be used without a name_or_scope');
   const wanted = label ?? defaultName!;
   const here = context.scope === '' ? '' : `${context.scope}/`;
   const entersNameScope = auxiliaryNameScope && wanted !== '';

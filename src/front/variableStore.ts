@@ -1,9 +1,9 @@
 /** @file The variables that `getVariable` has made in a graph, by full name, and how new ones are made. */
 import { bool, type DType, string } from '../core/dtypes.ts';
-import { InvalidArgumentError } from '../core/errors.ts';
 import { compatible, type Dims, isFullyDefined, mergeShapes, type Shape, showTuple } from '../core/shape.ts';
 import { colocateWith, nameScope } from '../graph/graph.ts';
 import { Tensor, type TensorLike } from '../graph/tensor.ts';
+import { userError } from '../graph/userError.ts';
 import { convertToTensor } from '../op/convert.ts';
 import { slice } from '../ops/array/slice.ts';
 import { addToCollection, GraphKeys } from './collections.ts';
@@ -69,7 +69,7 @@ export class VariableStore {
     const known = reuse === true ? this.partitioned.get(name) : undefined;
     if (known) return known;
     if (this.variables.has(`${name}/part_0`))
-      throw new InvalidArgumentError(
+      throw userError(
         `No partitioner was provided, but a partitioned version of the variable was found: ${name}/part_0. Perhaps a variable of the same name was already created with partitioning?`,
       );
     return this.single(name, options);
@@ -79,17 +79,15 @@ export class VariableStore {
     const { shape, dtype, reuse } = options;
     const { initializer } = options;
     if (shape != null && initializer !== undefined && !isFunction(initializer))
-      throw new InvalidArgumentError('If initializer is a constant, do not specify shape.');
+      throw userError('If initializer is a constant, do not specify shape.');
     const found = this.variables.get(name);
     if (found) return shared(found, name, options);
     if (reuse === true)
-      throw new InvalidArgumentError(
+      throw userError(
         `Variable ${name} does not exist, or was not created with tf.getVariable(). Did you mean to set reuse=tf.AUTO_REUSE in VarScope?`,
       );
     if (initializer === undefined && shape == null)
-      throw new InvalidArgumentError(
-        `Variable ${name} did not get an initializer, so its \`shape\` argument must be specified.`,
-      );
+      throw userError(`Variable ${name} did not get an initializer, so its \`shape\` argument must be specified.`);
     const start = startOf(initializer ?? defaultInitializer(name, dtype), shape ?? null, dtype, partitionInfo);
     const variable = new Variable(start.value, {
       name,
@@ -113,21 +111,21 @@ export class VariableStore {
     partitioner: Partitioner,
   ): PartitionedVariable {
     if (this.variables.has(name))
-      throw new InvalidArgumentError(
+      throw userError(
         `A partitioner was provided, but an unpartitioned version of the variable was found: ${name}.  Perhaps a variable of the same name was already created without partitioning?`,
       );
     const { initializer, dtype, reuse } = options;
     const fromValue = initializer instanceof Tensor ? initializer.shape : null;
     const shape = mergeShapes(options.shape ?? null, fromValue);
     if (!isFullyDefined(shape))
-      throw new InvalidArgumentError(
+      throw userError(
         `Shape of a new partitioned variable must be fully defined, but instead was ${showTuple(shape)}.`,
       );
     const partitions = callPartitioner(partitioner, shape, dtype);
     const found = this.partitioned.get(name);
     if (found) return sharedParts(found, name, { shape, dtype, partitions, reuse });
     if (reuse === true)
-      throw new InvalidArgumentError(
+      throw userError(
         `PartitionedVariable ${name} does not exist, or was not created with tf.getVariable(). Did you mean to set reuse=False or reuse=tf.AUTO_REUSE in VarScope?`,
       );
     const slices = slicesOf(shape, partitions).map((part, i) => {
@@ -159,7 +157,7 @@ function startOf(
   if (isFullyDefined(shape))
     return { value: () => callInitializer(initializer, shape, { dtype, partitionInfo }), dtype };
   if (initializer.length === 0 && shape === null) return { value: initializer as () => TensorLike, dtype: undefined };
-  throw new InvalidArgumentError(
+  throw userError(
     'The initializer passed is not valid. It should be a callable with no arguments and the shape should not be provided or an instance of tf.initializers.* and shape should be fully defined.',
   );
 }
@@ -173,14 +171,14 @@ function callInitializer(
   const value: unknown = initializer(shape, options);
   if (typeof value !== 'function') return value as TensorLike; // what initializers give
   const made: unknown = Reflect.apply(initializer, undefined, []);
-  if (typeof made !== 'function') throw new InvalidArgumentError('The initializer passed is not valid.');
+  if (typeof made !== 'function') throw userError('The initializer passed is not valid.');
   return Reflect.apply(made, undefined, [shape, options]);
 }
 
 function defaultInitializer(name: string, dtype: DType): InitializerFunction {
   if (dtype.isFloating) return glorotUniformInitializer();
   if (dtype.isInteger || dtype === bool || dtype === string) return zerosInitializer();
-  throw new InvalidArgumentError(`An initializer for variable ${name} of ${dtype} is required`);
+  throw userError(`An initializer for variable ${name} of ${dtype} is required`);
 }
 
 /** An existing variable, when it may be shared and fits. */
@@ -188,18 +186,16 @@ function shared(found: Variable, name: string, { reuse, shape, dtype }: GetterOp
   if (reuse === false || reuse === undefined) {
     const where = found.op.createdAt;
     const place = where === undefined ? '' : ` Originally defined at: ${where}`;
-    throw new InvalidArgumentError(
+    throw userError(
       `Variable ${name} already exists, disallowed. Did you mean to set reuse=True or reuse=tf.AUTO_REUSE in VarScope?${place}`,
     );
   }
   if (shape != null && !compatible(shape, found.shape))
-    throw new InvalidArgumentError(
+    throw userError(
       `Trying to share variable ${name}, but specified shape ${showTuple(shape)} and found shape ${showTuple(found.shape)}.`,
     );
   if (dtype !== found.dtype)
-    throw new InvalidArgumentError(
-      `Trying to share variable ${name}, but specified dtype ${dtype} and found dtype ${found.dtype}.`,
-    );
+    throw userError(`Trying to share variable ${name}, but specified dtype ${dtype} and found dtype ${found.dtype}.`);
   return found;
 }
 
@@ -209,11 +205,11 @@ function sharedParts(
   wanted: { shape: Shape; dtype: DType; partitions: readonly number[]; reuse: Reuse | undefined },
 ): PartitionedVariable {
   if (wanted.reuse === false || wanted.reuse === undefined)
-    throw new InvalidArgumentError(
+    throw userError(
       `Partitioned variable with name ${name} already exists. Did you mean to set reuse=True or reuse=tf.AUTO_REUSE in VarScope?`,
     );
   const refuse = (what: string, specified: string, existing: string): never => {
-    throw new InvalidArgumentError(
+    throw userError(
       `Trying to reuse partitioned variable ${name}, but specified ${what} ${specified} and found ${what} ${existing}.`,
     );
   };

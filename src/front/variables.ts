@@ -1,11 +1,11 @@
 /** @file Functions about all variables of a graph: listing, initializing, checking; and assignment as functions. */
 
 import { string } from '../core/dtypes.ts';
-import { InvalidArgumentError } from '../core/errors.ts';
 import { colocateWith, device, getDefaultGraph, nameScope } from '../graph/graph.ts';
 import type { Operation } from '../graph/operation.ts';
 import { onlyOptions } from '../graph/options.ts';
 import type { Tensor, TensorLike } from '../graph/tensor.ts';
+import { userError } from '../graph/userError.ts';
 import { node, outputOf } from '../op/node.ts';
 import { booleanMask, constant, stack } from '../ops/array/index.ts';
 import { group, noOp } from '../ops/flow/index.ts';
@@ -124,7 +124,7 @@ function update(
 ): Updated {
   onlyOptions(type, options, 'name', 'useLocking', 'readValue', 'validateShape');
   if (ref instanceof BaseVariable) return onVariable(ref);
-  if (!ref.isRef) throw new InvalidArgumentError(`${ref} is a value; only variables can be assigned to.`);
+  if (!ref.isRef) throw userError(`${ref} is a value; only variables can be assigned to.`);
   const validate = options.validateShape === undefined ? {} : { validate_shape: options.validateShape };
   const locks = options.useLocking === undefined ? {} : { use_locking: options.useLocking };
   return node(type, { ref, ...inputs }, { name: options.name, attrs: { ...validate, ...locks } }).outputs[0]!;

@@ -1,10 +1,10 @@
 /** @file Weights of losses and metrics: the check that they can be broadcast to the values, and the broadcast itself. */
 import { float32 } from '../core/dtypes.ts';
-import { InvalidArgumentError } from '../core/errors.ts';
 import { compatible, isFullyDefined, showTuple } from '../core/shape.ts';
 import { controlDependencies, nameScope } from '../graph/graph.ts';
 import type { Operation } from '../graph/operation.ts';
 import type { Tensor, TensorLike } from '../graph/tensor.ts';
+import { userError } from '../graph/userError.ts';
 import { convertToTensor } from '../op/convert.ts';
 import { concat, onesLike, rank, shape, slice, stack } from '../ops/array/index.ts';
 import { Assert, noOp } from '../ops/flow/index.ts';
@@ -56,13 +56,13 @@ function measured(name: string, value: TensorLike): Measured {
 function checkStatically(weights: Tensor, values: Tensor): boolean {
   const shapes = `values.shape=${showTuple(values.shape)}. weights.shape=${showTuple(weights.shape)}.`;
   if (weights.rank !== values.rank)
-    throw new InvalidArgumentError(
+    throw userError(
       `${cannot} values.rank=${values.rank}. weights.rank=${weights.rank}. ${shapes} Give weights the rank of the values, with size 1 where they repeat.`,
     );
   if (!isFullyDefined(weights.shape) || !isFullyDefined(values.shape)) return false;
   const { shape: sizes } = values;
   const wrong = weights.shape.findIndex((n, i) => n !== 1 && n !== sizes[i]);
-  if (wrong >= 0) throw new InvalidArgumentError(`${cannot} Mismatch at dim ${wrong}. ${shapes}`);
+  if (wrong >= 0) throw userError(`${cannot} Mismatch at dim ${wrong}. ${shapes}`);
   return true;
 }
 

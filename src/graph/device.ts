@@ -1,5 +1,5 @@
 /** @file Device names: parsing, merging and writing of `/job:ps/replica:0/task:1/device:GPU:0`. */
-import { InvalidArgumentError } from '../core/errors.ts';
+import { userError } from './userError.ts';
 
 interface DeviceParts {
   readonly job?: string;
@@ -40,7 +40,7 @@ export class DeviceSpec implements DeviceParts {
         parts.deviceType = value;
         if (index !== undefined && index !== '*') parts.deviceIndex = wholeNumber(index, text);
       } else
-        throw new InvalidArgumentError(
+        throw userError(
           `Unknown attribute '${key}' is encountered while parsing the device name: '${text}'. Write it as '/job:ps/task:0/device:GPU:1'.`,
         );
     }
@@ -63,6 +63,6 @@ export class DeviceSpec implements DeviceParts {
 }
 
 function wholeNumber(text: string, whole: string): number {
-  if (!/^\d+$/.test(text)) throw new InvalidArgumentError(`'${text}' in the device name '${whole}' is not a number`);
+  if (!/^\d+$/.test(text)) throw userError(`'${text}' in the device name '${whole}' is not a number`);
   return Number(text);
 }

@@ -22,6 +22,7 @@ import { functionSchema } from './functionSchema.ts';
 import { checkOpName, checkScopeName, NameTable } from './names.ts';
 import { Operation } from './operation.ts';
 import { Tensor } from './tensor.ts';
+import { userError } from './userError.ts';
 
 /** The type of an input or output of a node. */
 export interface PortType {
@@ -194,7 +195,7 @@ export class Graph {
     const inThisGraph = context.graph === this;
     const unique = name.endsWith('/') ? name.slice(0, -1) : this.uniqueName(name);
     checkOpName(unique);
-    if (this.byName.has(unique)) throw new InvalidArgumentError(`Duplicate node name in graph: '${unique}'`);
+    if (this.byName.has(unique)) throw userError(`Duplicate node name in graph: '${unique}'`);
     const site = context.site ?? this.sites.here();
     const control = [...controlInputs];
     if (inThisGraph)
@@ -310,7 +311,7 @@ export class Graph {
   }
 
   throwIfFinalized(): void {
-    if (this.finalized) throw new InvalidArgumentError('Graph is finalized and cannot be modified.');
+    if (this.finalized) throw userError('Graph is finalized and cannot be modified.');
   }
 
   /** Whether an operation has that name. */
@@ -369,10 +370,8 @@ export class Graph {
     const op = this.byName.get(name);
     if (op) return op;
     if (name.includes(':'))
-      throw new InvalidArgumentError(
-        `Name '${name}' appears to refer to a Tensor, not a Operation; use getTensorByName.`,
-      );
-    throw new InvalidArgumentError(`The name '${name}' refers to an Operation not in the graph.`);
+      throw userError(`Name '${name}' appears to refer to a Tensor, not a Operation; use getTensorByName.`);
+    throw userError(`The name '${name}' refers to an Operation not in the graph.`);
   }
 
   /** The tensor of a name such as `MatMul:0`. */
@@ -384,18 +383,16 @@ export class Graph {
         : this.byName.has(name)
           ? 'refers to an Operation, not a Tensor.'
           : 'looks like an (invalid) Operation name, not a Tensor.';
-      throw new InvalidArgumentError(
-        `The name '${name}' ${problem} Tensor names must be of the form "<op_name>:<output_index>".`,
-      );
+      throw userError(`The name '${name}' ${problem} Tensor names must be of the form "<op_name>:<output_index>".`);
     }
     const op = this.byName.get(match[1]!);
     if (!op)
-      throw new InvalidArgumentError(
+      throw userError(
         `The name '${name}' refers to a Tensor which does not exist. The operation, '${match[1]}', does not exist in the graph.`,
       );
     const tensor = op.outputs[Number(match[2])];
     if (!tensor)
-      throw new InvalidArgumentError(
+      throw userError(
         `The name '${name}' refers to a Tensor which does not exist. The operation, '${op.name}', exists but only has ${op.outputs.length} outputs.`,
       );
     return tensor;
@@ -406,7 +403,7 @@ export class Graph {
     if (typeof element === 'string')
       return element.includes(':') ? this.getTensorByName(element) : this.getOperationByName(element);
     const value = element instanceof Tensor || element instanceof Operation ? element : element.asGraphElement();
-    if (value.graph !== this) throw new InvalidArgumentError(`${value} is not an element of this graph.`);
+    if (value.graph !== this) throw userError(`${value} is not an element of this graph.`);
     return value;
   }
 
@@ -478,6 +475,11 @@ const emptyScopes = {
 
 let globalContext: Context = { ...emptyScopes, graph: new Graph(), extras: new Map() };
 setBaseContext(() => globalContext);
+
+/** What `body` makes counts as made at the user's line that runs now, which is looked for once and not at each operation. */
+export function fromOnePlace<T>(body: () => T): T {
+  return withContext({ site: getDefaultGraph().callSite() }, body);
+}
 
 /** The graph that operations are added to now. */
 export function getDefaultGraph(): Graph {

@@ -1,5 +1,5 @@
 /** @file Unique names exactly as Python makes them: `MatMul`, `MatMul_1`, case ignored when deciding what is taken. */
-import { InvalidArgumentError } from '../core/errors.ts';
+import { userError } from './userError.ts';
 
 const opName = /^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$/;
 const scopeName = /^[A-Za-z0-9_.\\/>-]*$/;
@@ -15,8 +15,9 @@ export class NameTable {
     let i = this.taken.get(base) ?? 0;
     if (markAsUsed) this.taken.set(base, i + 1);
     if (i === 0) return full;
-    let key = base;
-    while (this.taken.has(key)) key = `${base}_${i++}`;
+    let key: string;
+    do key = `${base}_${i++}`;
+    while (this.taken.has(key));
     if (markAsUsed) this.taken.set(key, 1);
     return `${full}_${i - 1}`;
   }
@@ -34,14 +35,12 @@ export function isNodeName(name: string): boolean {
 
 export function checkOpName(name: string): void {
   if (!opName.test(name))
-    throw new InvalidArgumentError(
+    throw userError(
       `'${name}' is not a valid node name: it must begin with a letter, a digit or a dot and go on with letters, digits, '_', '.', '\\', '/', '>' or '-'.`,
     );
 }
 
 export function checkScopeName(name: string, outermost: boolean): void {
   if (!(outermost ? opName : scopeName).test(name))
-    throw new InvalidArgumentError(
-      `'${name}' is not a valid root scope name`.replace('root ', outermost ? 'root ' : ''),
-    );
+    throw userError(`'${name}' is not a valid root scope name`.replace('root ', outermost ? 'root ' : ''));
 }

@@ -1,9 +1,10 @@
 /** @file Attribute kinds of ops: how each is declared, checked, and carried in a NodeDef. */
 import * as d from '../core/dtypes.ts';
-import { type DType, dtypeFromNumber } from '../core/dtypes.ts';
+import { DType, dtypeFromNumber } from '../core/dtypes.ts';
 import { InvalidArgumentError } from '../core/errors.ts';
-import type { NDArray } from '../core/ndarray.ts';
+import { NDArray } from '../core/ndarray.ts';
 import type { Dims } from '../core/shape.ts';
+import { nearest } from '../graph/options.ts';
 import { AttrList, type AttrValue, type NameAttrList } from '../proto/attr.ts';
 import { constantToProto, shapeFromProto, shapeToProto, tensorFromProto } from '../proto/tensorProto.ts';
 
@@ -166,6 +167,40 @@ const codecs: {
 };
 
 const listOf = /^list\((.*)\)$/;
+
+/** What may be given for each kind: in words for the user, and as a test. */
+const wanted: { readonly [B in Base]: { readonly words: string; is(value: unknown): boolean } } = {
+  type: { words: 'a dtype, such as tf.float32', is: (v) => v instanceof DType },
+  int: { words: 'a whole number', is: (v) => Number.isSafeInteger(v) || typeof v === 'bigint' },
+  float: { words: 'a number', is: (v) => typeof v === 'number' },
+  bool: { words: 'true or false', is: (v) => typeof v === 'boolean' },
+  string: { words: 'a text', is: (v) => typeof v === 'string' },
+  shape: {
+    words: 'a list of sizes, null for unknown ones, as in [null, 784], or null',
+    is: (v) =>
+      v === null || (Array.isArray(v) && v.every((d) => d === null || (Number.isSafeInteger(d) && Number(d) >= 0))),
+  },
+  tensor: { words: 'an array', is: (v) => v instanceof NDArray },
+  func: { words: 'the name of a function', is: (v) => typeof v === 'object' && v !== null && 'name' in v },
+};
+
+/** What is wrong with a value that was given for an attribute, and what to write instead; undefined when nothing is. */
+export function attrMistake(op: string, name: string, spec: AttrSpec, value: unknown): string | undefined {
+  const list = listOf.exec(spec.kind);
+  const { words, is } = wanted[(list ? list[1] : spec.kind) as Base]; // the pattern admits base kinds only
+  if (list ? Array.isArray(value) && value.every(is) : is(value)) return undefined;
+  const isText = typeof value === 'string';
+  const shown = isText ? `'${value}'` : showGiven(value);
+  const near = isText && spec.kind === 'type' ? nearest(value, Object.keys(d)) : undefined;
+  const hint = near !== undefined ? ` Write tf.${near}.` : isText && spec.kind === 'shape' ? nameHint(value) : '';
+  return `${op}: ${name} is ${shown}, but must be ${list ? 'a list, each ' : ''}${words}.${hint}`;
+}
+
+const nameHint = (text: string) => ` If it is a name, it goes into the options: { name: '${text}' }.`;
+
+function showGiven(value: unknown): string {
+  return Array.isArray(value) ? `[${value.map(showGiven).join(', ')}]` : String(value);
+}
 
 /** The NodeDef form of an attribute value. */
 export function encodeAttr(spec: AttrSpec, value: unknown): AttrValue {

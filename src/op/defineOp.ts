@@ -1,6 +1,6 @@
 /** @file defineOp: an op's whole meaning in one record, with types that flow from its ports and attributes. */
 import { allDtypes, type DType, float32, int32 } from '../core/dtypes.ts';
-import { InvalidArgumentError } from '../core/errors.ts';
+import { InternalError, InvalidArgumentError } from '../core/errors.ts';
 import type { NDArray } from '../core/ndarray.ts';
 import type { Dims } from '../core/shape.ts';
 import { currentContext } from '../graph/context.ts';
@@ -8,16 +8,26 @@ import { type ControlFlow, graphFor, nameScope, type PortType } from '../graph/g
 import type { Operation } from '../graph/operation.ts';
 import { onlyOptions } from '../graph/options.ts';
 import { Tensor, type TensorLike } from '../graph/tensor.ts';
+import { userError } from '../graph/userError.ts';
 import type { ProgramBuilder } from '../program/builder.ts';
 import { isPointwise, type Pointwise } from '../program/map.ts';
 import type { Value } from '../program/value.ts';
 import { AttrList, type AttrValue } from '../proto/attr.ts';
-import { type AttrSpec, type AttrSpecs, type AttrValues, checkAttr, decodeAttr, encodeAttr } from './attrs.ts';
+import {
+  type AttrSpec,
+  type AttrSpecs,
+  type AttrValues,
+  attrMistake,
+  checkAttr,
+  decodeAttr,
+  encodeAttr,
+} from './attrs.ts';
 import type { Case } from './cases.ts';
 import { knownThrough, knownValue, partialValueOf } from './constantValue.ts';
 import { convertToTensor, isSymbolic } from './convert.ts';
 import {
   type Gradient,
+  type GradientTools,
   type LoweredNode,
   type OpDefinition,
   type PortSpec,
@@ -69,6 +79,7 @@ export const gradientPending = (why: string) => ({ pending: why });
 type GradFunction<I extends PortTypes, O extends PortTypes, A extends AttrSpecs> = (
   context: GradContext<I, O, A>,
   dy: Ports<O, A, Gradient>,
+  tools: GradientTools,
 ) => { readonly [K in keyof I]?: IsList<I[K], A> extends true ? readonly (Gradient | null)[] : Gradient | null };
 
 export interface OpSpec<I extends PortTypes, O extends PortTypes, A extends AttrSpecs> {
@@ -83,6 +94,8 @@ export interface OpSpec<I extends PortTypes, O extends PortTypes, A extends Attr
   readonly commutative?: boolean;
   readonly aggregate?: boolean;
   readonly allowsUninitializedInput?: boolean;
+  /** Gives its only input unchanged. */
+  readonly isIdentity?: boolean;
   /** It can take tensor lists whose elements are known while tracing (`Value.list`). */
   readonly takesLists?: boolean;
   /** First GraphDef producer version that may no longer use it. */
@@ -148,6 +161,21 @@ function portCount(port: PortSpec, attrs: Record<string, unknown>): number {
   return n < 0 ? 1 : n;
 }
 
+/** The type of the `k`th tensor of a port. */
+function portType(port: PortSpec, attrs: Record<string, unknown>, k: number): DType {
+  if (port.type) return port.type;
+  // Type attributes hold dtypes.
+  return port.typeAttr === undefined ? (attrs[port.typeListAttr!] as DType[])[k]! : (attrs[port.typeAttr] as DType);
+}
+
+/** A number for the types of a node's inputs; nodes with more inputs than its bits can hold apart have none. */
+function keyOfTypes(inputs: readonly PortType[]): number | undefined {
+  if (inputs.length > 6) return undefined;
+  let key = 1;
+  for (const { dtype, isRef } of inputs) key = key * 256 + dtype.number * 2 + Number(isRef);
+  return key;
+}
+
 /** Splits a flat list into a record by port. */
 function byPort<X>(
   ports: readonly PortSpec[],
@@ -170,13 +198,25 @@ function flatten<X>(
   record: Record<string, X | readonly X[] | undefined>,
   fallback: X,
 ): X[] {
-  return ports.flatMap((port) => {
+  const flat: X[] = [];
+  for (const port of ports) {
     const value = record[port.name];
     const n = listLength(port, attrs);
-    if (value === undefined) return n < 0 ? [fallback] : new Array<X>(n).fill(fallback);
     // A shape is itself an array, so only the port can tell a list of results from a single one.
-    return n < 0 ? [value as X] : [...(value as readonly X[])];
-  });
+    if (n < 0) flat.push(value === undefined ? fallback : (value as X));
+    else if (value === undefined) flat.push(...new Array<X>(n).fill(fallback));
+    else flat.push(...(value as readonly X[]));
+  }
+  return flat;
+}
+
+const noTools: GradientTools = {
+  differentiate: () => outsideAutodiff(),
+  isTrainable: () => outsideAutodiff(),
+  zeros: () => outsideAutodiff(),
+};
+function outsideAutodiff(): never {
+  throw new InternalError('the gradient of an op with a body was asked for outside tf.gradients');
 }
 
 /** Decoded attributes are kept with the encoded ones; a WeakMap of every node ever made would slow garbage collection. */
@@ -235,17 +275,35 @@ export function defineOp<const I extends PortTypes, const O extends PortTypes, c
     return result;
   }
 
+  /** Attributes of nodes that are given none themselves, as most are, by the types of their inputs: such nodes share them. */
+  const attrsByTypes = new Map<number, Readonly<Record<string, AttrValue>>>();
+
+  function completeAttrs(given: Record<string, AttrValue>, inputs: readonly PortType[]): Record<string, AttrValue> {
+    const all = inferAttrs(given, inputs);
+    for (const [name, attrSpec] of Object.entries(spec.attrs)) {
+      if (all[name] === undefined) {
+        if (attrSpec.default === undefined)
+          throw new InvalidArgumentError(
+            `attribute '${name}' of ${spec.name} was not given and has no default${attrSpec.kind === 'type' ? '. Give a dtype, such as tf.float32.' : ''}`,
+          );
+        all[name] = encodeAttr(attrSpec, attrSpec.default);
+      }
+    }
+    const values = decodeAttrs({ attrs: all });
+    for (const [name, attrSpec] of Object.entries(spec.attrs)) checkAttr(name, attrSpec, values[name]);
+    checkInputs(values, inputs);
+    return all;
+  }
+
   function checkInputs(values: Record<string, unknown>, inputs: readonly PortType[]): void {
     let next = 0;
     for (const port of inputPorts) {
-      const n = listLength(port, values);
-      for (let k = 0; k < (n < 0 ? 1 : n); k++) {
+      const n = portCount(port, values);
+      for (let k = 0; k < n; k++) {
         const input = inputs[next++];
         if (!input) throw new InvalidArgumentError(`input '${port.name}' of Op ${spec.name} is missing`);
-        const wanted =
-          port.type ??
-          (port.typeAttr !== undefined ? values[port.typeAttr] : (values[port.typeListAttr!] as DType[])[k]);
-        if (input.dtype !== wanted) throw typeMismatch(port, input, wanted as DType, inputs); // types decode to dtypes
+        const wanted = portType(port, values, k);
+        if (input.dtype !== wanted) throw typeMismatch(port, input, wanted, inputs);
         if (port.isRef && !input.isRef)
           throw new InvalidArgumentError(
             `input '${port.name}' must be a variable (a reference), but ${input} is a value`,
@@ -279,6 +337,7 @@ export function defineOp<const I extends PortTypes, const O extends PortTypes, c
     isCommutative: spec.commutative ?? false,
     isAggregate: spec.aggregate ?? false,
     allowsUninitializedInput: spec.allowsUninitializedInput ?? false,
+    isIdentity: spec.isIdentity ?? false,
     takesLists: spec.takesLists ?? false,
     deprecatedSince: spec.deprecatedSince,
     controlFlow: spec.controlFlow,
@@ -286,31 +345,20 @@ export function defineOp<const I extends PortTypes, const O extends PortTypes, c
     cases: () => spec.cases(),
 
     complete(attrs, inputs) {
-      const all = inferAttrs(attrs, inputs);
-      for (const [name, attrSpec] of Object.entries(spec.attrs)) {
-        if (all[name] === undefined) {
-          if (attrSpec.default === undefined)
-            throw new InvalidArgumentError(`attribute '${name}' of ${spec.name} was not given and has no default`);
-          all[name] = encodeAttr(attrSpec, attrSpec.default);
-        }
-      }
-      const values = decodeAttrs({ attrs: all });
-      for (const [name, attrSpec] of Object.entries(spec.attrs)) checkAttr(name, attrSpec, values[name]);
-      checkInputs(values, inputs);
-      return all;
+      const key = Object.keys(attrs).length === 0 ? keyOfTypes(inputs) : undefined;
+      if (key === undefined) return completeAttrs(attrs, inputs);
+      let shared = attrsByTypes.get(key);
+      if (!shared) attrsByTypes.set(key, (shared = Object.freeze(completeAttrs(attrs, inputs))));
+      return shared;
     },
 
     outputs(attrs) {
       const values = decodeAttrs({ attrs });
-      return outputPorts.flatMap((port) => {
-        const n = listLength(port, values);
-        return Array.from({ length: n < 0 ? 1 : n }, (_, k) => {
-          const dtype =
-            port.type ??
-            (port.typeAttr !== undefined ? values[port.typeAttr] : (values[port.typeListAttr!] as DType[])[k]);
-          return { dtype: dtype as DType, isRef: port.isRef }; // type attributes decode to dtypes
-        });
-      });
+      const types: PortType[] = [];
+      for (const port of outputPorts)
+        for (let k = 0, n = portCount(port, values); k < n; k++)
+          types.push({ dtype: portType(port, values, k), isRef: port.isRef });
+      return types;
     },
 
     outputNames(attrs) {
@@ -322,11 +370,11 @@ export function defineOp<const I extends PortTypes, const O extends PortTypes, c
 
     inferShapes(op) {
       const values = decodeAttrs(op);
-      const positions = byPort(inputPorts, values, op.inputs);
+      const single = (port: string) => byPort(inputPorts, values, op.inputs)[port] as Tensor; // rules ask about single ports
       const context: ShapeContext<I> = {
         op,
-        value: (port) => knownValue(positions[port] as Tensor), // shape rules ask about single ports
-        partial: (port) => partialValueOf(positions[port] as Tensor),
+        value: (port) => knownValue(single(port)),
+        partial: (port) => partialValueOf(single(port)),
       };
       // The records are built from the same port tables that the types come from.
       const dims = byPort(
@@ -354,12 +402,13 @@ export function defineOp<const I extends PortTypes, const O extends PortTypes, c
 
     gradient:
       typeof spec.grad === 'function'
-        ? (op, dy) => {
+        ? (op, dy, tools) => {
             const context = gradContext(op);
             // As above: records from the port tables.
             const result = (spec.grad as GradFunction<I, O, A>)(
               context,
               byPort(outputPorts, decodeAttrs(op), dy) as Ports<O, A, Gradient>,
+              tools ?? noTools,
             );
             return flatten<Gradient | null>(inputPorts, decodeAttrs(op), result as Record<string, Gradient>, null);
           }
@@ -377,12 +426,10 @@ export function defineOp<const I extends PortTypes, const O extends PortTypes, c
       return outputPorts.flatMap((port) => (result as Record<string, Value | Value[]>)[port.name]!);
     },
 
-    node(inputs, options = {}) {
-      return addNode(inputs as Record<string, TensorLike | readonly TensorLike[]>, options as BuildOptions<AttrSpecs>);
-    },
+    node: addNode,
 
     build(inputs, options) {
-      const op = definition.node(inputs, options);
+      const op = addNode(inputs, options);
       return byPort(outputPorts, decodeAttrs(op), op.outputs) as Ports<O, A, Tensor>;
     },
   };
@@ -405,27 +452,33 @@ export function defineOp<const I extends PortTypes, const O extends PortTypes, c
   }
 
   /** Converts the inputs inside the op's own name scope (so literals are named `Add/y`), then adds the node. */
-  function addNode(
-    record: Record<string, TensorLike | readonly TensorLike[]>,
-    options: BuildOptions<AttrSpecs>,
-  ): Operation {
+  function addNode(inputs: Ports<I, A, TensorLike>, options: BuildOptions<A> = {}): Operation {
     onlyOptions(spec.name, options, 'name', 'attrs', 'controlInputs');
     const attrs: Record<string, AttrValue> = {};
-    for (const [name, value] of Object.entries(options.attrs ?? {}))
-      if (value !== undefined) attrs[name] = encodeAttr(spec.attrs[name]!, value);
+    if (options.attrs)
+      for (const [name, value] of Object.entries(options.attrs))
+        if (value !== undefined) {
+          const mistake = attrMistake(spec.name, name, spec.attrs[name]!, value);
+          if (mistake !== undefined) throw userError(mistake);
+          attrs[name] = encodeAttr(spec.attrs[name]!, value);
+        }
     const name = options.name ?? spec.name;
     const control = options.controlInputs === undefined ? {} : { controlInputs: options.controlInputs };
-    const values = inputPorts.map((port) => record[port.name]!);
-    // Lists say their own length; the flattened inputs could not when two lists share one count.
-    for (const [i, { numberAttr }] of inputPorts.entries())
-      if (numberAttr !== undefined) attrs[numberAttr] ??= { i: BigInt((values[i] as readonly TensorLike[]).length) };
-    const flat = values.flatMap((v, i) =>
-      isListPort(inputPorts[i]!) ? [...(v as readonly TensorLike[])] : [v as TensorLike],
-    );
-    const tensors = flat.filter((v): v is Tensor => v instanceof Tensor);
+    const values = inputPorts.map((port) => inputs[port.name]!);
+    const tensors: Tensor[] = [];
+    let isConverted = true;
+    for (let i = 0; i < values.length; i++) {
+      const port = inputPorts[i]!;
+      const list = isListPort(port) ? (values[i] as readonly TensorLike[]) : [values[i] as TensorLike]; // as the port says
+      // Lists say their own length; the flattened inputs could not when two lists share one count.
+      if (port.numberAttr !== undefined) attrs[port.numberAttr] ??= { i: BigInt(list.length) };
+      for (const value of list)
+        if (value instanceof Tensor) tensors.push(value);
+        else isConverted = false;
+    }
     const owner = graphFor(tensors);
     // Nothing to convert: the common case inside models, kept free of scope changes.
-    if (tensors.length > 0 && tensors.length === flat.length)
+    if (tensors.length > 0 && isConverted)
       return owner.createOp({ type: spec.name, inputs: tensors, attrs, name, ...control });
     const build = () =>
       nameScope(name, (scope) =>

@@ -5,6 +5,7 @@ import { type NDArray, scalar } from '../core/ndarray.ts';
 import { compatible, showTuple } from '../core/shape.ts';
 import type { Graph } from '../graph/graph.ts';
 import { type Literal, Tensor } from '../graph/tensor.ts';
+import { userError } from '../graph/userError.ts';
 import { toArray } from '../op/convert.ts';
 import type { GraphElement } from './fetches.ts';
 
@@ -31,7 +32,7 @@ export function feedTensor(key: FeedKey, graph: Graph): Tensor {
   if (key instanceof Tensor && key.graph === graph) return key;
   const element = graph.asGraphElement(key);
   if (!(element instanceof Tensor))
-    throw new InvalidArgumentError(
+    throw userError(
       `${element} cannot be fed: it is an operation, not a tensor. Feed one of its outputs, as in '${element.name}:0'.`,
     );
   return element;
@@ -46,7 +47,7 @@ export function feedArray(tensor: Tensor, value: FeedValue): NDArray {
   if (!compatible(tensor.shape, array.shape)) {
     const fitted = fitFlat(tensor, value, array);
     if (fitted) return fitted;
-    throw new InvalidArgumentError(
+    throw userError(
       `Cannot feed value of shape ${showTuple(array.shape)} for Tensor '${tensor.name}', which has shape ${showTuple(tensor.shape)}`,
       { node: tensor.op.name, op: tensor.op.type, createdAt: tensor.op.createdAt },
     );
@@ -56,14 +57,14 @@ export function feedArray(tensor: Tensor, value: FeedValue): NDArray {
 
 function converted(tensor: Tensor, value: FeedValue): NDArray {
   if (isSymbol(value))
-    throw new InvalidArgumentError(
+    throw userError(
       `The value of a feed cannot be a tf.Tensor object: ${String(value)} was given for '${tensor.name}'. Run it first, or connect it in the graph.`,
     );
   try {
     return toArray(value, tensor.dtype);
   } catch (error) {
     if (!(error instanceof InvalidArgumentError)) throw error;
-    throw new InvalidArgumentError(`Cannot feed '${tensor.name}' (${tensor.dtype}): ${error.message}`, {
+    throw userError(`Cannot feed '${tensor.name}' (${tensor.dtype}): ${error.text}`, {
       node: tensor.op.name,
       cause: error,
     });

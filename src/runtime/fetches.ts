@@ -1,11 +1,12 @@
 /** @file Fetches in any structure: finds the tensors and operations in it, and puts the results in their place. */
 import type { DType } from '../core/dtypes.ts';
-import { InvalidArgumentError } from '../core/errors.ts';
+import { OpError } from '../core/errors.ts';
 import type { NDArray } from '../core/ndarray.ts';
 import type { Graph } from '../graph/graph.ts';
 import { IndexedSlices } from '../graph/indexedSlices.ts';
 import { Operation } from '../graph/operation.ts';
 import { Tensor } from '../graph/tensor.ts';
+import { userError } from '../graph/userError.ts';
 
 /** An object that stands for a tensor or operation, such as a variable. */
 export interface GraphElement {
@@ -91,7 +92,7 @@ export function planFetches(fetch: unknown, graph: Graph): FetchPlan {
       const parts = Object.entries(x).map(([key, value]) => [key, visit(value)] as const);
       return (r) => Object.fromEntries(parts.map(([key, part]) => [key, part(r)]));
     }
-    throw new InvalidArgumentError(
+    throw userError(
       `Fetch argument ${String(x)} is neither a Tensor, an Operation, a name, nor an array or record of these.`,
     );
   };
@@ -101,10 +102,10 @@ export function planFetches(fetch: unknown, graph: Graph): FetchPlan {
     try {
       return graph.asGraphElement(x);
     } catch (error) {
-      throw new InvalidArgumentError(
-        `Fetch argument ${String(x)} cannot be interpreted as a Tensor. (${(error as Error).message})`,
-        { cause: error },
-      ); // asGraphElement throws errors
+      if (!(error instanceof OpError)) throw error;
+      throw userError(`Fetch argument ${String(x)} cannot be interpreted as a Tensor. (${error.text})`, {
+        cause: error,
+      });
     }
   }
   return { assemble: visit(fetch), tensors, targets };

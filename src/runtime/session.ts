@@ -5,6 +5,7 @@ import { EnteredScope, enterContext, withContext } from '../graph/context.ts';
 import { type Graph, getDefaultGraph } from '../graph/graph.ts';
 import { checkOptions, type OptionNames } from '../graph/options.ts';
 import type { Tensor } from '../graph/tensor.ts';
+import { userError } from '../graph/userError.ts';
 import type { GraphDef } from '../proto/graph.ts';
 import {
   checkConfig,
@@ -133,6 +134,10 @@ export class Session implements Disposable, AsyncDisposable {
 
   /** Continues a run in pieces: feeds more, fetches more; each once. */
   async partialRun<const F extends Fetch>(handle: PartialRun, fetches: F, feeds?: Feeds): Promise<Fetched<F>> {
+    if (!(handle instanceof PartialRun))
+      throw userError(
+        `The handle is ${typeof handle === 'string' ? `'${handle}'` : String(handle)}, which is no partial run. Get one from sess.partialRunSetup(fetches, feeds).`,
+      );
     const plan = planFetches(fetches, this.graph);
     const pairs = feedPairs(feeds, this.graph).map(([t, v]) => [t.name, feedArray(t, v)] as const);
     const results = await handle

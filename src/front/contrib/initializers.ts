@@ -1,8 +1,8 @@
 /** @file The initializers of `tf.contrib.layers`: Xavier's, and variance scaling by its factor. */
 import { type DType, float32 } from '../../core/dtypes.ts';
-import { InvalidArgumentError } from '../../core/errors.ts';
 import type { Shape } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { userError } from '../../graph/userError.ts';
 import { randomUniform, truncatedNormal } from '../../ops/random/index.ts';
 import type { InitializerFunction } from '../initializers.ts';
 
@@ -33,10 +33,9 @@ function connections(shape: Shape, mode: string): number {
 export function varianceScalingInitializer(options: VarianceScalingOptions = {}): InitializerFunction {
   onlyOptions('tf.contrib.layers.varianceScalingInitializer', options, 'factor', 'mode', 'uniform', 'seed', 'dtype');
   const { factor = 2, mode = 'FAN_IN', uniform = false, seed, dtype: ownType = float32 } = options;
-  if (!ownType.isFloating)
-    throw new InvalidArgumentError(`Cannot create initializer for non-floating point type ${ownType}.`);
+  if (!ownType.isFloating) throw userError(`Cannot create initializer for non-floating point type ${ownType}.`);
   if (!['FAN_IN', 'FAN_OUT', 'FAN_AVG'].includes(mode))
-    throw new InvalidArgumentError(`Unknown mode ${mode} [FAN_IN, FAN_OUT, FAN_AVG].`);
+    throw userError(`Unknown mode ${mode} [FAN_IN, FAN_OUT, FAN_AVG].`);
   return (shape, call = {}) => {
     const dtype = call.dtype ?? ownType;
     const n = connections(shape, mode);

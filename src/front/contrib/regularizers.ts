@@ -1,9 +1,9 @@
 /** @file Penalties on weights: l1, l2, and sums of penalties. */
 import { float32 } from '../../core/dtypes.ts';
-import { InvalidArgumentError } from '../../core/errors.ts';
 import { nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { convertToTensor, isSymbolic } from '../../op/convert.ts';
 import { constant } from '../../ops/array/index.ts';
 import { abs, addN, multiply, reduceSum } from '../../ops/math/index.ts';
@@ -26,7 +26,7 @@ function scaled(
   options: Scoped,
 ): WeightsRegularizer {
   if (!Number.isFinite(scale) || scale < 0)
-    throw new InvalidArgumentError(`Setting a scale less than 0 on a regularizer: ${scale}. It must be a number >= 0.`);
+    throw userError(`Setting a scale less than 0 on a regularizer: ${scale}. It must be a number >= 0.`);
   if (scale === 0) return none;
   return (weights) =>
     nameScope(options.scope ?? scope, (name) => {
@@ -86,11 +86,11 @@ export function sumRegularizer(
  */
 export function applyRegularization(regularizer: WeightsRegularizer, weightsList?: readonly TensorLike[]): Tensor {
   const weights = weightsList?.length ? weightsList : getCollection<TensorLike>(GraphKeys.WEIGHTS);
-  if (weights.length === 0) throw new InvalidArgumentError('No weights to regularize.');
+  if (weights.length === 0) throw userError('No weights to regularize.');
   return nameScope('get_regularization_penalty', (name) => {
     const penalties = weights.map((w) => regularizer(w)).map((p) => p ?? constant(0, { dtype: float32 }));
     for (const p of penalties)
-      if (p.rank !== 0) throw new InvalidArgumentError(`regularizer must return a scalar Tensor, but gave ${p}.`);
+      if (p.rank !== 0) throw userError(`regularizer must return a scalar Tensor, but gave ${p}.`);
     const sum = addN(penalties, { name });
     addToCollection(GraphKeys.REGULARIZATION_LOSSES, sum);
     return sum;

@@ -1,9 +1,9 @@
 /** @file Dense: a fully connected layer. */
 
-import { InvalidArgumentError } from '../../core/errors.ts';
 import type { Dims } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { tensordot } from '../../ops/math/index.ts';
 import { MatMul } from '../../ops/math/matmul.ts';
 import { biasAdd } from '../../ops/nn/index.ts';
@@ -54,9 +54,7 @@ export class Dense extends Layer {
     super(options);
     onlyOptions('tf.layers.Dense', options, ...layerOptionNames, ...optionNames);
     if (!Number.isInteger(units) || units < 0)
-      throw new InvalidArgumentError(
-        `Received an invalid value for \`units\`, expected a positive integer, got ${units}.`,
-      );
+      throw userError(`Received an invalid value for \`units\`, expected a positive integer, got ${units}.`);
     this.units = units;
     this.options = options;
     this.inputSpec = { minRank: 2 };
@@ -65,12 +63,12 @@ export class Dense extends Layer {
   override build(inputShape: Dims): void {
     const { options, dtype } = this;
     if (dtype && !dtype.isFloating && !dtype.isComplex)
-      throw new InvalidArgumentError(
+      throw userError(
         `Unable to build \`Dense\` layer with non-floating point dtype ${dtype}. Wrap the input in tf.cast(…, tf.float32).`,
       );
     const width = inputShape?.at(-1) ?? null;
     if (width === null)
-      throw new InvalidArgumentError(
+      throw userError(
         'The last dimension of the inputs to `Dense` should be defined. Found `None`. Give the placeholder a size there, or use setShape.',
       );
     this.inputSpec = { minRank: 2, axes: { [-1]: width } };

@@ -1,9 +1,9 @@
 /** @file Dropout as a layer: active in training, the identity otherwise. */
 
-import { InvalidArgumentError } from '../../core/errors.ts';
 import { nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { constantValue } from '../../op/constantValue.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { identity, shape } from '../../ops/array/index.ts';
@@ -35,7 +35,7 @@ export class Dropout extends Layer<DropoutCall> {
     super(options);
     onlyOptions('tf.layers.Dropout', options, ...layerOptionNames, 'noiseShape', 'seed');
     if (typeof rate === 'number' && !(rate >= 0 && rate <= 1))
-      throw new InvalidArgumentError(`Invalid value ${rate} received for \`rate\`, expected a value between 0 and 1.`);
+      throw userError(`Invalid value ${rate} received for \`rate\`, expected a value between 0 and 1.`);
   }
 
   override call(inputs: Tensor, { training = false }: DropoutCall): Tensor {

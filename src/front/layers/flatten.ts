@@ -1,9 +1,9 @@
 /** @file Flatten: all axes but the first become one. */
 
-import { InvalidArgumentError } from '../../core/errors.ts';
 import { isFullyDefined, sizeOf } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { constant, expandDims, reshape, shape, transpose } from '../../ops/array/index.ts';
 import { Layer, type LayerOptions, layerOptionNames } from './layer.ts';
 
@@ -25,7 +25,7 @@ export class Flatten extends Layer {
     onlyOptions('tf.layers.Flatten', options, ...layerOptionNames, 'dataFormat');
     const { dataFormat = 'channels_last' } = options;
     if (dataFormat !== 'channels_last' && dataFormat !== 'channels_first')
-      throw new InvalidArgumentError(
+      throw userError(
         `The \`dataFormat\` argument must be one of 'channels_first', 'channels_last'. Received: ${dataFormat}`,
       );
     this.channelsFirst = dataFormat === 'channels_first';

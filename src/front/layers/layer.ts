@@ -1,10 +1,10 @@
 /** @file Layer: what all layers share. It owns variables under a scope of its own and can be applied to several inputs. */
 import { type DType, float32 } from '../../core/dtypes.ts';
-import { InvalidArgumentError } from '../../core/errors.ts';
 import { type Dims, showTuple } from '../../core/shape.ts';
 import { type Graph, getDefaultGraph, nameScope } from '../../graph/graph.ts';
 import type { Operation } from '../../graph/operation.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { shape } from '../../ops/array/index.ts';
 import { cast } from '../../ops/math/index.ts';
@@ -131,7 +131,7 @@ export abstract class Layer<Call = object> {
   /** The name of the layer's variable scope. */
   get scopeName(): string {
     if (!this.scope)
-      throw new InvalidArgumentError(
+      throw userError(
         `No name available for layer scope because the layer "${this.name}" has not been used yet. The scope name is determined the first time the layer instance is called; apply the layer first.`,
       );
     return this.scope.name;
@@ -210,7 +210,7 @@ export abstract class Layer<Call = object> {
   private checkInput(x: Tensor): void {
     const { minRank, rank, axes } = this.inputSpec;
     const refuse = (why: string): never => {
-      throw new InvalidArgumentError(`Input 0 of layer ${this.name} is incompatible with the layer: ${why}`);
+      throw userError(`Input 0 of layer ${this.name} is incompatible with the layer: ${why}`);
     };
     if (x.rank === null) return;
     const shown = showTuple(x.shape);

@@ -1,8 +1,8 @@
 /** @file Metrics over classes: mean intersection over union, mean accuracy per class. */
 import { float32, float64, int64 } from '../../core/dtypes.ts';
-import { InvalidArgumentError } from '../../core/errors.ts';
 import { compatible, showTuple } from '../../core/shape.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { diagPart, ones, onesLike, reshape, size } from '../../ops/array/index.ts';
 import {
@@ -33,7 +33,7 @@ const flat = (x: Tensor) => ((x.rank ?? 0) > 1 ? reshape(x, [-1]) : x);
 
 function checkShapes(predictions: Tensor, labels: Tensor): void {
   if (!compatible(predictions.shape, labels.shape))
-    throw new InvalidArgumentError(
+    throw userError(
       `Shapes ${showTuple(predictions.shape)} and ${showTuple(labels.shape)} are incompatible: predictions (${predictions.name}) and labels (${labels.name}) must have one shape.`,
     );
 }

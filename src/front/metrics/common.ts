@@ -1,10 +1,11 @@
 /** @file What the metrics share: their local variables, their options, and the shapes of their arguments. */
 
 import { type DType, float32 } from '../../core/dtypes.ts';
-import { InvalidArgumentError } from '../../core/errors.ts';
 import { compatible, type Dims, isFullyDefined, showTuple } from '../../core/shape.ts';
+import { fromOnePlace } from '../../graph/graph.ts';
 import { checkOptions, type OptionNames } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { expandDims, rank, squeeze, zeros } from '../../ops/array/index.ts';
 import { equal, logicalAnd, logicalNot } from '../../ops/math/index.ts';
@@ -43,7 +44,7 @@ export type Counted = Tensor | BaseVariable;
 /** A local variable that starts at zero and is no part of the model. */
 export function metricVariable(shape: Dims, dtype: DType, name: string): Variable {
   if (!isFullyDefined(shape))
-    throw new InvalidArgumentError(
+    throw userError(
       `The metric variable '${name}' needs a shape with every size known, but it is ${showTuple(shape)}. setShape on the values gives it.`,
     );
   return new Variable(() => zeros(shape, { dtype }), {
@@ -55,7 +56,9 @@ export function metricVariable(shape: Dims, dtype: DType, name: string): Variabl
 
 /** Builds a metric inside its own variable scope. */
 export function metricScope<T>(name: string | undefined, defaultName: string, body: () => T): T {
-  return name === undefined ? variableScope(null, { defaultName }, body) : variableScope(name, body);
+  return fromOnePlace(() =>
+    name === undefined ? variableScope(null, { defaultName }, body) : variableScope(name, body),
+  );
 }
 
 /** Adds the two parts of a metric to the collections that were asked for. */
@@ -82,7 +85,7 @@ export function squeezed(predictions: TensorLike, labels: TensorLike, weights: T
   const given = convertToTensor(predictions);
   const pair = removeSqueezableDimensions(labels, given);
   if (!compatible(pair.predictions.shape, pair.labels.shape))
-    throw new InvalidArgumentError(
+    throw userError(
       `Shapes ${showTuple(pair.predictions.shape)} and ${showTuple(pair.labels.shape)} are incompatible: predictions (${pair.predictions.name}) and labels (${pair.labels.name}) must have one shape.`,
     );
   return { ...pair, weights: weights === undefined ? undefined : squeezedWeights(weights, pair.predictions) };

@@ -1,9 +1,9 @@
 /** @file Metrics that are a running mean: accuracy, errors, shares. */
 import { float32 } from '../../core/dtypes.ts';
-import { InvalidArgumentError } from '../../core/errors.ts';
 import { compatible, showTuple } from '../../core/shape.ts';
 import { controlDependencies } from '../../graph/graph.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { onesLike, size, zerosLike } from '../../ops/array/index.ts';
 import {
   abs,
@@ -137,7 +137,7 @@ export function meanRelativeError(
   const pair = removeSqueezableDimensions(p, normalizer);
   const [guess, scale] = [pair.labels, pair.predictions];
   if (!compatible(guess.shape, scale.shape))
-    throw new InvalidArgumentError(
+    throw userError(
       `Shapes ${showTuple(guess.shape)} and ${showTuple(scale.shape)} are incompatible: predictions (${guess.name}) and normalizer (${scale.name}) must have one shape.`,
     );
   const isZero = equal(scale, 0);

@@ -1,8 +1,8 @@
 /** @file Counts of right and wrong answers at many thresholds, and the metrics made of them: area under a curve and others. */
 import { bool, float32, int32, int64 } from '../../core/dtypes.ts';
-import { InvalidArgumentError } from '../../core/errors.ts';
 import { controlDependencies } from '../../graph/graph.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import {
   constant,
@@ -246,9 +246,9 @@ export function auc(labels: TensorLike, predictions: TensorLike, options: AucOpt
   const { curve = 'ROC', summationMethod = 'trapezoidal' } = options;
   return metricScope(options.name, 'auc', () => {
     if (curve !== 'ROC' && curve !== 'PR')
-      throw new InvalidArgumentError(`Curve must be either ROC or PR. Curve ${curve} is unknown.`);
+      throw userError(`Curve must be either ROC or PR. Curve ${curve} is unknown.`);
     if (!['trapezoidal', 'careful_interpolation', 'minoring', 'majoring'].includes(summationMethod))
-      throw new InvalidArgumentError(
+      throw userError(
         `Invalid summationMethod: ${summationMethod}. It should be 'trapezoidal', 'careful_interpolation', 'minoring', or 'majoring'.`,
       );
     const thresholds = options.thresholds
@@ -278,7 +278,7 @@ export interface CurveOptions extends MetricOptions {
 
 function checkShare(name: string, value: number): void {
   if (!(value >= 0 && value <= 1))
-    throw new InvalidArgumentError(`\`${name}\` must be in the range [0, 1]. Currently, \`${name}\` is ${value}.`);
+    throw userError(`\`${name}\` must be in the range [0, 1]. Currently, \`${name}\` is ${value}.`);
 }
 
 /** The recall at the threshold where the specificity (the share of negatives recognized) is nearest to the wanted one. */

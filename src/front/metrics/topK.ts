@@ -1,9 +1,9 @@
 /** @file Metrics of the k best predictions: recall, precision and average precision at k. */
 import { float64, int64 } from '../../core/dtypes.ts';
-import { InvalidArgumentError } from '../../core/errors.ts';
 import { showTuple } from '../../core/shape.ts';
 import { controlDependencies, nameScope } from '../../graph/graph.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { expandDims, onesLike, range, rank, shape, size, zerosLike } from '../../ops/array/index.ts';
 import {
@@ -45,7 +45,7 @@ function expandedLabels(labels: TensorLike, predictions: Tensor): Tensor {
     if (l.rank === null || predictions.rank === null) return expandLastIf(l, equal(rank(predictions), rank(l).add(1)));
     if (predictions.rank === l.rank) return l;
     if (predictions.rank === l.rank + 1) return expandDims(l, -1, { name });
-    throw new InvalidArgumentError(
+    throw userError(
       `Unexpected labels shape ${showTuple(l.shape)} for predictions shape ${showTuple(predictions.shape)}. Predictions rank should be the same rank as labels rank or labels rank plus one.`,
     );
   });
@@ -186,7 +186,7 @@ export function averagePrecisionAtK(
   k: number,
   options: MetricOptions = {},
 ): Metric {
-  if (k < 1) throw new InvalidArgumentError(`Invalid k=${k}. \`k\` should be >= 1.`);
+  if (k < 1) throw userError(`Invalid k=${k}. \`k\` should be >= 1.`);
   return nameScope(options.name ?? atK('average_precision', k, undefined), (name) => {
     const scores = convertToTensor(predictions);
     const { indices } = topK(scores, k);

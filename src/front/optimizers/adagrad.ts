@@ -1,12 +1,12 @@
 /** @file The Adagrad family: steps shrink with the sum of squared gradients. */
 
-import { InvalidArgumentError } from '../../core/errors.ts';
 import { fromElements } from '../../core/ndarray.ts';
 import { isFullyDefined, sizeOf } from '../../core/shape.ts';
 import { colocateWith, device } from '../../graph/graph.ts';
 import type { Operation } from '../../graph/operation.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { constant } from '../../ops/array/constant.ts';
 import { identity } from '../../ops/array/identity.ts';
 import type { Waitable } from '../../ops/flow/group.ts';
@@ -17,14 +17,13 @@ import type { ProximalOptions } from './gradientDescent.ts';
 import { type Hyperparameter, type OptimizerOptions, RuleOptimizer } from './optimizer.ts';
 
 function checkPositive(name: string, value: number): void {
-  if (value <= 0) throw new InvalidArgumentError(`${name} must be positive: ${value}`);
+  if (value <= 0) throw userError(`${name} must be positive: ${value}`);
 }
 
 /** A constant of the variable's shape, placed with it. */
 function constantLike(variable: Variable, value: number): Tensor {
   const { shape, dtype } = variable;
-  if (!isFullyDefined(shape))
-    throw new InvalidArgumentError(`the slots of '${variable.name}' need its shape, which is not known`);
+  if (!isFullyDefined(shape)) throw userError(`the slots of '${variable.name}' need its shape, which is not known`);
   const array = fromElements(dtype, shape, new Array<number>(sizeOf(shape)).fill(value));
   return constant(array);
 }

@@ -1,9 +1,9 @@
 /** @file FTRL-Proximal: follows the regularized leader; made for sparse, online problems. */
 
 import { float32 } from '../../core/dtypes.ts';
-import { InvalidArgumentError } from '../../core/errors.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { outputOf } from '../../op/node.ts';
 import { ones } from '../../ops/array/fill.ts';
@@ -54,11 +54,9 @@ export class FtrlOptimizer extends RuleOptimizer {
       l2_shrinkage_regularization_strength: options.l2ShrinkageRegularizationStrength,
     };
     for (const [name, value = 0] of Object.entries(atLeastZero))
-      if (value < 0) throw new InvalidArgumentError(`${name} ${value.toFixed(6)} needs to be positive or zero`);
+      if (value < 0) throw userError(`${name} ${value.toFixed(6)} needs to be positive or zero`);
     if ((options.learningRatePower ?? -0.5) > 0)
-      throw new InvalidArgumentError(
-        `learning_rate_power ${options.learningRatePower!.toFixed(6)} needs to be negative or zero`,
-      );
+      throw userError(`learning_rate_power ${options.learningRatePower!.toFixed(6)} needs to be negative or zero`);
     this.rule = (options.l2ShrinkageRegularizationStrength ?? 0) > 0 ? 'FtrlV2' : 'Ftrl';
   }
 

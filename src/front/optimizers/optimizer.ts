@@ -4,11 +4,19 @@ import { gradients } from '../../autodiff/gradients.ts';
 import { bfloat16, type DType, float16, float32, float64 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { isFullyDefined } from '../../core/shape.ts';
-import { colocateWith, controlDependencies, type Graph, getDefaultGraph, nameScope } from '../../graph/graph.ts';
+import {
+  colocateWith,
+  controlDependencies,
+  fromOnePlace,
+  type Graph,
+  getDefaultGraph,
+  nameScope,
+} from '../../graph/graph.ts';
 import { IndexedSlices } from '../../graph/indexedSlices.ts';
 import type { Operation } from '../../graph/operation.ts';
 import { checkOptions, type OptionNames, onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { convertToTensor, isSymbolic } from '../../op/convert.ts';
 import { node } from '../../op/node.ts';
 import { findOp } from '../../op/registry.ts';
@@ -93,7 +101,7 @@ export abstract class Optimizer {
     const { varList, globalStep, name, ...compute } = options;
     const pairs = this.computeGradients(loss, varList, compute);
     if (pairs.every(([gradient]) => gradient === null))
-      throw new InvalidArgumentError(
+      throw userError(
         `No gradients provided for any variable, check your graph for ops that do not support gradients, between variables ${pairs.map(([, v]) => String(v))} and loss ${loss}.`,
       );
     return this.applyGradients(pairs, { globalStep, name });
@@ -109,7 +117,7 @@ export abstract class Optimizer {
     const gate = options.gateGradients ?? Optimizer.GATE_OP;
     this.checkTypes([loss, ...(options.gradLoss ? [options.gradLoss] : [])]);
     const variables = [...(varList ?? trainableVariables())];
-    if (variables.length === 0) throw new InvalidArgumentError('No variables to optimize.');
+    if (variables.length === 0) throw userError('No variables to optimize.');
     const found = gradients(
       loss,
       variables.map((v) => v.target),
@@ -131,21 +139,25 @@ export abstract class Optimizer {
   /** One operation that applies gradients to their variables. */
   applyGradients(gradientsAndVariables: readonly GradientAndVariable[], options: ApplyOptions = {}): Operation {
     onlyOptions('applyGradients', options, 'globalStep', 'name');
-    if (gradientsAndVariables.length === 0) throw new InvalidArgumentError('No variables provided.');
+    if (gradientsAndVariables.length === 0) throw userError('No variables provided.');
     const pairs = gradientsAndVariables.flatMap(([g, v]): [Gradient, Variable][] =>
       g === null ? [] : [[g instanceof IndexedSlices ? g : convertToTensor(g), v]],
     );
     if (pairs.length === 0)
-      throw new InvalidArgumentError(
-        `No gradients provided for any variable: ${gradientsAndVariables.map(([, v]) => String(v))}.`,
-      );
+      throw userError(`No gradients provided for any variable: ${gradientsAndVariables.map(([, v]) => String(v))}.`);
+    const train = fromOnePlace(() => this.applyPairs(pairs, options));
+    const trainOps = getDefaultGraph().getCollectionRef(GraphKeys.TRAIN_OP);
+    if (!trainOps.includes(train)) trainOps.push(train);
+    return train;
+  }
+
+  private applyPairs(pairs: readonly [Gradient, Variable][], { globalStep, name }: ApplyOptions): Operation {
     controlDependencies(null, () => this.createSlots(pairs.map(([, v]) => v)));
-    const train = nameScope(options.name ?? this.name, (scope) => {
+    return nameScope(name ?? this.name, (scope) => {
       this.prepare();
       const updates = pairs.map(([g, v]) =>
         nameScope(`update_${v.op.name}`, () => colocateWith(v, () => this.update(g, v))),
       );
-      const { globalStep } = options;
       if (!globalStep) return this.finish(updates, scope);
       return controlDependencies([this.finish(updates, 'update')], () =>
         colocateWith(globalStep, () => {
@@ -154,9 +166,6 @@ export abstract class Optimizer {
         }),
       );
     });
-    const trainOps = getDefaultGraph().getCollectionRef(GraphKeys.TRAIN_OP);
-    if (!trainOps.includes(train)) trainOps.push(train);
-    return train;
   }
 
   /** The slot of a variable: its momentum, its moving average; null when there is none. */
@@ -178,7 +187,7 @@ export abstract class Optimizer {
   private checkTypes(values: readonly { dtype: DType; name: string }[]): void {
     for (const { dtype, name } of values)
       if (!floats.includes(dtype))
-        throw new InvalidArgumentError(`Invalid type ${dtype} for ${name}, expected: ${floats.join(', ')}.`);
+        throw userError(`Invalid type ${dtype} for ${name}, expected: ${floats.join(', ')}.`);
   }
 
   // What optimizers fill in.
@@ -255,7 +264,7 @@ export abstract class Optimizer {
   }
   protected slotWith(variable: Variable, initializer: InitializerFunction, slot: string, name = this.name): void {
     if (!isFullyDefined(variable.shape))
-      throw new InvalidArgumentError(`the slots of '${variable.name}' need its shape, which is not known`);
+      throw userError(`the slots of '${variable.name}' need its shape, which is not known`);
     const { shape: dims, dtype } = variable;
     this.makeSlot(variable, slot, () => createSlotWithInitializer(variable, initializer, dims, dtype, name));
   }

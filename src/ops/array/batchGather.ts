@@ -4,6 +4,7 @@ import { InvalidArgumentError } from '../../core/errors.ts';
 import { mergeShapes } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { type Named, scoped } from './common.ts';
 import { concat } from './concat.ts';
@@ -31,10 +32,10 @@ export function batchGather(params: TensorLike, indices: TensorLike, options: Na
     const picks = convertToTensor(indices, { name: 'indices' });
     const x = convertToTensor(params, { name: 'params' });
     if (picks.rank === null)
-      throw new InvalidArgumentError('batchGather does not allow indices with unknown rank. Use tf.ensureShape first.');
+      throw userError('batchGather does not allow indices with unknown rank. Use tf.ensureShape first.');
     const batch = picks.rank - 1;
     if (x.rank !== null && batch >= x.rank)
-      throw new InvalidArgumentError(`params has rank ${x.rank}, too few for ${batch} batch axes of indices`);
+      throw userError(`params has rank ${x.rank}, too few for ${batch} batch axes of indices`);
     return gatherBatches(x, picks, picks.rank, batch);
   });
 }

@@ -1,10 +1,10 @@
 /** @file booleanMask and sequenceMask. */
 import { bool, type DType } from '../../core/dtypes.ts';
-import { InvalidArgumentError } from '../../core/errors.ts';
 import { scalar } from '../../core/ndarray.ts';
 import { compatible, showShape } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { constantNode, convertToTensor } from '../../op/convert.ts';
 import { knownSize, type Named, scoped } from './common.ts';
 import { concat } from './concat.ts';
@@ -32,15 +32,15 @@ export function booleanMask(
   return scoped(name, [tensor, mask], () => {
     const x = convertToTensor(tensor, { name: 'tensor' });
     const keep = convertToTensor(mask, { name: 'mask' });
-    if (keep.rank === 0) throw new InvalidArgumentError('mask cannot be scalar.');
+    if (keep.rank === 0) throw userError('mask cannot be scalar.');
     if (keep.rank === null)
-      throw new InvalidArgumentError(
+      throw userError(
         'Number of mask dimensions must be specified, even if some dimensions are None. Use tf.ensureShape on the mask.',
       );
     const end = axis + keep.rank;
     const covered = x.shape?.slice(axis, end) ?? null;
     if (!compatible(covered, keep.shape))
-      throw new InvalidArgumentError(
+      throw userError(
         `Shapes ${showShape(covered)} and ${showShape(keep.shape)} are incompatible: the mask must fit the tensor from axis ${axis} on.`,
       );
     const count = prod(getItem(shape(x), [[axis, end]]), [0]);
@@ -72,7 +72,7 @@ export function sequenceMask(
       longest = maximum(constantNode(scalar(largest.dtype, 0)), largest);
     } else longest = convertToTensor(maxlen);
     if (longest.rank !== null && longest.rank !== 0)
-      throw new InvalidArgumentError(`maxlen must be scalar for sequenceMask, but it is ${showShape(longest.shape)}`);
+      throw userError(`maxlen must be scalar for sequenceMask, but it is ${showShape(longest.shape)}`);
     const number = (value: number) => constantNode(scalar(longest.dtype, value));
     const positions = Range.build({ start: number(0), limit: longest, delta: number(1) }).output;
     const rows = castNode(expandDims(counts, -1), longest.dtype);

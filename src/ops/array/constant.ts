@@ -1,11 +1,11 @@
 /** @file Const: a value fixed when the graph is built. */
 
 import type { DType } from '../../core/dtypes.ts';
-import { InvalidArgumentError } from '../../core/errors.ts';
 import { fromElements, type NDArray } from '../../core/ndarray.ts';
 import { type Shape, showShape, sizeOf } from '../../core/shape.ts';
 import type { KnownDType, KnownShape, LiteralDType, Reshape, ShapeOf } from '../../graph/staticShapes.ts';
 import type { Literal, Tensor } from '../../graph/tensor.ts';
+import { namingCaller, userError } from '../../graph/userError.ts';
 import { anyType, attr } from '../../op/attrs.ts';
 import { constantNode, toArray } from '../../op/convert.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
@@ -47,7 +47,7 @@ export function constant<const V extends Literal | NDArray, const O extends Cons
 >;
 export function constant(value: Literal | NDArray, options: ConstantOptions | DType = {}): Tensor {
   const { dtype, shape, name = 'Const' } = dtypeOrOptions('tf.constant', options, 'dtype', 'shape', 'name');
-  const array = toArray(value, dtype);
+  const array = namingCaller(() => toArray(value, dtype));
   return constantNode(shape ? spread(array, shape) : array, name);
 }
 
@@ -55,7 +55,7 @@ function spread(array: NDArray, shape: Shape): NDArray {
   const size = sizeOf(shape);
   if (array.size === size) return array.reshape(shape);
   if (array.size === 1) return fromElements(array.dtype, shape, new Array(size).fill(array.at(0)));
-  throw new InvalidArgumentError(
+  throw userError(
     `Const: ${array.size} values cannot take the shape ${showShape(shape)}, which has ${size} elements. Give that many values, or one to fill it with.`,
   );
 }

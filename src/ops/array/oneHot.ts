@@ -7,6 +7,7 @@ import { normalizeAxis } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { OneHot as HotRows, KnownShape, ShapeOf } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { anyType, attr } from '../../op/attrs.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
@@ -139,7 +140,7 @@ export function oneHot(indices: TensorLike, depth: TensorLike, options: OneHotOp
       ['offValue', off],
     ] as const)
       if (value && value.dtype !== dtype)
-        throw new InvalidArgumentError(
+        throw userError(
           `dtype ${value.dtype} of ${port} does not match dtype parameter ${dtype}. Wrap it in tf.cast(…, tf.${dtype}).`,
         );
     const on_value = on ?? convertToTensor(oneOf(dtype), { dtype, name: 'on_value' });

@@ -3,6 +3,7 @@ import { InvalidArgumentError } from '../../core/errors.ts';
 import { type Dims, showRuntime, showShape } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { anyType, indexTypes } from '../../op/attrs.ts';
 import { defineOp } from '../../op/defineOp.ts';
 import type { Gradient } from '../../op/registry.ts';
@@ -168,7 +169,7 @@ export function pad(tensor: TensorLike, paddings: TensorLike, options: PadOption
   if (kind === 'REFLECT' || kind === 'SYMMETRIC')
     return MirrorPad.build({ input: tensor, paddings }, { name, attrs: { mode: kind } }).output;
   if (kind !== 'CONSTANT')
-    throw new InvalidArgumentError(`the mode '${mode}' of tf.pad is unknown. Use CONSTANT, REFLECT or SYMMETRIC.`);
+    throw userError(`the mode '${mode}' of tf.pad is unknown. Use CONSTANT, REFLECT or SYMMETRIC.`);
   const isZero = constantValues === 0 || constantValues === false || constantValues === '';
   if (isZero) return Pad.build({ input: tensor, paddings }, { name }).output;
   return PadV2.build({ input: tensor, paddings, constant_values: constantValues }, { name }).output;

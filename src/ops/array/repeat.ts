@@ -1,10 +1,10 @@
 /** @file repeat: entries of an axis, each several times. */
 import { int32 } from '../../core/dtypes.ts';
-import { InvalidArgumentError } from '../../core/errors.ts';
 import { scalar } from '../../core/ndarray.ts';
 import { normalizeAxis } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { constantNode, convertToTensor } from '../../op/convert.ts';
 import { booleanMask, sequenceMask } from './booleanMask.ts';
 import { broadcastTo } from './broadcastTo.ts';
@@ -38,8 +38,7 @@ export function repeat(
 function repeatAlong(input: TensorLike, repeats: TensorLike, axis: number): Tensor {
   const given = convertToTensor(input, { name: 'data' });
   let counts = castNode(convertToTensor(repeats, { name: 'repeats', hint: int32 }), int32);
-  if (given.rank === null)
-    throw new InvalidArgumentError('repeat needs an input of known rank. Use tf.ensureShape first.');
+  if (given.rank === null) throw userError('repeat needs an input of known rank. Use tf.ensureShape first.');
   const data = given.rank === 0 ? stack([given]) : given;
   const sizes = shape(data, { outType: counts.dtype });
   const at = normalizeAxis(axis, data.shape!.length);

@@ -1,9 +1,9 @@
 /** @file requiredSpaceToBatchPaddings: paddings that make spatial sizes divisible by blocks. */
 import { int32 } from '../../core/dtypes.ts';
-import { InvalidArgumentError } from '../../core/errors.ts';
 import { isFullyDefined, showShape } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { constantValue } from '../../op/constantValue.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { type Named, scoped } from './common.ts';
@@ -28,9 +28,7 @@ export function requiredSpaceToBatchPaddings(
     const input = convertToTensor(inputShape, { dtype: int32, name: 'input_shape' });
     const block = convertToTensor(blockShape, { dtype: int32, name: 'block_shape' });
     if (!isFullyDefined(block.shape) || block.shape.length !== 1)
-      throw new InvalidArgumentError(
-        `blockShape must be a vector of known length, but it is ${showShape(block.shape)}`,
-      );
+      throw userError(`blockShape must be a vector of known length, but it is ${showShape(block.shape)}`);
     const axes = block.shape[0]!;
     if (axes === 0) return { paddings: zeros([0, 2], { dtype: int32 }), crops: zeros([0, 2], { dtype: int32 }) };
     const base =

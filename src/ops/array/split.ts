@@ -4,6 +4,7 @@ import { InvalidArgumentError } from '../../core/errors.ts';
 import { type Dims, normalizeAxis, showRuntime, showShape, sizeOf } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { anyType, attr } from '../../op/attrs.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { defineOp } from '../../op/defineOp.ts';
@@ -218,7 +219,7 @@ export function split(
   const sizes = convertToTensor(numOrSizes);
   const count = num ?? (sizes.shape?.length === 1 ? sizes.shape[0]! : null);
   if (sizes.rank === 0 || count === null)
-    throw new InvalidArgumentError(
+    throw userError(
       `Cannot infer argument \`num\` from shape ${showShape(sizes.shape)}. Give the number of pieces as a plain number, or their sizes as a vector of known length.`,
     );
   return SplitV.build({ value, size_splits: sizes, split_dim: axis }, { name, attrs: { num_split: count } }).output;

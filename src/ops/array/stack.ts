@@ -5,6 +5,7 @@ import { type Dims, mergeShapes, normalizeAxis, showRuntime, showShape } from '.
 import { onlyOptions } from '../../graph/options.ts';
 import type { DTypeOf, KnownShape, ShapeOf, Stack as Stacked } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { anyType, attr } from '../../op/attrs.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { defineOp, gradientPending } from '../../op/defineOp.ts';
@@ -231,7 +232,7 @@ export function unstack(
   const x = convertToTensor(value);
   const count = x.shape === null ? null : x.shape[normalizeAxis(axis, x.shape.length)]!;
   if (count === null)
-    throw new InvalidArgumentError(
+    throw userError(
       `Cannot infer argument \`num\` from shape ${showShape(x.shape)}. Say how many tensors to make: tf.unstack(x, { num: … }).`,
     );
   return Unpack.build({ value: x }, { name, attrs: { num: count, axis } }).output;

@@ -7,6 +7,7 @@ import { IndexedSlices } from '../../graph/indexedSlices.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { DTypeOf, KnownShape, ShapeOf, Transpose as Transposed } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { anyType, indexTypes } from '../../op/attrs.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
@@ -210,7 +211,7 @@ export function matrixTranspose(a: TensorLike, options: TransposeOptions = {}): 
   return scoped(name ?? 'matrix_transpose', [a], () => {
     const x = convertToTensor(a, { name: 'a' });
     if (x.rank !== null && x.rank < 2)
-      throw new InvalidArgumentError(
+      throw userError(
         `matrixTranspose wants a matrix or a batch of them, but ${x} has rank ${x.rank}. Use tf.expandDims first.`,
       );
     if (x.rank !== null) {

@@ -1,12 +1,12 @@
 /** @file The assert family: conditions on values, ranks and types, checked while building where possible, else at run time. */
 import { type DType, int32 } from '../../core/dtypes.ts';
-import { InvalidArgumentError } from '../../core/errors.ts';
 import type { NDArray } from '../../core/ndarray.ts';
 import { broadcastConcrete, type Shape, showTuple, sizeOf, stridesOf } from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
 import type { Operation } from '../../graph/operation.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { constantValue } from '../../op/constantValue.ts';
 import { convertToTensor, isSymbolic } from '../../op/convert.ts';
 import { rank as rankOf, reshape, shape, size, slice } from '../array/index.ts';
@@ -77,7 +77,7 @@ function checkStatically(x: Tensor, y: Tensor, holds: Comparison['holds'], data:
   const right = constantValue(y);
   if (!left || !right || left.dtype.isObject || left.dtype.isComplex || holdsEverywhere(left, right, holds)) return;
   const shown = data.map((item) => (item instanceof Tensor ? (constantValue(item) ?? item.name) : item));
-  throw new InvalidArgumentError(shown.map(String).join('\n'));
+  throw userError(shown.map(String).join('\n'));
 }
 
 function compareAll(comparison: Comparison, x: TensorLike, y: TensorLike, options: CheckOptions): Operation {
@@ -245,12 +245,12 @@ function checkRank(rule: RankRule, x: TensorLike, ranks: readonly TensorLike[], 
     ];
     for (const r of wanted) assertType(r, int32);
     const known = wanted.map((r) => constantValue(r));
-    if (known.some((k) => k !== undefined && k.rank !== 0)) throw new InvalidArgumentError('Rank must be a scalar.');
+    if (known.some((k) => k !== undefined && k.rank !== 0)) throw userError('Rank must be a scalar.');
     if (known.every((k) => k !== undefined) && value.rank !== null) {
       const numbers = known.map((k) => k.numberAt(0));
       if (!rule.holds(value.rank, numbers)) {
         const list = numbers.length === 1 ? String(numbers[0]) : `(${numbers.join(', ')})`;
-        throw new InvalidArgumentError(
+        throw userError(
           `${message}Tensor ${value.name} must have ${rule.text} ${list}.  Received rank ${value.rank}, shape ${showTuple(value.shape)}`,
         );
       }
@@ -314,9 +314,7 @@ export function assertType(
   return nameScope(options.name ?? 'assert_type', () => {
     const value = convertToTensor(tensor, { name: 'tensor' });
     if (value.dtype !== dtype)
-      throw new InvalidArgumentError(
-        `${prefix(options.message)}${value.name} must be of type ${dtype}; got ${value.dtype}`,
-      );
+      throw userError(`${prefix(options.message)}${value.name} must be of type ${dtype}; got ${value.dtype}`);
     return noOp({ name: 'statically_determined_correct_type' });
   });
 }
@@ -327,7 +325,7 @@ export function assertInteger(x: TensorLike, options: { message?: string; name?:
   return nameScope(options.name ?? 'assert_integer', () => {
     const value = convertToTensor(x, { name: 'x' });
     if (!value.dtype.isInteger)
-      throw new InvalidArgumentError(
+      throw userError(
         `${prefix(options.message)}Expected "x" to be integer type.  Found: ${value.name} of dtype ${value.dtype}`,
       );
     return noOp({ name: 'statically_determined_was_integer' });
@@ -340,7 +338,7 @@ export function assertScalar(tensor: TensorLike, options: { message?: string; na
   return nameScope(options.name ?? 'assert_scalar', (name) => {
     const value = convertToTensor(tensor, { name });
     if (value.rank !== 0)
-      throw new InvalidArgumentError(
+      throw userError(
         `${prefix(options.message)}Expected scalar shape for ${value.name}, saw shape: ${showTuple(value.shape)}.`,
       );
     return value;

@@ -1,10 +1,10 @@
 /** @file group, tuple, withDependencies: operations that wait for others. */
-import { InvalidArgumentError } from '../../core/errors.ts';
 import { colocateWith, controlDependencies, device, nameScope } from '../../graph/graph.ts';
 import { IndexedSlices } from '../../graph/indexedSlices.ts';
 import { Operation } from '../../graph/operation.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { identity } from '../array/identity.ts';
 import { noOp } from './noOp.ts';
@@ -109,8 +109,7 @@ export function tuple(
     const gating = new Set<Operation>();
     for (const t of members) if (t !== null) gating.add(opOf(t));
     for (const c of options.controlInputs ?? []) gating.add(opOf(c));
-    if (gating.size === 0)
-      throw new InvalidArgumentError("'tensors' must have at least one Tensor, but every entry is null.");
+    if (gating.size === 0) throw userError("'tensors' must have at least one Tensor, but every entry is null.");
     const gate = group([...gating].sort((a, b) => a.id - b.id));
     return members.map((t) => {
       if (t === null) return null;

@@ -2,11 +2,11 @@
 
 import type { DType } from '../../core/dtypes.ts';
 import * as d from '../../core/dtypes.ts';
-import { InvalidArgumentError } from '../../core/errors.ts';
 import { showTuple } from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { concat } from '../array/concat.ts';
 import { expandDims } from '../array/expandDims.ts';
@@ -54,7 +54,7 @@ export function convertImageDtype(image: TensorLike, dtype: DType, options: Conv
   const input = convertToTensor(image, { name: 'image' });
   for (const [what, type] of [['dtype', dtype], ['image dtype', input.dtype]] as const) // biome-ignore format: pairs
     if (!type.isFloating && !type.isInteger)
-      throw new InvalidArgumentError(`${what} must be either floating point or integer, but is ${type}`);
+      throw userError(`${what} must be either floating point or integer, but is ${type}`);
   if (dtype === input.dtype) return identity(input, { name: options.name });
   const { saturate = false } = options;
   return nameScope(options.name ?? 'convert_image', (name) => {
@@ -169,12 +169,12 @@ function between(low: number, high: number, { seed }: Seeded): Tensor {
 }
 
 function checkDelta(maxDelta: number): void {
-  if (maxDelta < 0) throw new InvalidArgumentError(`max_delta must be non-negative, but is ${maxDelta}.`);
+  if (maxDelta < 0) throw userError(`max_delta must be non-negative, but is ${maxDelta}.`);
 }
 
 function checkRange(lower: number, upper: number): void {
-  if (upper <= lower) throw new InvalidArgumentError(`upper must be > lower, but they are ${upper} and ${lower}.`);
-  if (lower < 0) throw new InvalidArgumentError(`lower must be non-negative, but is ${lower}.`);
+  if (upper <= lower) throw userError(`upper must be > lower, but they are ${upper} and ${lower}.`);
+  if (lower < 0) throw userError(`lower must be non-negative, but is ${lower}.`);
 }
 
 /**
@@ -203,7 +203,7 @@ export function randomContrast(image: TensorLike, lower: number, upper: number, 
  * @example tf.image.randomHue(images, 0.1)
  */
 export function randomHue(image: TensorLike, maxDelta: number, options: Seeded = {}): Tensor {
-  if (maxDelta > 0.5) throw new InvalidArgumentError(`max_delta must be <= 0.5, but is ${maxDelta}.`);
+  if (maxDelta > 0.5) throw userError(`max_delta must be <= 0.5, but is ${maxDelta}.`);
   checkDelta(maxDelta);
   return adjustHue(image, between(-maxDelta, maxDelta, options));
 }
@@ -240,7 +240,7 @@ export function rgbToGrayscale(images: TensorLike, options: { name?: string } = 
 function checkedGrayscale(images: Tensor): Tensor {
   const dims = images.shape;
   if (dims !== null && dims.length < 2)
-    throw new InvalidArgumentError(`A grayscale image (shape ${showTuple(dims)}) must be at least two-dimensional.`);
+    throw userError(`A grayscale image (shape ${showTuple(dims)}) must be at least two-dimensional.`);
   if (dims === null || dims.includes(null))
     return withDependencies(
       [
@@ -252,7 +252,7 @@ function checkedGrayscale(images: Tensor): Tensor {
       images,
     );
   if (dims.at(-1) !== 1)
-    throw new InvalidArgumentError(
+    throw userError(
       `Last dimension of a grayscale image should be size 1, but the image has shape ${showTuple(dims)}.`,
     );
   return withDependencies([], images);

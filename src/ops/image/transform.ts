@@ -1,8 +1,8 @@
 /** @file Images flipped, transposed, cut and padded. */
 import { float64, int32 } from '../../core/dtypes.ts';
-import { InvalidArgumentError } from '../../core/errors.ts';
 import { nameScope } from '../../graph/graph.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { constantValue } from '../../op/constantValue.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { getItem } from '../array/getItem.ts';
@@ -97,7 +97,7 @@ export function centralCrop(image: TensorLike, centralFraction: number | Tensor)
     let input = convertToTensor(image, { name: 'image' });
     const known = typeof centralFraction === 'number' ? centralFraction : constantValue(centralFraction)?.numberAt(0);
     if (known !== undefined) {
-      if (known <= 0 || known > 1) throw new InvalidArgumentError('central_fraction must be within (0, 1]');
+      if (known <= 0 || known > 1) throw userError('central_fraction must be within (0, 1]');
       if (known === 1) return input;
     } else {
       const inside = logicalOr(greater(centralFraction, 0), lessEqual(centralFraction, 1));
@@ -106,7 +106,7 @@ export function centralCrop(image: TensorLike, centralFraction: number | Tensor)
     checkedImage(input);
     const dims = input.shape;
     if (dims?.length !== 3 && dims?.length !== 4)
-      throw new InvalidArgumentError(
+      throw userError(
         `\`image\` should either be a Tensor with rank = 3 or rank = 4. Had rank = ${dims?.length ?? 'None'}.`,
       );
     const first = dims.length - 3;

@@ -1,9 +1,9 @@
 /** @file How images change from pixel to pixel. */
-import { InvalidArgumentError } from '../../core/errors.ts';
 import { showShape } from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { concat } from '../array/concat.ts';
 import { zeros } from '../array/fill.ts';
 import { getItem } from '../array/getItem.ts';
@@ -25,7 +25,7 @@ export function totalVariation(images: Tensor, options: { name?: string } = {}):
   return nameScope(options.name ?? 'total_variation', () => {
     const rank = images.shape?.length;
     if (rank !== 3 && rank !== 4)
-      throw new InvalidArgumentError(`'images' must be either 3 or 4-dimensional, but is ${showShape(images.shape)}.`);
+      throw userError(`'images' must be either 3 or 4-dimensional, but is ${showShape(images.shape)}.`);
     const lead = rank === 4 ? ':, ' : '';
     const rows = minus(getItem(images, `${lead}1:, :, :`), getItem(images, `${lead}:-1, :, :`));
     const columns = minus(getItem(images, `${lead}:, 1:, :`), getItem(images, `${lead}:, :-1, :`));
@@ -42,9 +42,7 @@ export function totalVariation(images: Tensor, options: { name?: string } = {}):
  */
 export function imageGradients(image: Tensor): readonly [dy: Tensor, dx: Tensor] {
   if (image.shape?.length !== 4)
-    throw new InvalidArgumentError(
-      `image_gradients expects a 4D tensor [batch_size, h, w, d], not ${showShape(image.shape)}.`,
-    );
+    throw userError(`image_gradients expects a 4D tensor [batch_size, h, w, d], not ${showShape(image.shape)}.`);
   const whole = shape(image);
   const [batch, height, width, depth] = unstack(whole) as [Tensor, Tensor, Tensor, Tensor]; // rank 4
   const rows = minus(getItem(image, ':, 1:, :, :'), getItem(image, ':, :-1, :, :'));

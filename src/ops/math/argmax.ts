@@ -7,6 +7,7 @@ import { type Dims, showRuntime } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { AxisIn, KnownShape, Reduce, ShapeOf } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { attr, realNumberTypes } from '../../op/attrs.ts';
 import type { Case } from '../../op/cases.ts';
 import { isSymbolic } from '../../op/convert.ts';
@@ -159,8 +160,7 @@ export interface ArgOptions {
 }
 
 function axisOf({ axis, dimension }: ArgOptions): TensorLike {
-  if (axis != null && dimension !== undefined)
-    throw new InvalidArgumentError("Cannot specify both 'axis' and 'dimension'");
+  if (axis != null && dimension !== undefined) throw userError("Cannot specify both 'axis' and 'dimension'");
   return axis ?? dimension ?? 0;
 }
 

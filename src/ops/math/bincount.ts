@@ -7,6 +7,7 @@ import { type Dims, showRuntime, showShape, sizeOf } from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { attr } from '../../op/attrs.ts';
 import { constantNode, convertToTensor } from '../../op/convert.ts';
 import { defineOp, gradientPending, notDifferentiable } from '../../op/defineOp.ts';
@@ -190,9 +191,7 @@ export function bincount(arr: TensorLike, options: BincountOptions = {}): Tensor
     const given = convertToTensor(arr, { name: 'arr' });
     const weights = options.weights === undefined ? undefined : convertToTensor(options.weights, { name: 'weights' });
     if (weights && binaryOutput)
-      throw new InvalidArgumentError(
-        'binaryOutput and weights are mutually exclusive: a weight cannot be shown as 0 or 1.',
-      );
+      throw userError('binaryOutput and weights are mutually exclusive: a weight cannot be shown as 0 or 1.');
     const input = given.dtype.isInteger ? given : cast(given, int32);
     const nonEmpty = greater(sizeOfTensor(input), 0);
     let length = times(cast(nonEmpty, input.dtype), plus(reduceMax(input), 1));

@@ -6,6 +6,7 @@ import { colocateWith, nameScope } from '../../graph/graph.ts';
 import { IndexedSlices } from '../../graph/indexedSlices.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { attr, numberTypes } from '../../op/attrs.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { defineOp } from '../../op/defineOp.ts';
@@ -91,7 +92,7 @@ function like(t: TensorLike, values: Tensor): Gradient {
 
 function checkKeepsShape(before: Tensor, after: Tensor): void {
   if (!compatible(before.shape, after.shape))
-    throw new InvalidArgumentError(
+    throw userError(
       `clipping bounds must not broadcast the values: these are ${showShape(before.shape)}, the result would be ${showShape(after.shape)}.`,
     );
 }
@@ -110,7 +111,7 @@ export function clipByValue<T extends TensorLike>(
 ): Clipped<T> {
   onlyOptions('tf.clipByValue', options, 'name');
   if (t === null)
-    throw new InvalidArgumentError(
+    throw userError(
       'clipByValue was given null. A gradient is null where the loss does not depend on the variable; leave it out.',
     );
   const clipped = nameScope(options.name ?? 'clip_by_value', (name) => {

@@ -1,9 +1,9 @@
 /** @file Complex numbers: Complex, Real, Imag, Conj, Angle, ComplexAbs. */
 import { complex64, complex128, float32, float64, variant } from '../../core/dtypes.ts';
-import { InvalidArgumentError } from '../../core/errors.ts';
 import { controlDependencies, nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { attr } from '../../op/attrs.ts';
 import { convertToTensor, isSymbolic } from '../../op/convert.ts';
 import { defineOp } from '../../op/defineOp.ts';
@@ -68,7 +68,7 @@ export function complex(real: TensorLike, imag: TensorLike, options: NameOption 
   const re = convertToTensor(real, { name: 'real', hint: isSymbolic(imag) ? imag.dtype : float32 });
   const im = convertToTensor(imag, { name: 'imag', hint: re.dtype });
   if (re.dtype !== im.dtype || (re.dtype !== float32 && re.dtype !== float64))
-    throw new InvalidArgumentError(
+    throw userError(
       `the real and imaginary parts must both be float32 or both float64, but they are ${re.dtype} and ${im.dtype}. Use tf.cast.`,
     );
   const attrs = { Tout: re.dtype === float64 ? complex128 : complex64 };

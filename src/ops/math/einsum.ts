@@ -3,6 +3,7 @@ import { InvalidArgumentError } from '../../core/errors.ts';
 import { type Dims, showRuntime, sizeOf } from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { type AttrSpec, anyType, attr } from '../../op/attrs.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { defineOp, type Op } from '../../op/defineOp.ts';
@@ -317,12 +318,12 @@ const letters = /^[a-zA-Z0,]*(->[a-zA-Z0]*)?$/;
 /** The equation with its output said, and without blanks; the ellipsis as `0`. */
 function resolve(equation: string, count: number): string {
   const text = equation.replaceAll(' ', '');
-  if (text.includes('0')) throw new InvalidArgumentError(`Invalid character '0' in equation: ${equation}`);
+  if (text.includes('0')) throw userError(`Invalid character '0' in equation: ${equation}`);
   let resolved = text.replaceAll('...', '0');
-  if (!letters.test(resolved)) throw new InvalidArgumentError(`Subscripts have incorrect format: ${equation}`);
+  if (!letters.test(resolved)) throw userError(`Subscripts have incorrect format: ${equation}`);
   const inputs = resolved.split('->')[0]!.split(',');
   if (inputs.length !== count)
-    throw new InvalidArgumentError(`Got ${count} inputs for equation '${equation}', expecting ${inputs.length}`);
+    throw userError(`Got ${count} inputs for equation '${equation}', expecting ${inputs.length}`);
   const all = inputs.join('');
   if (!resolved.includes('->')) {
     const single = [...new Set(all)].sort().filter((l) => all.split(l).length === 2);
@@ -330,12 +331,10 @@ function resolve(equation: string, count: number): string {
   }
   const output = resolved.split('->')[1]!;
   if (new Set(output).size !== output.length)
-    throw new InvalidArgumentError(`Output subscripts contain a label appearing more than once: ${equation}`);
+    throw userError(`Output subscripts contain a label appearing more than once: ${equation}`);
   for (const label of output)
     if (label !== '0' && !all.includes(label))
-      throw new InvalidArgumentError(
-        `Output subscripts contain the label ${label} not present in the input subscripts.`,
-      );
+      throw userError(`Output subscripts contain the label ${label} not present in the input subscripts.`);
   return resolved;
 }
 

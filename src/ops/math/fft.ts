@@ -8,6 +8,7 @@ import { type Dims, type Shape, showRuntime, showShape, sizeOf } from '../../cor
 import { nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { type AttrSpec, attr } from '../../op/attrs.ts';
 import type { Case } from '../../op/cases.ts';
 import { convertToTensor } from '../../op/convert.ts';
@@ -331,7 +332,7 @@ interface RealOptions {
 
 function knownLength(x: Tensor, what: string): number {
   const length = x.shape?.at(-1);
-  if (length == null) throw new InvalidArgumentError(`${what} of ${x}, whose last size is not known, needs fftLength.`);
+  if (length == null) throw userError(`${what} of ${x}, whose last size is not known, needs fftLength.`);
   return length;
 }
 

@@ -8,6 +8,7 @@ import { nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { CommonDType, Fits, KnownShape, MatMul as ProductShape, ShapeOf } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { attr } from '../../op/attrs.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { defineOp } from '../../op/defineOp.ts';
@@ -495,8 +496,8 @@ export function matmul(a: TensorLike, b: TensorLike, options: MatmulOptions = {}
     'name',
   );
   const { adjointA = false, adjointB = false, transposeA = false, transposeB = false, outputType } = options;
-  if (transposeA && adjointA) throw new InvalidArgumentError('Only one of transposeA and adjointA can be true.');
-  if (transposeB && adjointB) throw new InvalidArgumentError('Only one of transposeB and adjointB can be true.');
+  if (transposeA && adjointA) throw userError('Only one of transposeA and adjointA can be true.');
+  if (transposeB && adjointB) throw userError('Only one of transposeB and adjointB can be true.');
   return nameScope(options.name ?? 'MatMul', (name) => {
     const x = convertToTensor(a, { name: 'a' });
     const y = convertToTensor(b, { name: 'b', hint: x.dtype });

@@ -1,11 +1,11 @@
 /** @file Mul and MulNoNan: products. */
 import { float32, int32 } from '../../core/dtypes.ts';
-import { InvalidArgumentError } from '../../core/errors.ts';
 import { showShape } from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
 import { IndexedSlices } from '../../graph/indexedSlices.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { convertToTensor, isSymbolic } from '../../op/convert.ts';
 import type { Gradient } from '../../op/registry.ts';
 import { eq, mul as product, select } from '../../program/map.ts';
@@ -109,7 +109,7 @@ export function scalarMul(scalar: TensorLike, x: TensorLike | Gradient, options:
   const value = isSymbolic(x) ? x : convertToTensor(x);
   const factor = convertToTensor(scalar, { ...(isSymbolic(scalar) ? {} : { dtype: value.dtype }), name: 'scalar' });
   if (factor.shape !== null && factor.shape.length !== 0)
-    throw new InvalidArgumentError(
+    throw userError(
       `tf.scalarMul: the first argument must be a scalar, but its shape is ${showShape(factor.shape)}. For tensors use tf.multiply.`,
     );
   if (value instanceof IndexedSlices)

@@ -1,8 +1,8 @@
 /** @file Norms, traces and products with vectors, built on reductions and matrix products. */
-import { InvalidArgumentError } from '../../core/errors.ts';
 import { nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { expandDims } from '../array/expandDims.ts';
 import { matrixDiagPart } from '../array/matrixDiag.ts';
@@ -61,11 +61,11 @@ export function norm(tensor: TensorLike, options: NormOptions = {}): Tensor {
   const axes = axis === null ? null : typeof axis === 'number' ? [axis] : [...axis];
   const isMatrix = axes?.length === 2;
   if (ord === 2 && isMatrix)
-    throw new InvalidArgumentError('The matrix norm of order 2 is the largest singular value; take it from tf.svd.');
-  if (ord === 'fro' && !isMatrix) throw new InvalidArgumentError("'fro' is a norm of matrices: give two axes.");
-  if (typeof ord === 'number' && ord <= 0) throw new InvalidArgumentError(`ord is ${ord}, but must be positive.`);
+    throw userError('The matrix norm of order 2 is the largest singular value; take it from tf.svd.');
+  if (ord === 'fro' && !isMatrix) throw userError("'fro' is a norm of matrices: give two axes.");
+  if (typeof ord === 'number' && ord <= 0) throw userError(`ord is ${ord}, but must be positive.`);
   if (isMatrix && typeof ord === 'number' && ord !== 1 && ord !== Number.POSITIVE_INFINITY)
-    throw new InvalidArgumentError(`ord is ${ord}, but matrices have the norms 'euclidean', 'fro', 1 and Infinity.`);
+    throw userError(`ord is ${ord}, but matrices have the norms 'euclidean', 'fro', 1 and Infinity.`);
   return nameScope(options.name ?? 'norm', () => {
     const x = convertToTensor(tensor);
     const result = keptNorm(x, ord, axes, isMatrix);

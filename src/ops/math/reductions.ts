@@ -1,7 +1,6 @@
 /** @file The reductions as functions: sums, means, extremes and the like along axes. */
 
 import { type bool, type DType, int64 } from '../../core/dtypes.ts';
-import { InvalidArgumentError } from '../../core/errors.ts';
 import { intVector } from '../../core/ndarray.ts';
 import type { Dims } from '../../core/shape.ts';
 import { isFullyDefined } from '../../core/shape.ts';
@@ -9,6 +8,7 @@ import { nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { AxisIn, DTypeOf, KnownShape, Reduce, ShapeOf } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { constantNode, convertToTensor, isSymbolic } from '../../op/convert.ts';
 import { withAxis } from '../array/common.ts';
 import { zeros } from '../array/fill.ts';
@@ -53,7 +53,7 @@ export interface ReduceOptions {
 /** The axis of a call that may use the older option. */
 function axisOf({ axis, reductionIndices }: ReduceOptions): Axis {
   if (reductionIndices == null) return axis ?? null;
-  if (axis != null) throw new InvalidArgumentError("Cannot specify both 'axis' and 'reduction_indices'");
+  if (axis != null) throw userError("Cannot specify both 'axis' and 'reduction_indices'");
   return reductionIndices;
 }
 
@@ -61,7 +61,7 @@ const optionNames = ['axis', 'keepdims', 'name', 'keepDims', 'reductionIndices']
 
 function keepdimsOf({ keepdims, keepDims }: ReduceOptions): boolean {
   if (keepdims !== undefined && keepDims !== undefined)
-    throw new InvalidArgumentError("Cannot specify both 'keepdims' and 'keep_dims'");
+    throw userError("Cannot specify both 'keepdims' and 'keep_dims'");
   return keepdims ?? keepDims ?? false;
 }
 
@@ -256,7 +256,7 @@ export function reduceVariance(input: TensorLike, given?: Axis | SpreadOptions, 
     const x = convertToTensor(input);
     const means = reduceMean(x, axis, { keepdims: true });
     if (means.dtype.isInteger)
-      throw new InvalidArgumentError(`Input must be either real or complex. Received integer type ${means.dtype}.`);
+      throw userError(`Input must be either real or complex. Received integer type ${means.dtype}.`);
     const difference = minus(x, means);
     const squares = difference.dtype.isComplex
       ? real(Mul.build({ x: conj(difference), y: difference }).z)

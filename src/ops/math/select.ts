@@ -12,6 +12,7 @@ import {
 } from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { anyType } from '../../op/attrs.ts';
 import { constantValue } from '../../op/constantValue.ts';
 import { convertToTensor, isSymbolic } from '../../op/convert.ts';
@@ -151,7 +152,7 @@ export const SelectV2 = defineOp({
 /** The coordinates of the true elements. */
 function coordinates(condition: TensorLike, options: TensorLike | NameOption | undefined): Tensor {
   if (options !== undefined && !isOptions(options))
-    throw new InvalidArgumentError('tf.where takes a condition alone, or a condition with both x and y.');
+    throw userError('tf.where takes a condition alone, or a condition with both x and y.');
   return nameScope(options?.name ?? 'Where', (name) => {
     const input = convertToTensor(condition, { name: 'condition', hint: bool });
     return Where.build({ input }, { name }).index;

@@ -1,10 +1,10 @@
 /** @file `sort` and `argsort`, by way of the largest elements. */
 import { type DType, int64 } from '../../core/dtypes.ts';
-import { InvalidArgumentError } from '../../core/errors.ts';
 import { intVector } from '../../core/ndarray.ts';
 import { nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { constantValue } from '../../op/constantValue.ts';
 import { constantNode, convertToTensor } from '../../op/convert.ts';
 import { getItem } from '../array/getItem.ts';
@@ -63,10 +63,10 @@ function sorted(values: TensorLike, options: SortOptions, scope: string, part: '
   const { direction = 'ASCENDING', name } = options;
   return nameScope(name ?? scope, () => {
     if (direction !== 'ASCENDING' && direction !== 'DESCENDING')
-      throw new InvalidArgumentError(`direction is ${direction}, but must be ASCENDING or DESCENDING.`);
+      throw userError(`direction is ${direction}, but must be ASCENDING or DESCENDING.`);
     const axis = convertToTensor(options.axis ?? -1, { name: 'axis' });
     const known = constantValue(axis);
-    if (known?.rank !== 0) throw new InvalidArgumentError(`axis must be a constant scalar, but is ${axis}.`);
+    if (known?.rank !== 0) throw userError(`axis must be a constant scalar, but is ${axis}.`);
     const input = convertToTensor(values, { name: 'values' });
     return (direction === 'ASCENDING' ? ascending : descending)(input, known.numberAt(0), part);
   });

@@ -1,10 +1,10 @@
 /** @file `tensordot`: products summed over chosen axes of both tensors, by way of one matrix product. */
 import { int32 } from '../../core/dtypes.ts';
-import { InvalidArgumentError } from '../../core/errors.ts';
 import { isFullyDefined, sizeOf } from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { concat } from '../array/concat.ts';
 import { gather } from '../array/gather.ts';
@@ -27,21 +27,20 @@ type Axes = readonly number[] | Tensor;
 
 function axesOf(a: Tensor, axes: TensordotAxes): readonly [Axes, Axes] {
   if (typeof axes === 'number') {
-    if (axes < 0) throw new InvalidArgumentError(`axes must be at least 0, but is ${axes}.`);
+    if (axes < 0) throw userError(`axes must be at least 0, but is ${axes}.`);
     if (a.rank === null) {
       const count = rank(a);
       return [range(minus(count, axes), count, { dtype: int32 }), range(axes, { dtype: int32 })];
     }
     const count = a.rank;
-    if (axes > count)
-      throw new InvalidArgumentError(`axes is ${axes}, but must not be larger than the rank ${count} of ${a}.`);
+    if (axes > count) throw userError(`axes is ${axes}, but must not be larger than the rank ${count} of ${a}.`);
     const upTo = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
     return [upTo(count - axes, count), upTo(0, axes)];
   }
   if (axes instanceof Tensor) return [getItem(axes, [0]), getItem(axes, [1])];
   const [left, right] = axes.map((x) => (typeof x === 'number' ? [x] : x)) as [readonly number[], readonly number[]]; // two entries
   if (left.length !== right.length)
-    throw new InvalidArgumentError(`Different number of contraction axes a and b, ${left.length} != ${right.length}.`);
+    throw userError(`Different number of contraction axes a and b, ${left.length} != ${right.length}.`);
   return [left, right];
 }
 

@@ -6,6 +6,7 @@ import { type Dims, mergeShapes, sameShape, showRuntime } from '../../core/shape
 import { controlDependencies, nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { type AttrSpec, attr, floats, realNumbers, realNumberTypes } from '../../op/attrs.ts';
 import type { Case } from '../../op/cases.ts';
 import { convertToTensor } from '../../op/convert.ts';
@@ -451,7 +452,7 @@ export function gelu(features: TensorLike, options: { approximate?: boolean; nam
   return nameScope(options.name ?? 'Gelu', () => {
     const x = convertToTensor(features, { name: 'features' });
     if (!x.dtype.isFloating)
-      throw new InvalidArgumentError(`features must be of a floating type, but is ${x.dtype}. Wrap it in tf.cast.`);
+      throw userError(`features must be of a floating type, but is ${x.dtype}. Wrap it in tf.cast.`);
     if (!options.approximate) {
       const half = times(0.5, x);
       const negative = minusOf(x);

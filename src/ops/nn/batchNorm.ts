@@ -7,6 +7,7 @@ import { zeros } from '../../core/ndarray.ts';
 import { type Dims, sizeOf } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { attr } from '../../op/attrs.ts';
 import type { ValueCase } from '../../op/cases.ts';
 import { constantNode, convertToTensor } from '../../op/convert.ts';
@@ -409,7 +410,7 @@ export function fusedBatchNorm(
   );
   const { isTraining = true, exponentialAvgFactor = 1, epsilon = 0.001, dataFormat = 'NHWC', name } = options;
   if ((!isTraining || exponentialAvgFactor !== 1) && (options.mean == null || options.variance == null))
-    throw new InvalidArgumentError(
+    throw userError(
       'mean and variance must be given as vectors when isTraining is false or exponentialAvgFactor is not 1.',
     );
   const image = convertToTensor(x, { name: 'input' });

@@ -4,6 +4,7 @@ import { type Dims, type Shape, showRuntime, showShape } from '../../core/shape.
 import { nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { attr, numbers } from '../../op/attrs.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { defineOp } from '../../op/defineOp.ts';
@@ -208,7 +209,7 @@ export const BiasAddV1 = defineOp({
 function layoutOf(format: string | undefined): 'NHWC' | 'NCHW' {
   if (format === undefined || (format.startsWith('N') && format.endsWith('C'))) return 'NHWC';
   if (format.startsWith('NC')) return 'NCHW';
-  throw new InvalidArgumentError(`dataFormat must be of the form 'N...C' or 'NC...', but is '${format}'.`);
+  throw userError(`dataFormat must be of the form 'N...C' or 'NC...', but is '${format}'.`);
 }
 
 export interface BiasAddOptions {

@@ -1,11 +1,11 @@
 /** @file The cross entropies as functions: softmax, sparse softmax, sigmoid and weighted, and the Poisson loss. */
 import * as d from '../../core/dtypes.ts';
-import { InvalidArgumentError } from '../../core/errors.ts';
 import { scalar } from '../../core/ndarray.ts';
 import { compatible, type Dims, isFullyDefined, showTuple } from '../../core/shape.ts';
 import { controlDependencies, nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { constantNode, convertToTensor } from '../../op/convert.ts';
 import { concat } from '../array/concat.ts';
 import { getItem } from '../array/getItem.ts';
@@ -42,7 +42,7 @@ export interface SoftmaxCrossEntropy {
 }
 
 function classAxis({ axis, dim }: SoftmaxCrossEntropy): number {
-  if (axis !== undefined && dim !== undefined) throw new InvalidArgumentError("Cannot specify both 'axis' and 'dim'");
+  if (axis !== undefined && dim !== undefined) throw userError("Cannot specify both 'axis' and 'dim'");
   return axis ?? dim ?? -1;
 }
 
@@ -56,7 +56,7 @@ interface LabelsAndLogits {
 function checkArgs<T extends LabelsAndLogits>(name: string, args: T, ...others: readonly (keyof T & string)[]): void {
   onlyOptions(`tf.nn.${name}`, args, 'labels', 'logits', 'name', ...others);
   if (args.labels === undefined || args.logits === undefined)
-    throw new InvalidArgumentError(`Both labels and logits must be provided: write tf.nn.${name}({ labels, logits }).`);
+    throw userError(`Both labels and logits must be provided: write tf.nn.${name}({ labels, logits }).`);
 }
 
 /** A matrix of all the rows, with the static shape where it is known. */
@@ -125,15 +125,14 @@ export interface SparseSoftmaxCrossEntropy {
 }
 
 function checkRanks(labels: Dims, logits: Dims): void {
-  if (logits?.length === 0)
-    throw new InvalidArgumentError('logits cannot be a scalar: the last axis holds the classes.');
+  if (logits?.length === 0) throw userError('logits cannot be a scalar: the last axis holds the classes.');
   if (!logits || !labels) return;
   if (labels.length !== logits.length - 1)
-    throw new InvalidArgumentError(
+    throw userError(
       `Rank mismatch: labels has rank ${labels.length} and shape ${showTuple(labels)}, but logits has rank ${logits.length} and shape ${showTuple(logits)}; labels must have one axis less. For labels with probabilities use softmaxCrossEntropyWithLogits.`,
     );
   if (isFullyDefined(labels) && isFullyDefined(logits.slice(0, -1)) && labels.some((n, i) => n !== logits[i]))
-    throw new InvalidArgumentError(
+    throw userError(
       `Shape mismatch: the shape of labels, ${showTuple(labels)}, must equal the shape of logits except for the last axis, ${showTuple(logits)}.`,
     );
 }
@@ -171,7 +170,7 @@ export function sparseSoftmaxCrossEntropyWithLogits(args: SparseSoftmaxCrossEntr
 
 function checkSameShape(labels: Tensor, logits: Tensor): void {
   if (!compatible(labels.shape, logits.shape))
-    throw new InvalidArgumentError(
+    throw userError(
       `logits and labels must have the same shape (${showTuple(logits.shape)} vs ${showTuple(labels.shape)}).`,
     );
 }
@@ -245,7 +244,7 @@ export function logPoissonLoss(
     const x = convertToTensor(logInput, { name: 'log_input', hint: d.float32 });
     const z = convertToTensor(targets, { name: 'targets', hint: x.dtype });
     if (!compatible(z.shape, x.shape))
-      throw new InvalidArgumentError(
+      throw userError(
         `logInput and targets must have the same shape (${showTuple(x.shape)} vs ${showTuple(z.shape)}).`,
       );
     const result = minus(exp(x), times(x, z));

@@ -1,10 +1,10 @@
 /** @file Dropout: each element is kept with some probability and scaled up, or set to zero. */
 
-import { InvalidArgumentError } from '../../core/errors.ts';
 import { scalar } from '../../core/ndarray.ts';
 import { nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { constantNode, convertToTensor, isSymbolic } from '../../op/convert.ts';
 import { shape } from '../array/shape.ts';
 import { Cast } from '../math/cast.ts';
@@ -32,12 +32,11 @@ export interface DropoutOptions {
 function rateOf({ keepProb, rate }: DropoutOptions): TensorLike {
   const fromKeepProb =
     keepProb === undefined ? undefined : typeof keepProb === 'number' ? 1 - keepProb : minus(1, keepProb);
-  if (rate !== undefined && fromKeepProb !== undefined)
-    throw new InvalidArgumentError("Cannot specify both 'rate' and 'keep_prob'");
+  if (rate !== undefined && fromKeepProb !== undefined) throw userError("Cannot specify both 'rate' and 'keep_prob'");
   const result = rate ?? fromKeepProb;
-  if (result === undefined) throw new InvalidArgumentError('rate must be provided: tf.nn.dropout(x, { rate: 0.5 }).');
+  if (result === undefined) throw userError('rate must be provided: tf.nn.dropout(x, { rate: 0.5 }).');
   if (typeof result === 'number' && (result < 0 || result >= 1))
-    throw new InvalidArgumentError(`rate must be a scalar tensor or a float in the range [0, 1), but is ${result}.`);
+    throw userError(`rate must be a scalar tensor or a float in the range [0, 1), but is ${result}.`);
   return result;
 }
 
@@ -47,7 +46,7 @@ function noiseShapeOf(x: Tensor, given: DropoutOptions['noiseShape']): TensorLik
   const sizes = given as readonly (TensorLike | null)[]; // lists hold sizes, some of them unknown
   return sizes.map((n, i) => {
     const size = n ?? (x.rank === sizes.length ? x.shape![i]! : null);
-    if (size === null) throw new InvalidArgumentError(`noiseShape has no size at ${i}, and neither has ${x}.`);
+    if (size === null) throw userError(`noiseShape has no size at ${i}, and neither has ${x}.`);
     return size;
   });
 }
@@ -58,10 +57,9 @@ function scaledUp(x: Tensor, rate: TensorLike): { scaled: Tensor; threshold: Ten
     const scale = constantNode(scalar(x.dtype, 1 / (1 - rate)));
     return { scaled: Mul.build({ x, y: scale }).z, threshold: rate };
   }
-  if (!isSymbolic(rate)) throw new InvalidArgumentError('rate must be a scalar or scalar tensor.');
+  if (!isSymbolic(rate)) throw userError('rate must be a scalar or scalar tensor.');
   const given = convertToTensor(rate);
-  if (given.rank !== null && given.rank !== 0)
-    throw new InvalidArgumentError(`rate must be a scalar, but is ${given}.`);
+  if (given.rank !== null && given.rank !== 0) throw userError(`rate must be a scalar, but is ${given}.`);
   const threshold =
     given.dtype === x.dtype ? given : Cast.build({ x: given }, { name: 'rate', attrs: { DstT: x.dtype } }).y;
   const one = constantNode(scalar(x.dtype, 1));
@@ -83,8 +81,7 @@ export function dropout(x: TensorLike, second: DropoutOptions | number | Tensor,
   return nameScope(options.name ?? 'dropout', () => {
     const input = convertToTensor(x, { name: 'x' });
     const { dtype } = input;
-    if (!dtype.isFloating)
-      throw new InvalidArgumentError(`x is ${dtype}, but must be of a floating type since it will be scaled.`);
+    if (!dtype.isFloating) throw userError(`x is ${dtype}, but must be of a floating type since it will be scaled.`);
     if (rate === 0) {
       // A seed is taken all the same, so that the ops after this one get the seeds they would get with any other rate.
       getSeed(options.seed);

@@ -1,12 +1,12 @@
 /** @file `embeddingLookup`: rows of one table, or of a table that is split into several. */
 import { int32 } from '../../core/dtypes.ts';
-import { InvalidArgumentError } from '../../core/errors.ts';
 import { scalar } from '../../core/ndarray.ts';
 import { type Dims, isFullyDefined, mergeShapes } from '../../core/shape.ts';
 import { colocateWith, nameScope } from '../../graph/graph.ts';
 import { Operation } from '../../graph/operation.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { constantNode, convertToTensor, isConvertible } from '../../op/convert.ts';
 import { concat } from '../array/concat.ts';
 import { dynamicPartition, ParallelDynamicStitch } from '../array/dynamicStitch.ts';
@@ -44,7 +44,7 @@ function besides<T>(table: TensorLike, body: () => T): T {
 function shortened(rows: Tensor, ids: Tensor, table: TensorLike, maxNorm: number | null | undefined): Tensor {
   if (maxNorm == null) return rows;
   const [from, to] = [ids.rank, dimsOf(table)?.length];
-  if (!from || !to) throw new InvalidArgumentError('maxNorm needs ids and params of known rank; use setShape.');
+  if (!from || !to) throw userError('maxNorm needs ids and params of known rank; use setShape.');
   // Every axis of a row but the one that ids replaced.
   const axes = Array.from({ length: Math.max(rows.rank! - from, 0) }, (_, i) => from + i);
   return clipByNorm(rows, maxNorm, { axes });
@@ -88,7 +88,7 @@ export function embeddingLookup(
 ): Tensor {
   onlyOptions('tf.nn.embeddingLookup', options, 'partitionStrategy', 'maxNorm', 'name');
   const tables = isTableList(params) ? [...params] : [params as TensorLike]; // anything else is one table
-  if (tables.length === 0) throw new InvalidArgumentError('Length of params is currently 0. Need at least one param.');
+  if (tables.length === 0) throw userError('Length of params is currently 0. Need at least one param.');
   const { partitionStrategy = 'mod', maxNorm } = options;
   return nameScope(options.name ?? 'embedding_lookup', (name) => {
     const given = tables.map((t, i) => (isConvertible(t) ? t : convertToTensor(t, { name: `params_${i}` })));

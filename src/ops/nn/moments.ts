@@ -1,10 +1,10 @@
 /** @file Mean and variance, and what is built on them: moments, batch normalization, L2 normalization, share of zeros. */
 import * as d from '../../core/dtypes.ts';
-import { InvalidArgumentError } from '../../core/errors.ts';
 import { fromElements } from '../../core/ndarray.ts';
 import { nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { constantNode, convertToTensor } from '../../op/convert.ts';
 import { gather } from '../array/gather.ts';
 import { stopGradient } from '../array/identity.ts';
@@ -180,7 +180,7 @@ export function l2Normalize(
   options: { epsilon?: number; name?: string; dim?: Axis } = {},
 ): Tensor {
   onlyOptions('tf.nn.l2Normalize', options, 'epsilon', 'name', 'dim');
-  if (axis != null && options.dim != null) throw new InvalidArgumentError("Cannot specify both 'axis' and 'dim'");
+  if (axis != null && options.dim != null) throw userError("Cannot specify both 'axis' and 'dim'");
   const along = axis ?? options.dim ?? null;
   const epsilon = options.epsilon ?? 1e-12;
   return nameScope(options.name ?? 'l2_normalize', (name) => {

@@ -5,6 +5,7 @@ import { InvalidArgumentError } from '../../core/errors.ts';
 import { type Dims, showRuntime, showShape } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { floats } from '../../op/attrs.ts';
 import { constantValue } from '../../op/constantValue.ts';
 import { convertToTensor } from '../../op/convert.ts';
@@ -126,19 +127,18 @@ function swapAxis(x: Tensor, axis: number | Tensor, last: Tensor, name?: string)
 
 /** Applies an op of the last axis along any other, by transposing before and after. */
 function alongAxis(logits: TensorLike, options: SoftmaxOptions, compute: (x: Tensor, name?: string) => Tensor): Tensor {
-  if (options.axis != null && options.dim !== undefined)
-    throw new InvalidArgumentError("Cannot specify both 'axis' and 'dim'");
+  if (options.axis != null && options.dim !== undefined) throw userError("Cannot specify both 'axis' and 'dim'");
   let axis = options.axis ?? options.dim ?? -1;
   const x = convertToTensor(logits);
   const dims = x.shape;
   if (axis === -1 || (dims && axis === dims.length - 1)) return compute(x, options.name);
   if (dims === null)
-    throw new InvalidArgumentError(
+    throw userError(
       `softmax along axis ${axis} needs logits of known rank; ${x} has none. Use tf.ensureShape or setShape.`,
     );
   const known = axis instanceof Tensor ? constantValue(axis)?.numberAt(0) : axis;
   if (known !== undefined && (known < -dims.length || known >= dims.length))
-    throw new InvalidArgumentError(
+    throw userError(
       `dim must be in the range [${-dims.length}, ${dims.length}) where ${dims.length} is the number of dimensions in the input. Received: dim=${known}`,
     );
   const count = rank(x);

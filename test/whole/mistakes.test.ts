@@ -1,0 +1,98 @@
+import * as tf from 'tensorloom';
+import { beforeEach, describe, expect, it } from 'vitest';
+
+beforeEach(() => tf.resetDefaultGraph());
+
+/** What a program in plain JavaScript may pass: nothing checks it but the library. */
+const wrong = (value: unknown) => value as never;
+const here = /mistakes\.test\.ts:\d+:\d+/;
+
+async function refusal(call: () => unknown): Promise<tf.errors.OpError> {
+  try {
+    await call();
+  } catch (error) {
+    expect(error).toBeInstanceOf(tf.errors.InvalidArgumentError);
+    return error as tf.errors.OpError;
+  }
+  throw new Error('nothing was refused');
+}
+
+const x = () => tf.ones([2, 3]);
+const v = () => new tf.Variable(1.5);
+
+/** Each mistake, and what the error must say about it: what was given, and what to do. */
+const mistakes: Record<string, [call: () => unknown, ...says: RegExp[]]> = {
+  'a name to differentiate by': [
+    () => tf.gradients(x(), wrong(['x'])),
+    /xs\[0\] is 'x'/,
+    /a tensor or a variable.*getTensorByName\('x:0'\)/,
+  ],
+  'a number to differentiate by': [() => tf.gradients(x(), wrong([3])), /xs\[0\] is 3/, /a tensor or a variable/],
+  'nothing to differentiate by': [() => tf.gradients(x(), wrong([undefined])), /xs\[0\] is undefined/],
+  'an operation to differentiate': [() => tf.gradients(wrong(tf.noOp()), [x()]), /got <tf.Operation 'NoOp'/],
+  'a text for the handle of a partial run': [
+    () => new tf.Session().partialRun(wrong('text'), x()),
+    /handle is 'text'/,
+    /sess\.partialRunSetup\(fetches, feeds\)/,
+  ],
+  'a text for a shape': [
+    () => tf.placeholder(tf.float32, wrong('x')),
+    /shape is 'x'/,
+    /list of sizes.*\[null, 784\].*\{ name: 'x' \}/s,
+  ],
+  'a negative size': [() => tf.placeholder(tf.float32, [2, -3]), /shape is \[2, -3\]/, /null for unknown/],
+  'a fraction of a size': [() => tf.placeholder(tf.float32, [2.5]), /shape is \[2.5\]/],
+  'a misspelt dtype': [() => tf.placeholder(wrong('float31')), /dtype is 'float31'/, /tf\.float32/],
+  'a dtype by name': [() => tf.cast(x(), wrong('int32')), /is 'int32'/, /write tf\.int32/i],
+  'no dtype': [() => tf.placeholder(wrong(undefined)), /dtype/, /tf\.float32/],
+  'a ragged literal': [() => tf.constant(wrong([[1], [2, 3]])), /\[0\] has 1 .* \[1\] has 2/, /same length/],
+  'a ragged literal in an op': [() => tf.add(x(), wrong([[1], [2, 3]])), /same length/],
+  'a ragged value of a variable': [() => new tf.Variable(wrong([[1], [2, 3]])), /same length/],
+  'a literal of another type': [() => tf.constant('a', tf.float32 as never), /a/],
+  'a literal that does not fill its shape': [() => tf.constant([1, 2], { shape: [3] }), /2 values.*\[3\]/],
+  'a text for a count': [() => tf.unstack(x(), { num: wrong('2') }), /num.*'2'/, /whole number/],
+  'a fraction for an axis': [() => tf.stack([x(), x()], { axis: 0.5 }), /axis.*0\.5/, /whole number/],
+  'a number for a flag': [() => tf.matmul(x(), x(), { transposeB: wrong(1) }), /transpose_b.*1/, /true or false/],
+  'two kinds of transposing': [() => tf.matmul(x(), x(), { transposeB: true, adjointB: true }), /Only one of/],
+  'an axis outside': [() => tf.nn.softmax(x(), 7), /dim must be in the range/],
+  'a rate above one': [() => tf.nn.dropout(x(), { rate: 2 }), /rate must be/],
+  'an unknown reduction': [() => tf.losses.absoluteDifference(x(), x(), { reduction: wrong('sum') }), /Reduction/],
+  'no variables to train': [() => new tf.train.GradientDescentOptimizer(1).minimize(x()), /No variables/],
+  'an unconnected loss': [
+    () => new tf.train.GradientDescentOptimizer(1).minimize(x(), { varList: [v()] }),
+    /No gradients provided for any variable/,
+  ],
+  'a variable that exists': [() => [tf.getVariable('a', [1]), tf.getVariable('a', [1])], /Variable a already exists/],
+  'a variable that does not': [
+    () => tf.variableScope('s', { reuse: true }, () => tf.getVariable('a', [1])),
+    /Variable s\/a does not exist/,
+  ],
+  'an unknown name': [() => tf.getDefaultGraph().getTensorByName('nowhere:0'), /'nowhere:0'.*does not exist/],
+  'a name that is none': [() => tf.placeholder(tf.float32, [], { name: 'a b' }), /'a b' is not a valid/],
+  'a device that is none': [() => tf.device('/cat:0', x), /Unknown attribute 'cat'/],
+  'a feed of another shape': [
+    () => {
+      const p = tf.placeholder(tf.float32, [2], { name: 'p' });
+      return new tf.Session().run(p, [[p, [1, 2, 3]]]);
+    },
+    /Cannot feed value of shape \(3,\) for Tensor 'p:0', which has shape \(2,\)/,
+  ],
+  'a feed of another type': [
+    () => {
+      const p = tf.placeholder(tf.float32, [], { name: 'p' });
+      return new tf.Session().run(p, [[p, 'text']]);
+    },
+    /Cannot feed 'p:0'/,
+  ],
+  'a fetch of nothing': [() => new tf.Session().run('nowhere:0'), /Fetch argument nowhere:0/],
+};
+
+describe('mistakes say what was given, what to do and where', () => {
+  for (const [name, [call, ...says]] of Object.entries(mistakes))
+    it(name, async () => {
+      const error = await refusal(call);
+      for (const text of says) expect(error.message).toMatch(text);
+      expect(error.message).toMatch(here);
+      expect(error.createdAt).toMatch(here);
+    });
+});
