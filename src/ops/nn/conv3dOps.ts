@@ -127,7 +127,7 @@ export const Conv3D = defineOp({
     },
     {
       given: { input: ramp([1, 5, 4, 5, 2]), filter: ramp([2, 2, 2, 2, 2], 1) },
-      attrs: { strides: [1, 1, 1, 1, 1], padding: 'VALID', dilations: [1, 2, 1, 3, 1] },
+      attrs: { strides: [1, 1, 1, 1, 1], padding: 'VALID', dilations: [1, 3, 2, 2, 1] },
     },
     {
       given: { input: ramp([1, 2, 2, 2, 1]), filter: ramp([1, 1, 1, 1, 1]) },

@@ -30,6 +30,8 @@ export {
 
 import './conv2dOps.ts';
 import './conv3dOps.ts';
+import './convOp.ts';
+import './dilation2dOps.ts';
 import './depthwiseOps.ts';
 
 export { type DropoutOptions, dropout } from './dropout.ts';
