@@ -4,7 +4,7 @@ import { type DType, resource, variant } from '../core/dtypes.ts';
 import { InvalidArgumentError } from '../core/errors.ts';
 import { compatible, type Dims, isFullyDefined, showShape } from '../core/shape.ts';
 import { withContext } from '../graph/context.ts';
-import { colocateWith, getDefaultGraph, graphFor, nameScope } from '../graph/graph.ts';
+import { colocateWith, fromOnePlace, getDefaultGraph, graphFor, nameScope } from '../graph/graph.ts';
 import { IndexedSlices } from '../graph/indexedSlices.ts';
 import type { Operation } from '../graph/operation.ts';
 import { onlyOptions } from '../graph/options.ts';
@@ -77,8 +77,7 @@ export function gradients(
       `ys[${i}] is null: there is nothing to differentiate. tf.gradients gives null where no path leads from ys to xs.`,
     );
   });
-  // One place for all nodes of the backward pass, which saves looking for it at each of them.
-  return withContext({ site: getDefaultGraph().callSite() }, () => {
+  return fromOnePlace(() => {
     const grads = new GradientTable();
     const sources = nameScope(options.name ?? 'gradients', () => {
       getDefaultGraph().uniqueName('uid');

@@ -69,6 +69,7 @@ export function withRank(dims: Dims, rank: number): readonly (number | null)[] {
 /** NumPy broadcasting of static shapes; throws when it is impossible. */
 export function broadcastShapes(a: Dims, b: Dims): Dims {
   if (a === null || b === null) return null;
+  if (a === b) return a;
   const rank = Math.max(a.length, b.length);
   const out = new Array<number | null>(rank);
   for (let i = 1; i <= rank; i++) {

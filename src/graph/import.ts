@@ -3,7 +3,7 @@ import { InvalidArgumentError, UnimplementedError } from '../core/errors.ts';
 import { AttrList, type AttrValue } from '../proto/attr.ts';
 import { FunctionDef, type GraphDef, type NodeDef, type VersionDef } from '../proto/graph.ts';
 import { dtypeFromProto, shapeFromProto } from '../proto/tensorProto.ts';
-import { CallSite } from './callSite.ts';
+import type { CallSite } from './callSite.ts';
 import { type Context, currentContext } from './context.ts';
 import { deviceFor, type Graph, graphDefVersion, nameScope, schemaOf } from './graph.ts';
 import { GraphDefIndex, parseTensorName } from './graphDefIndex.ts';
@@ -91,7 +91,7 @@ interface BackEdge {
 
 class Importer {
   private readonly index: GraphDefIndex;
-  private readonly site = new CallSite();
+  private readonly site: CallSite;
   private readonly functions: Map<string, FunctionDef>;
   /** The new operations by their name in the message, and in the order they will have. */
   private readonly made = new Map<string, Operation>();
@@ -107,6 +107,7 @@ class Importer {
     private readonly inputMap: ReadonlyMap<string, InputMapping>,
   ) {
     this.index = new GraphDefIndex(def.node, (key) => inputMap.has(key));
+    this.site = graph.callSite();
     this.functions = new Map(graph.functions);
     this.unused = new Set(inputMap.keys());
   }
@@ -204,7 +205,7 @@ class Importer {
       const other = text.startsWith('loc:@') ? this.made.get(text.slice('loc:@'.length)) : undefined;
       return other ? new TextEncoder().encode(`loc:@${other.name}`) : bytes;
     });
-    op.attrs['_class'] = { list: AttrList.create({ s: renamed }) };
+    op.setAttr('_class', { list: AttrList.create({ s: renamed }) });
   }
 
   /** The operation or tensor that a name of the message stands for now. */
