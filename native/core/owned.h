@@ -27,6 +27,7 @@ class Owned {
     return object;
   }
   T* get() const { return object_; }
+  explicit operator bool() const { return object_ != nullptr; }
   T* operator->() const { return object_; }
   T& operator*() const { return *object_; }
 

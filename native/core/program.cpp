@@ -85,7 +85,7 @@ constexpr Family families[] = {
 
 using namespace tl;
 
-int64_t tl_version() { return 3; }
+int64_t tl_version() { return 4; }
 
 const char* tl_variant() { return simd().name; }
 

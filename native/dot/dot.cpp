@@ -3,9 +3,7 @@
 #include <complex>
 #include <cstring>
 
-#include "../core/pool.h"
-#include "../core/program.h"
-#include "../simd/kernels.h"
+#include "../map/map.h"
 
 namespace tl {
 namespace {
@@ -62,7 +60,10 @@ void plainProduct(const Gemm<T>& g) {
 
 class Dot final : public Instruction {
  public:
-  Dot(const View& a, const View& b, const View& c) : a_(a), b_(b), c_(c), dtype_(c.dtype) {
+  /** `after`, if there is one, runs on every piece of the product. */
+  Dot(const View& a, const View& b, const View& c, Owned<PieceMap> after)
+      : a_(a), b_(b), c_(c), dtype_(c.dtype), after_(std::move(after)) {
+    if (after_ && after_->shape() != c.dims) refuse("a map on a product has another shape than it");
     m_ = a_.rows();
     k_ = a_.columns();
     n_ = b_.columns();
@@ -81,6 +82,7 @@ class Dot final : public Instruction {
 
   Failure run(void* const* table) override {
     if (batches_ * m_ * n_ == 0) return {};
+    failure_ = 0;
     switch (dtype_) {
       case DType::f32: runSplit<float>(table, [](const Gemm<float>& g, char* s) { simd().gemmF32(g, s); }); break;
       case DType::f64: runSplit<double>(table, [](const Gemm<double>& g, char* s) { simd().gemmF64(g, s); }); break;
@@ -94,7 +96,9 @@ class Dot final : public Instruction {
       case DType::c128: runPlain<std::complex<double>>(table); break;
       default: break;
     }
-    return {};
+    Failure result;
+    result.code = static_cast<FailureCode>(failure_);
+    return result;
   }
 
  private:
@@ -144,7 +148,7 @@ class Dot final : public Instruction {
     const int64_t pieces = down * across, tasks = batches_ * pieces;
     const int64_t rowsEach = (m_ + down - 1) / down, columnsEach = (n_ + across - 1) / across;
     const int64_t columnStep = across > 1 ? (columnsEach + 31) / 32 * 32 : columnsEach;
-    const int64_t bytes = simd().gemmScratch(rowsEach, columnStep, k_, sizeof(T));
+    const int64_t bytes = std::max(simd().gemmScratch(rowsEach, columnStep, k_, sizeof(T)), afterBytes());
     const int64_t used = std::min(tasks, parts);
     Pool::get().run(used, [&](int64_t part) {
       char* scratch = Pool::scratch(bytes);
@@ -159,8 +163,16 @@ class Dot final : public Instruction {
         g.b += j * g.bColumn;
         g.c += i * g.cRow + j * g.cColumn;
         multiply(g, scratch);
+        const int64_t row = task / pieces * m_ + i;
+        runAfter(table, {row, row + g.m}, {j, j + g.n}, scratch);
       }
     });
+  }
+
+  int64_t afterBytes() const { return after_ ? after_->scratchBytes() : 0; }
+  /** What follows the product, on a piece of it that is ready. Rows count through all batches. */
+  void runAfter(void* const* table, Range rows, Range columns, char* scratch) {
+    if (after_) after_->run(table, rows, columns, scratch, &failure_);
   }
 
   template <class T>
@@ -183,6 +195,7 @@ class Dot final : public Instruction {
         simd().gemmF32({m, n_, k_, a.data() + rows.begin * k_, k_, 1, b.data(), n_, 1, c.data() + rows.begin * n_, n_, 1},
                        Pool::scratch(simd().gemmScratch(m, n_, k_, 4)));
         for (int64_t i = rows.begin; i < rows.end; i++) store(n_, g.c + i * g.cRow, g.cColumn, c.data() + i * n_, 1);
+        runAfter(table, {batch * m_ + rows.begin, batch * m_ + rows.end}, {0, n_}, Pool::scratch(afterBytes()));
       });
     }
   }
@@ -191,6 +204,8 @@ class Dot final : public Instruction {
   DType dtype_;
   int64_t m_, n_, k_, batches_;
   std::vector<int64_t> batchDims_;
+  Owned<PieceMap> after_;
+  int32_t failure_ = 0;
 };
 
 }  // namespace
@@ -198,7 +213,10 @@ class Dot final : public Instruction {
 InstructionPtr decodeDot(Reader& in) {
   const View a = in.view();
   const View b = in.view();
-  return make<Dot>(a, b, in.view());
+  const View c = in.view();
+  Owned<PieceMap> after;
+  if (in.word(0, 1, "flag of a map on a product")) after = make<PieceMap>(MapCode::decode(in));
+  return make<Dot>(a, b, c, std::move(after));
 }
 
 }  // namespace tl

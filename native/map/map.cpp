@@ -2,8 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "../core/pool.h"
-#include "body.h"
+#include "map.h"
 
 namespace tl {
 namespace {
@@ -99,7 +98,8 @@ class Nothing final : public Instruction {
 
 namespace {
 
-InstructionPtr mapOf(const Expression& e, const std::vector<View>& views, const std::vector<int64_t>& results) {
+InstructionPtr mapOf(const MapCode& code) {
+  const auto& [e, views, results] = code;
   std::vector<std::vector<int64_t>> strides;
   for (const View& v : views) strides.push_back(v.strides);
   Layout layout(e, strides);
@@ -118,24 +118,25 @@ InstructionPtr mapOf(const Expression& e, const std::vector<View>& views, const 
 
 }  // namespace
 
-InstructionPtr decodeMap(Reader& in) {
-  const Expression e = Expression::decode(in);
+MapCode MapCode::decode(Reader& in) {
+  MapCode code;
+  code.expression = Expression::decode(in);
   const int64_t count = in.word(1, 1 << 20, "output count");
-  std::vector<View> views;
-  std::vector<int64_t> results;
   for (int64_t i = 0; i < count; i++) {
-    views.push_back(in.view());
-    if (views.back().dims != e.shape) refuse("an output has another shape than its instruction");
-    results.push_back(in.word(0, static_cast<int64_t>(e.nodes.size()) - 1, "result"));
+    code.outputs.push_back(in.view());
+    if (code.outputs.back().dims != code.expression.shape) refuse("an output has another shape than its instruction");
+    code.results.push_back(in.word(0, static_cast<int64_t>(code.expression.nodes.size()) - 1, "result"));
   }
-  return mapOf(e, views, results);
+  return code;
 }
+
+InstructionPtr decodeMap(Reader& in) { return mapOf(MapCode::decode(in)); }
 
 InstructionPtr fillWith(const View& output, int64_t bits) {
   Expression e;
   e.shape = output.dims;
   e.nodes.push_back({Op::const_, output.dtype, {}, {bits, 0}});
-  return mapOf(e, {output}, {0});
+  return mapOf({e, {output}, {0}});
 }
 
 }  // namespace tl

@@ -10,7 +10,7 @@ export function readsOf(i: Instruction): readonly View[] {
     case 'reduce':
       return i.inputs;
     case 'dot':
-      return [i.a, i.b];
+      return [i.a, i.b, ...(i.after?.inputs.filter((v) => v.buffer !== i.output.buffer) ?? [])];
     case 'conv':
       return operandsOf(i).map((name) => i[name]);
     case 'gather':
@@ -35,8 +35,9 @@ export function writesOf(i: Instruction): readonly View[] {
   switch (i.kind) {
     case 'map':
       return i.outputs;
-    case 'reduce':
     case 'dot':
+      return [i.output, ...(i.after?.outputs ?? [])];
+    case 'reduce':
     case 'gather':
     case 'scan':
     case 'window':
@@ -69,7 +70,12 @@ export function withReads(i: Instruction, change: (buffer: Buffer) => Buffer): I
     case 'host':
       return { ...i, inputs: i.inputs.map(swap) };
     case 'dot':
-      return { ...i, a: swap(i.a), b: swap(i.b) };
+      return {
+        ...i,
+        a: swap(i.a),
+        b: swap(i.b),
+        ...(i.after ? { after: withReads(i.after, (b) => (b === i.output.buffer ? b : change(b))) } : {}),
+      };
     case 'conv': {
       const [first, second] = operandsOf(i);
       return { ...i, [first]: swap(i[first]), [second]: swap(i[second]) };

@@ -2,6 +2,7 @@
 import { sameShape } from '../core/shape.ts';
 import { readsOf, writesOf } from './access.ts';
 import { type Expr, input } from './expr.ts';
+import { canFail, countNodes, rebuild } from './inspect.ts';
 import { type Buffer, type DeviceInstruction, type MapInstruction, storageOf, type View } from './instructions.ts';
 import { isContiguous } from './value.ts';
 
@@ -60,19 +61,6 @@ export function fuse(instructions: readonly DeviceInstruction[], keep: ReadonlyS
   return result.filter((i) => i !== undefined);
 }
 
-const failing: ReadonlySet<string> = new Set(['div', 'floordiv', 'floormod', 'truncmod', 'pow']);
-
-/** Integer division and powers fail on some operands. */
-function canFail(x: Expr, known: Map<Expr, boolean>): boolean {
-  if (!('args' in x)) return false;
-  let result = known.get(x);
-  if (result === undefined) {
-    result = (failing.has(x.op) && x.dtype.isInteger) || x.args.some((a) => canFail(a, known));
-    known.set(x, result);
-  }
-  return result;
-}
-
 /** The reader must look at every element of the producer's output once, in the same order. */
 function fits(from: MapInstruction, view: View, reader: { shape: readonly number[] }): boolean {
   return (
@@ -120,28 +108,4 @@ function sameView(a: View, b: View): boolean {
     sameShape(a.shape, b.shape) &&
     sameShape(a.strides, b.strides)
   );
-}
-
-/** Copies an expression graph, keeping what was shared shared. */
-function rebuild(root: Expr, leaf: (index: number, e: Expr) => Expr, done = new Map<Expr, Expr>()): Expr {
-  const known = done.get(root);
-  if (known) return known;
-  let copy: Expr;
-  if (root.op === 'input')
-    copy = leaf((root as { index: number }).index, root); // inputs carry an index
-  else if ('args' in root) copy = { ...root, args: root.args.map((a) => rebuild(a, leaf, done)) };
-  else copy = root;
-  done.set(root, copy);
-  return copy;
-}
-
-function countNodes(roots: readonly Expr[]): number {
-  const seen = new Set<Expr>();
-  const visit = (x: Expr): void => {
-    if (seen.has(x)) return;
-    seen.add(x);
-    if ('args' in x) for (const a of x.args) visit(a);
-  };
-  for (const root of roots) visit(root);
-  return seen.size;
 }

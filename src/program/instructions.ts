@@ -71,6 +71,11 @@ export interface DotInstruction {
   readonly a: View;
   readonly b: View;
   readonly output: View;
+  /**
+   * A map over the product, run on each piece of it while the piece is in the cache. It has the output's shape; inputs that
+   * are views of the output's buffer are the output itself. It writes nothing that the product reads.
+   */
+  readonly after?: MapInstruction & Origin;
 }
 
 /**

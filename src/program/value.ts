@@ -73,16 +73,38 @@ export function sliceView(
 
 /** The same elements, in row-major order, under another shape; undefined when that needs a copy. */
 export function reshapeView(v: View, shape: Shape): View | undefined {
-  if (isContiguous(v)) return { buffer: v.buffer, dtype: v.dtype, shape, strides: stridesOf(shape), offset: v.offset };
-  // Adding or removing axes of size 1 never needs a copy.
-  const kept = v.shape.map((d, i) => [d, v.strides[i]!] as const).filter(([d]) => d !== 1);
-  if (kept.length !== shape.filter((d) => d !== 1).length) return undefined;
+  const strides = isContiguous(v) || sizeOf(v.shape) === 0 ? stridesOf(shape) : regroupedStrides(v, shape);
+  return strides && { buffer: v.buffer, dtype: v.dtype, shape, strides, offset: v.offset };
+}
+
+/**
+ * Strides under another shape: old and new axes are taken in groups of equal size; a group can be divided anew when its old
+ * axes follow each other in memory like the digits of a number.
+ */
+function regroupedStrides(v: View, shape: Shape): number[] | undefined {
+  const axes = v.shape.map((size, i) => ({ size, stride: v.strides[i]! })).filter(({ size }) => size !== 1);
+  const strides = shape.map(() => 0);
   let next = 0;
-  const strides: number[] = [];
-  for (const d of shape) {
-    if (d === 1) strides.push(0);
-    else if (kept[next]![0] === d) strides.push(kept[next++]![1]);
-    else return undefined;
+  for (let i = 0; i < shape.length; ) {
+    if (shape[i] === 1) {
+      i++;
+      continue;
+    }
+    const first = i;
+    const old = [axes[next++]!];
+    let before = old[0]!.size;
+    let after = shape[i++]!;
+    while (before !== after)
+      if (before < after) {
+        old.push(axes[next]!);
+        before *= axes[next++]!.size;
+      } else after *= shape[i++]!;
+    for (let k = 1; k < old.length; k++) if (old[k - 1]!.stride !== old[k]!.stride * old[k]!.size) return undefined;
+    let step = old.at(-1)!.stride;
+    for (let k = i - 1; k >= first; k--) {
+      strides[k] = step;
+      step *= shape[k]!;
+    }
   }
-  return { buffer: v.buffer, dtype: v.dtype, shape, strides, offset: v.offset };
+  return strides;
 }

@@ -1,12 +1,14 @@
 /** @file Step statistics: how long each node's instructions took in a traced run. */
 import type { Timeline } from '../devices/device.ts';
+import { describe } from '../program/describe.ts';
 import type { DeviceInstruction } from '../program/instructions.ts';
 import type { NodeStats } from './config.ts';
 
 /** The time one node took, in nanoseconds since the start of the run. */
 export interface NodeTime {
   readonly node: string;
-  readonly kind: string;
+  /** The instruction, in words. */
+  readonly what: string;
   readonly start: number;
   readonly end: number;
   readonly bytes: number;
@@ -32,7 +34,7 @@ export class StatsCollector {
     for (const [k, i] of instructions.entries())
       this.times.push({
         node: i.node ?? '',
-        kind: i.kind,
+        what: describe(i),
         start: timeline.start[k]! - first + offset,
         end: timeline.end[k]! - first + offset,
         bytes: 0,
@@ -42,13 +44,13 @@ export class StatsCollector {
   /** The times of the nodes on each device. */
   byDevice(deviceOf: (node: string) => string): { device: string; nodeStats: NodeStats[] }[] {
     const devices = new Map<string, NodeStats[]>();
-    for (const { node, kind, start, end } of this.times) {
+    for (const { node, what, start, end } of this.times) {
       const device = deviceOf(node);
       if (!devices.has(device)) devices.set(device, []);
       const micros = (end - start) / 1000;
       devices.get(device)!.push({
         nodeName: node,
-        timelineLabel: `${node} = ${kind}`,
+        timelineLabel: `${node} = ${what}`,
         allStartMicros: this.startMicros + start / 1000,
         opEndRelMicros: micros,
         allEndRelMicros: micros,

@@ -3,7 +3,14 @@ import { bool, type DType } from '../../core/dtypes.ts';
 import { InternalError } from '../../core/errors.ts';
 import { type Shape, showShape, sizeOf } from '../../core/shape.ts';
 import type { Expr } from '../../program/expr.ts';
-import { type Buffer, type DeviceInstruction, type Segment, storageOf, type View } from '../../program/instructions.ts';
+import {
+  type Buffer,
+  type DeviceInstruction,
+  type MapInstruction,
+  type Segment,
+  storageOf,
+  type View,
+} from '../../program/instructions.ts';
 import type { Family } from './library.ts';
 
 /** Table slots before the bound buffers. */
@@ -83,15 +90,9 @@ class Encoder {
     const { words } = this;
     words.push(this.code('instruction', instruction.kind));
     switch (instruction.kind) {
-      case 'map': {
-        const nodes = this.#expression(instruction.shape, instruction.inputs, instruction.results);
-        words.push(instruction.outputs.length);
-        for (const [i, output] of instruction.outputs.entries()) {
-          this.#view(output);
-          words.push(nodes.get(instruction.results[i]!)!);
-        }
+      case 'map':
+        this.#map(instruction);
         return;
-      }
       case 'reduce': {
         words.push(this.code('reduce', instruction.op));
         const nodes = this.#expression(instruction.shape, instruction.inputs, [instruction.result]);
@@ -101,6 +102,8 @@ class Encoder {
       }
       case 'dot':
         this.#views(instruction.a, instruction.b, instruction.output);
+        words.push(Number(instruction.after !== undefined));
+        if (instruction.after) this.#map(instruction.after);
         return;
       case 'conv':
         words.push(this.code('conv', instruction.result));
@@ -146,6 +149,15 @@ class Encoder {
       case 'check':
         this.#view(instruction.input);
         return;
+    }
+  }
+
+  #map({ shape, inputs, outputs, results }: MapInstruction): void {
+    const nodes = this.#expression(shape, inputs, results);
+    this.words.push(outputs.length);
+    for (const [i, output] of outputs.entries()) {
+      this.#view(output);
+      this.words.push(nodes.get(results[i]!)!);
     }
   }
 

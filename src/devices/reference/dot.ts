@@ -1,10 +1,10 @@
 /** @file The `dot` instruction: batched matrix products over any strides. */
 import type { DotInstruction } from '../../program/instructions.ts';
-import { accumulate } from './map.ts';
+import { accumulate, compileMap } from './map.ts';
 import { allAxes, cursorOn, type Memory, walk } from './memory.ts';
 import { arithmeticOf } from './scalars.ts';
 
-export function compileDot({ a, b, output }: DotInstruction, memory: Memory): () => void {
+export function compileDot({ a, b, output, after }: DotInstruction, memory: Memory): () => void {
   const batchRank = output.shape.length - 2;
   const rows = output.shape[batchRank]!;
   const columns = output.shape[batchRank + 1]!;
@@ -41,5 +41,9 @@ export function compileDot({ a, b, output }: DotInstruction, memory: Memory): ()
   };
   const index = output.shape.map(() => 0);
   const axes = allAxes(batchRank);
-  return () => walk(output.shape, axes, cursors, index, product);
+  const runAfter = after && compileMap(after, memory);
+  return () => {
+    walk(output.shape, axes, cursors, index, product);
+    runAfter?.();
+  };
 }

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import * as d from '../../../src/core/dtypes.ts';
 import { fromNested, type Nested } from '../../../src/core/ndarray.ts';
 import type { Device } from '../../../src/devices/device.ts';
+import * as e from '../../../src/program/expr.ts';
 import type { View } from '../../../src/program/instructions.ts';
 import { broadcast, restride, reverse, SegmentBuilder, transpose } from '../build.ts';
 import { reals } from './dtypes.ts';
@@ -249,6 +250,59 @@ export function dotContract(device: Device): void {
             worst = Math.max(worst, Math.abs(sum - got.numberAt(i * n + j)));
           }
         expect(worst).toBeLessThanOrEqual(k * toleranceOf(dtype));
+      }
+  });
+
+  it('runs a map on the product: bias and relu, an update in place, several results', async () => {
+    const wave = (seed: number) => (i: number, j: number) => Math.sin(i * 12.9898 + j * 78.233 + seed);
+    for (const [batch, m, k, n] of [
+      [1, 1, 3, 1],
+      [3, 4, 5, 1],
+      [2, 1, 5, 700],
+      [2, 5, 3, 130],
+      [1, 40, 5, 1100],
+    ] as const)
+      for (const dtype of [d.float32, d.float64, d.int32, d.bfloat16]) {
+        const whole = dtype.isInteger ? 4 : 1;
+        const matrix = (rows: number, columns: number, seed: number) =>
+          fromNested(
+            fill(rows, columns, (i, j) => (dtype.isInteger ? Math.round(whole * wave(seed)(i, j)) : wave(seed)(i, j))),
+            dtype,
+          );
+        const b = new SegmentBuilder();
+        const shape = [batch, m, n];
+        const a = b.bind(matrix(batch * m, k, 1).reshape([batch, m, k]));
+        const right = broadcast(b.bind(matrix(k, n, 2)), [batch, k, n]);
+        const bias = broadcast(b.bind(matrix(1, n, 3)), shape);
+        const old = b.bind(matrix(batch * m, n, 4).reshape(shape));
+        const product = b.temp(dtype, shape);
+        const [activated, plain] = [b.output(dtype, shape), b.output(dtype, shape)];
+        const [x, y, z] = [e.input(0, dtype), e.input(1, dtype), e.input(2, dtype)];
+        const dot = { kind: 'dot', a, b: right, output: product } as const;
+        b.add({ ...dot, output: plain });
+        b.add({
+          ...dot,
+          after: {
+            kind: 'map',
+            shape,
+            inputs: [product, bias, old],
+            outputs: [old, activated],
+            results: [e.sub(z, x), e.max(e.add(x, y), 0)],
+          },
+        });
+        const before = matrix(batch * m, n, 4).numbers();
+        const biases = matrix(1, n, 3).numbers();
+        const read = await b.run(device);
+        const products = (await read(plain)).numbers();
+        const round = (value: number) => fromNested([value], dtype).numberAt(0);
+        expectElements(
+          await read(activated),
+          products.map((p, i) => Math.max(round(p + biases[i % n]!), 0)),
+        );
+        expectElements(
+          await read(old),
+          products.map((p, i) => round(before[i]! - p)),
+        );
       }
   });
 }

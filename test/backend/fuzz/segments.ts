@@ -2,7 +2,8 @@
 import * as d from '../../../src/core/dtypes.ts';
 import { fromElements } from '../../../src/core/ndarray.ts';
 import { sizeOf } from '../../../src/core/shape.ts';
-import type { ReduceOp, WindowOp } from '../../../src/program/instructions.ts';
+import * as e from '../../../src/program/expr.ts';
+import type { MapInstruction, ReduceOp, View, WindowOp } from '../../../src/program/instructions.ts';
 import { SegmentBuilder } from '../build.ts';
 import type { Chance } from './chance.ts';
 import { ExpressionMaker, fuzzDtypes } from './expressions.ts';
@@ -64,13 +65,33 @@ function randomDot(chance: Chance): RandomSegment {
   const batch = randomShape(chance, 2).map((size) => Math.min(size, 3));
   const size = () => (chance.happens(0.03) ? 0 : chance.integer(1, chance.happens(0.2) ? 70 : 8));
   const [m, k, n] = [size(), size(), size()];
+  const output = randomOutput(chance, b, dtype, [...batch, m, n]);
   b.add({
     kind: 'dot',
     a: randomInput(chance, b, dtype, [...batch, m, k]),
     b: randomInput(chance, b, dtype, [...batch, k, n]),
-    output: randomOutput(chance, b, dtype, [...batch, m, n]),
+    output,
+    ...(chance.happens(0.6) ? { after: mapOnProduct(chance, b, output) } : {}),
   });
-  return { builder: b, terms: k + 1 };
+  return { builder: b, terms: k + 3 };
+}
+
+/** A map over a product, into its own place, into another one, or both. */
+function mapOnProduct(chance: Chance, b: SegmentBuilder, product: View): MapInstruction {
+  const { shape, dtype } = product;
+  const dtypes = [dtype, chance.pick(fuzzDtypes)];
+  const others = dtypes.map((own) => randomInput(chance, b, own, shape));
+  const maker = new ExpressionMaker(chance, dtypes, shape.length);
+  // The product is not in [-1, 1], so it only takes part in what cannot enlarge a difference.
+  const result = () => chance.pick([e.add, e.sub, e.mul])(e.input(2, dtype), maker.make(dtype));
+  const outputs = chance.pick([['own'], ['other'], ['other', 'own']] as const);
+  return {
+    kind: 'map',
+    shape,
+    inputs: [...others, product],
+    outputs: outputs.map((place) => (place === 'own' ? product : randomOutput(chance, b, dtype, shape))),
+    results: outputs.map(result),
+  };
 }
 
 function randomConv(chance: Chance): RandomSegment {
@@ -226,7 +247,7 @@ export const segmentKinds: Record<
 > = {
   map: { share: 120, make: randomMap },
   reduce: { share: 60, make: randomReduce },
-  dot: { share: 40, make: randomDot },
+  dot: { share: 80, make: randomDot },
   conv: { share: 60, make: randomConv },
   gather: { share: 25, make: randomGather },
   scatter: { share: 25, make: randomScatter },

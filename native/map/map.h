@@ -1,0 +1,47 @@
+/** A map as it arrives in a program, and running one on pieces of its space. */
+#pragma once
+#include <vector>
+
+#include "../core/pool.h"
+#include "body.h"
+
+namespace tl {
+
+/** A map's expression, and for each output where it goes and which node it is. */
+struct MapCode {
+  Expression expression;
+  std::vector<View> outputs;
+  std::vector<int64_t> results;
+
+  static MapCode decode(Reader&);
+};
+
+/**
+ * A map over matrices that is run piece by piece by whoever computes its input, while the piece is still in the cache.
+ * Rows are counted over all dims of the shape but the last, whose points are the columns.
+ */
+class PieceMap {
+ public:
+  explicit PieceMap(const MapCode&);
+
+  const std::vector<int64_t>& shape() const { return shape_; }
+  /** The memory that `run` needs. */
+  int64_t scratchBytes() const;
+  /** Runs the map for some rows and columns on the calling thread. */
+  void run(void* const* table, Range rows, Range columns, char* scratch, int32_t* failure) const;
+
+ private:
+  /** The map cut into boxes of one kind. */
+  struct Form {
+    Space space;
+    Owned<Body> body;
+  };
+  Form form(const MapCode&, const Layout&, int64_t rows, int64_t columns) const;
+
+  std::vector<int64_t> shape_;
+  int64_t columns_ = 1;
+  /** Boxes of several whole rows, and boxes that are pieces of one row. */
+  Form whole_, part_;
+};
+
+}  // namespace tl
