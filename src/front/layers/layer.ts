@@ -3,7 +3,7 @@ import { type DType, float32 } from '../../core/dtypes.ts';
 import { type Dims, showTuple } from '../../core/shape.ts';
 import { type Graph, getDefaultGraph, nameScope } from '../../graph/graph.ts';
 import type { Operation } from '../../graph/operation.ts';
-import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { shape } from '../../ops/array/index.ts';
@@ -74,7 +74,7 @@ function snakeCase(name: string): string {
  *
  * @example const layer = new tf.layers.Dense(10); const y1 = layer.apply(x1), y2 = layer.apply(x2); // one kernel
  */
-export abstract class Layer<Call = object> {
+export abstract class Layer<Call = object, Result = Tensor> {
   readonly name: string;
   readonly trainable: boolean;
   built = false;
@@ -106,10 +106,10 @@ export abstract class Layer<Call = object> {
   }
 
   /** What the layer computes. */
-  abstract call(inputs: Tensor, options: Call): Tensor;
+  abstract call(inputs: Tensor, options: Call): Result;
 
   /** The layer's output for an input; the first time, its variables are made. */
-  apply(inputs: TensorLike, options: Partial<Call> = {}): Tensor {
+  apply(inputs: TensorLike, options: Partial<Call> = {}): Result {
     const scope = this.ownScope();
     const reuse = this.built ? true : this.reuse;
     return variableScope(scope, { reuse, auxiliaryNameScope: false }, () =>
@@ -122,7 +122,7 @@ export abstract class Layer<Call = object> {
           this.built = true;
         }
         const outputs = this.call(x, options as Call); // every option of a layer's call can be left out
-        this.penalizeActivity(outputs);
+        if (outputs instanceof Tensor) this.penalizeActivity(outputs);
         return outputs;
       }),
     );
