@@ -5,6 +5,7 @@ import { FuncGraph } from '../graph/funcGraph.ts';
 import type { Graph } from '../graph/graph.ts';
 import type { Operation } from '../graph/operation.ts';
 import type { Tensor } from '../graph/tensor.ts';
+import { elementsOf } from '../ops/flow/tensorList/info.ts';
 
 const trainable = new Set<DType>([
   d.float16,
@@ -19,7 +20,8 @@ const trainable = new Set<DType>([
 
 /** Whether a tensor admits infinitesimal changes (resources and variants stand for what they hold). */
 export function isTrainable(tensor: Tensor): boolean {
-  return trainable.has(tensor.dtype);
+  const dtype = tensor.dtype === d.variant ? (elementsOf(tensor)?.dtype ?? d.variant) : tensor.dtype;
+  return trainable.has(dtype);
 }
 
 /** The ways between tensors: the edges of a graph and, inside functions, from a tensor outside to the argument it became. */

@@ -1,4 +1,5 @@
 /** @file Values made of several tensors, such as indexed slices: how functions and loops take them apart. */
+import type { Dims } from '../core/shape.ts';
 import type { Tensor } from './tensor.ts';
 
 /** A class of such values has a method of this name. */
@@ -14,6 +15,8 @@ export interface Decomposed {
   /** What tells two values apart that cannot stand for each other: the class, and which parts there are. */
   readonly kind: string;
   from(parts: readonly Tensor[]): unknown;
+  /** The shapes of the parts when the value as a whole has a shape; those they have, where this is left out. */
+  shapesFor?(dims: Dims): readonly Dims[];
 }
 
 export function isComposite(value: unknown): value is Composite {

@@ -107,17 +107,15 @@ export class FuncGraph extends Graph {
     return this.captureDirectly(tensor);
   }
 
-  /** Whether tensors of a graph can be used here: those of this one and of the graphs around it. */
-  protected maySee(graph: Graph): boolean {
-    for (let outer: Graph | undefined = this; outer; outer = outer.outer) if (outer === graph) return true;
-    return false;
+  override maySee(graph: Graph): boolean {
+    return graph === this || this.outer.maySee(graph);
   }
 
   /** One argument for each tensor, however often it is used. */
-  protected captureDirectly(tensor: Tensor): Tensor {
+  protected captureDirectly(tensor: Tensor, name = tensor.op.name): Tensor {
     const known = this.captured.get(tensor);
     if (known) return known;
-    const argument = this.placeholder(tensor.dtype, tensor.shape, tensor.op.name, tensor);
+    const argument = this.placeholder(tensor.dtype, tensor.shape, name, tensor);
     this.addCapture(tensor, argument);
     return argument;
   }

@@ -20,7 +20,7 @@ export function registerFunction(graph: FuncGraph, attr: Readonly<Record<string,
   return { name: graph.name, attr: {} };
 }
 
-/** Names inside a function: arguments and results first, in lower case, then nodes, each made unique. */
+/** Names inside a function: results and arguments first, in lower case, then nodes, each made unique. */
 class BodyNames {
   private readonly used = new Map<string, number>();
   private readonly nodes = new Map<string, string>();
@@ -57,9 +57,10 @@ export function toFunctionDef(graph: FuncGraph, attr: Readonly<Record<string, At
   const names = new BodyNames();
   const places = new Map<Tensor, string>();
   const argumentOps = new Set(graph.inputs.map((t) => t.op));
+  const results = graph.outputs.map((t) => names.argument(t.op.name));
   for (const input of graph.inputs) places.set(input, names.argument(input.op.name));
   const input_arg = graph.inputs.map((t) => ArgDef.create({ name: places.get(t)!, type: t.dtype.number }));
-  const output_arg = graph.outputs.map((t) => ArgDef.create({ name: names.argument(t.op.name), type: t.dtype.number }));
+  const output_arg = graph.outputs.map((t, i) => ArgDef.create({ name: results[i]!, type: t.dtype.number }));
   const body = graph.operations.filter((op) => !argumentOps.has(op));
   for (const op of body) {
     const own = names.node(op.name);

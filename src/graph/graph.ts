@@ -177,6 +177,11 @@ export class Graph {
     return { scope, control, devices, colocation, container, gradientOverrides, graph: this, around: now };
   }
 
+  /** Whether tensors of a graph can be used here: those of this one and, in a function, of the graphs around it. */
+  maySee(graph: Graph): boolean {
+    return graph === this;
+  }
+
   /** The tensor itself; a function body takes tensors of the graphs around it as extra arguments. */
   capture(tensor: Tensor): Tensor {
     this.checkOwn(tensor);

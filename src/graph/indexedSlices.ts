@@ -55,6 +55,7 @@ export class IndexedSlices implements ConvertibleToTensor, Composite {
       kind: denseShape ? 'IndexedSlices' : 'IndexedSlices without denseShape',
       parts: denseShape ? [values, indices, denseShape] : [values, indices],
       from: ([v, i, shape]) => new IndexedSlices(v!, i!, shape),
+      shapesFor: (dims) => [dims && [null, ...dims.slice(1)], [null], ...(denseShape ? [[dims?.length ?? null]] : [])],
     };
   }
   toString(): string {

@@ -84,6 +84,8 @@ export interface OpDefinition extends OpSchema {
   readonly isCommutative: boolean;
   readonly isAggregate: boolean;
   readonly allowsUninitializedInput: boolean;
+  /** Its output is its input, unchanged. */
+  readonly isIdentity: boolean;
   /** It can take tensor lists whose elements are known while tracing. */
   readonly takesLists: boolean;
   /** Inputs, by position in the flattened list, whose values are needed while tracing. */

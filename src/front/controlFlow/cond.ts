@@ -84,7 +84,8 @@ export function branch(
     const structures: unknown[] = [];
     const graphs = functions.map((f, i) => {
       const graph = new FuncGraph(names[i]!);
-      structures[i] = trace(graph, f, { operationValue: choice, what: `${branchName(kind, i)} of tf.${kind}` });
+      const hints = i === 0 ? undefined : tensorsOf(structures[0]).map((t) => t.dtype);
+      structures[i] = trace(graph, f, { operationValue: choice, hints, what: `${branchName(kind, i)} of tf.${kind}` });
       return graph;
     });
     checkSameResults(kind, graphs, structures);

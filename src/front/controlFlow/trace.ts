@@ -1,4 +1,5 @@
 /** @file Builds the body of a function by calling the user's function once, and turns what it returns into tensors. */
+import type { DType } from '../../core/dtypes.ts';
 import { composite, isComposite } from '../../graph/composite.ts';
 import { type FuncGraph, refusePromise } from '../../graph/funcGraph.ts';
 import { controlDependencies } from '../../graph/graph.ts';
@@ -12,16 +13,23 @@ import { flatten, packSequenceAs } from '../nest.ts';
 export interface TraceOptions {
   /** What an operation that is returned becomes: this value, once the operation has run. */
   readonly operationValue?: Tensor | undefined;
+  /** Types that literals among the results take if they can, in the order of the results. */
+  readonly hints?: readonly (DType | undefined)[] | undefined;
   /** How the function is called in messages. */
   readonly what: string;
 }
 
 /** Runs `body` inside the function and makes what it returns the function's results; gives them in their structure. */
-export function trace(graph: FuncGraph, body: () => unknown, { operationValue, what }: TraceOptions): unknown {
+export function trace(graph: FuncGraph, body: () => unknown, options: TraceOptions): unknown {
   return graph.asDefault(() => {
     const result = body();
-    refusePromise(result, what);
-    const values = flatten(result).map((x) => asTensors(x, operationValue, what));
+    refusePromise(result, options.what);
+    let next = 0;
+    const values = flatten(result).map((x) => {
+      const value = asTensors(x, options, options.hints?.[next]);
+      next += isComposite(x) ? x[composite]().parts.length : value === null ? 0 : 1;
+      return value;
+    });
     const marked = graph.ordersEffects ? values.map(mark) : values;
     const structure = packSequenceAs(result, marked);
     graph.finish(tensorsOf(structure));
@@ -41,12 +49,12 @@ export function withTensors(structure: unknown, tensors: readonly Tensor[]): unk
   return packSequenceAs(structure, flat, { expandComposites: true });
 }
 
-function asTensors(value: unknown, operationValue: Tensor | undefined, what: string): unknown {
+function asTensors(value: unknown, { operationValue, what }: TraceOptions, hint: DType | undefined): unknown {
   if (value == null) return null;
   if (isComposite(value)) return value;
   if (value instanceof Operation && operationValue) return controlDependencies([value], () => identity(operationValue));
   try {
-    return convertToTensor(value as TensorLike); // anything else is refused there
+    return convertToTensor(value as TensorLike, { hint }); // anything else is refused there
   } catch (error) {
     if (value instanceof Tensor || typeof value !== 'object') throw error;
     const kind = value instanceof Operation ? 'an Operation' : `a ${value.constructor?.name ?? 'value'}`;

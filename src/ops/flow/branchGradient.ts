@@ -1,6 +1,6 @@
 /** @file The gradient of If and Case: the same choice again, between the derivatives of the branches. */
-import { int32, int64, resource, variant } from '../../core/dtypes.ts';
-import { InternalError, InvalidArgumentError } from '../../core/errors.ts';
+import { float32, int32, int64, resource, variant } from '../../core/dtypes.ts';
+import { InternalError } from '../../core/errors.ts';
 import type { Dims } from '../../core/shape.ts';
 import { FuncGraph, gradientName } from '../../graph/funcGraph.ts';
 import { type Graph, getDefaultGraph } from '../../graph/graph.ts';
@@ -16,6 +16,8 @@ import { cast } from '../math/cast.ts';
 import { branchAttrs, branchesOf, buildBranches, isIf } from './branches.ts';
 import { FakeParam } from './fakeParam.ts';
 import { inputBehind } from './resourceInput.ts';
+import { emptyList } from './tensorList/functions.ts';
+import { elementsOf } from './tensorList/info.ts';
 
 /** The derivative of a branch. It takes what it needs of the forward branch as arguments, which the forward op gives out. */
 class BranchGradGraph extends FuncGraph {
@@ -30,7 +32,7 @@ class BranchGradGraph extends FuncGraph {
     super(name, { ordersEffects: true });
   }
 
-  protected override maySee(graph: Graph): boolean {
+  override maySee(graph: Graph): boolean {
     return graph === this.forward || super.maySee(graph);
   }
 
@@ -173,8 +175,8 @@ function giveOutIntermediates(
 }
 
 function standIn(tensor: Tensor): Tensor {
-  if (tensor.dtype === variant)
-    throw new InvalidArgumentError(`the gradient needs ${tensor}, a list that is made inside the branch`);
+  // An empty list, unlike a fake one, can be added to and has zeros like it.
+  if (tensor.dtype === variant) return emptyList(elementsOf(tensor)?.dtype ?? float32, -1);
   return FakeParam.build({}, { attrs: { dtype: tensor.dtype, shape: [0] } }).output;
 }
 

@@ -1,6 +1,7 @@
 /** @file While and StatelessWhile: a function applied as long as another one says so. */
 import { attr } from '../../op/attrs.ts';
-import { defineOp, gradientPending } from '../../op/defineOp.ts';
+import { defineOp } from '../../op/defineOp.ts';
+import { whileGradient } from './whileGradient.ts';
 
 const loop = (name: string, stateful: boolean) =>
   defineOp({
@@ -19,7 +20,7 @@ const loop = (name: string, stateful: boolean) =>
     shape: ({ input }, { T, output_shapes }) => ({
       output: T.map((_, i) => (output_shapes.length > 0 ? output_shapes[i]! : input[i]!)),
     }),
-    grad: gradientPending('loops are being written'),
+    grad: ({ op }, dy, tools) => ({ input: whileGradient(op, dy.output, tools) }),
     lower: (p, { input }, { cond, body }) => ({ output: p.loop(cond, body, input) }),
     cases: () => [],
   });

@@ -3,6 +3,7 @@ import { type DType, int32 } from '../../../core/dtypes.ts';
 import { fromElements, type NDArray, scalar } from '../../../core/ndarray.ts';
 import type { Dims } from '../../../core/shape.ts';
 import type { Tensor, TensorLike } from '../../../graph/tensor.ts';
+import { constantNode } from '../../../op/convert.ts';
 import type { Gradient } from '../../../op/registry.ts';
 import { denseGradient } from '../../array/indexedSlices.ts';
 import { shape } from '../../array/shape.ts';
@@ -37,6 +38,11 @@ export function shapeInput(dims: Dims): NDArray {
     [dims.length],
     dims.map((d) => d ?? -1),
   );
+}
+
+/** As Python gives a static shape to the list ops: for scalars, a constant of its own. */
+export function elementShape(dims: Dims): TensorLike {
+  return dims?.length === 0 ? constantNode(shapeInput(dims)) : shapeInput(dims);
 }
 
 export function emptyList(dtype: DType, elementShape: TensorLike, limit: TensorLike = -1, options: Named = {}): Tensor {

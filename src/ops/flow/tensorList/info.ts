@@ -11,26 +11,38 @@ export interface ElementInfo {
   readonly shape: Dims;
 }
 
-/** Ops that give a list of the form of their first input. */
-const sameForm = new Set(['ZerosLike', 'AddN']);
+/** Ops whose first output is a list of the form of their first input. */
+const changing = new Set([
+  'AddN',
+  'TensorListConcatLists',
+  'TensorListPopBack',
+  'TensorListPushBack',
+  'TensorListResize',
+  'TensorListScatterIntoExistingList',
+  'TensorListSetItem',
+  'ZerosLike',
+]);
+
+/** Ops that make a list, with the position of the input that tells the shape of its elements. */
+const making = new Map([
+  ['EmptyTensorList', 0],
+  ['TensorListFromTensor', 1],
+  ['TensorListReserve', 0],
+  ['TensorListScatter', 2],
+  ['TensorListScatterV2', 2],
+  ['TensorListSplit', 1],
+]);
 
 /** Type and static shape of the elements of the list behind a handle, as far as the graph tells. */
 export function elementsOf(handle: Tensor): ElementInfo | undefined {
   let at = originOf(handle);
-  while (at.op.inputs[0]?.dtype === variant && (sameForm.has(at.op.type) || at.op.attrs['element_dtype']))
-    at = originOf(at.op.inputs[0]);
+  while (at.dtype === variant && at.index === 0 && changing.has(at.op.type)) at = originOf(at.op.inputs[0]!);
+  const position = making.get(at.op.type);
   const dtype = at.op.attrs['element_dtype'];
-  if (!dtype || at.dtype !== variant) return undefined;
+  if (position === undefined || !dtype) return undefined;
+  const shape = knownValue(at.op.inputs[position]!);
   return {
     dtype: decodeAttr('element_dtype', { kind: 'type' }, dtype) as DType, // its kind is type
-    shape: givenShape(at.op.inputs),
+    shape: shape && shape.rank > 0 ? shape.numbers().map((d) => (d < 0 ? null : d)) : null,
   };
-}
-
-/** The `element_shape` that a list was made with: the first input, or the one after the tensor it was made of. */
-function givenShape(inputs: readonly Tensor[]): Dims {
-  const given = inputs.find((t, i) => t.dtype.isInteger && (i > 0 || inputs.length === 2));
-  const value = given && knownValue(given);
-  if (!value || value.rank === 0) return null;
-  return value.numbers().map((d) => (d < 0 ? null : d));
 }
