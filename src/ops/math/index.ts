@@ -4,6 +4,7 @@ import './methods.ts';
 export { add } from './add.ts';
 export { accumulateN, addN } from './addN.ts';
 export { type ArgOptions, argmax, argmax as argMax, argmin, argmin as argMin } from './argmax.ts';
+export { betainc, lbeta } from './beta.ts';
 export { bitcast } from './bitcast.ts';
 export * as bitwise from './bitwise.ts';
 export { populationCount } from './bitwiseOps.ts';
@@ -86,6 +87,7 @@ export { type BincountOptions, bincount } from './bincount.ts';
 export { cross } from './cross.ts';
 export { einsum } from './einsum.ts';
 export { type FourierFunction, fft, fft2d, fft3d, ifft, ifft2d, ifft3d } from './fft.ts';
+export { type HistogramOptions, histogramFixedWidth, histogramFixedWidthBins } from './histogram.ts';
 export {
   cholesky,
   choleskySolve,
