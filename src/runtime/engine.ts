@@ -9,15 +9,16 @@ import type { Device } from '../devices/device.ts';
 import type { HostCall } from '../program/instructions.ts';
 import type { FunctionDef, NodeDef } from '../proto/graph.ts';
 import type { RunMetadata } from './config.ts';
+import { Dataflow, hasFrames } from './dataflow.ts';
 import { finish, inTurns, type Work, yieldIfLong } from './eventLoop.ts';
 import { Body, FunctionLibrary } from './functions.ts';
 import { hostLoop } from './loop.ts';
 import type { Placement } from './placement.ts';
 import { Frame, type Path, replay } from './program.ts';
-import { NodeStates, type ResourceManager } from './resources.ts';
+import { NodeStates, Reference, type ResourceManager } from './resources.ts';
 import { Run } from './run.ts';
 import { type Port, prune, RunGraph, type RunNode } from './runGraph.ts';
-import { type Simplified, simplify } from './simplify.ts';
+import { type Piece, type Simplified, simplify } from './simplify.ts';
 import type { StatsCollector } from './stepStats.ts';
 import { type Guards, Trace } from './tracer.ts';
 
@@ -37,22 +38,35 @@ interface Program {
   readonly path: Path;
 }
 
-/** One (feeds, fetches, targets) combination of a graph, with the programs traced for it so far. */
-export class Executable {
+/** So many programs are kept for feeds of the same shapes. */
+const maxPrograms = 32;
+/** With so many, loops are no longer unrolled for one more value of a fed bound. */
+const maxBounds = 8;
+
+/** One (feeds, fetches, targets) combination of a graph, prepared to be run again and again. */
+export interface Executable {
+  /** The nodes as the graph has them. */
+  readonly source: readonly RunNode[];
+  /** Runs with these feeds, in the order of the prepared ones; gives the fetches in order. */
+  run(feeds: readonly NDArray[], options?: EngineRun): Promise<NDArray[]>;
+  /** Fills in what a caller wanted to know about a run. */
+  describe(metadata: RunMetadata, placement: Placement, stats: StatsCollector | undefined): void;
+}
+
+/** Runs by programs, with those traced so far. */
+class TracedExecutable implements Executable {
   private readonly programs = new Map<string, Program[]>();
   /** What really runs, once the first run has simplified it. */
   private simplified: Simplified | undefined;
   private body: Body | undefined;
   constructor(
     private readonly engine: Engine,
-    /** The nodes as the graph has them. */
     readonly source: readonly RunNode[],
     readonly feeds: readonly Port[],
     private readonly work: Work<Simplified>,
-    private readonly callPath = '',
+    private readonly options: { readonly callPath?: string; readonly keepsReferences?: boolean } = {},
   ) {}
 
-  /** Runs with these feeds, in the order of `feeds`; gives the fetches in order. */
   async run(feeds: readonly NDArray[], options: EngineRun = {}): Promise<NDArray[]> {
     const pause = yieldIfLong();
     if (pause) await pause;
@@ -72,7 +86,6 @@ export class Executable {
     }
   }
 
-  /** Fills in what a caller wanted to know about a run. */
   describe(metadata: RunMetadata, placement: Placement, stats: StatsCollector | undefined): void {
     const { report, nodes } = this.simplified!; // it has run
     metadata.rewrites = report;
@@ -96,7 +109,7 @@ export class Executable {
     for (const [i, array] of feeds.entries()) {
       const { node, index } = this.feeds[i]!;
       const wanted = node.outputs[index]!.dtype;
-      if (array.dtype !== wanted)
+      if (array.dtype !== wanted && !Reference.in(array, node.outputs[index]!))
         throw new InvalidArgumentError(
           `Tensor ${node.name}:${index}, specified in either feed_devices or fetch_devices was fed a ${array.dtype.runtimeName} value, but it is ${wanted.runtimeName}.`,
           { node: node.name },
@@ -128,14 +141,16 @@ export class Executable {
       nodeStates,
       functions,
       defaultContainer: container,
-      callPath: this.callPath,
+      callPath: this.options.callPath ?? '',
+      keepsReferences: this.options.keepsReferences ?? false,
+      looksAtBounds: (this.programs.get(key)?.length ?? 0) < maxBounds,
       loop: (cond, body, path) => this.engine.loop(cond, body, path),
     });
     const path = await trace.start();
     const program = { guards: trace.guards, constants: trace.constants, path };
     const list = this.programs.get(key) ?? [];
     // A value that differs at every run would otherwise pile up programs.
-    if (list.length >= 32) list.shift();
+    if (list.length >= maxPrograms) list.shift();
     this.programs.set(key, [...list, program]);
     return program;
   }
@@ -151,7 +166,7 @@ function holds({ variables, feeds: known }: Guards, feeds: readonly NDArray[]): 
 /** A session's running half. */
 export class Engine {
   readonly functions: FunctionLibrary;
-  readonly graph: RunGraph;
+  graph: RunGraph;
   readonly nodeStates: NodeStates;
   private readonly executables = new Map<string, Executable>();
   private readonly loops = new Map<string, HostCall>();
@@ -180,6 +195,12 @@ export class Engine {
     this.throwIfClosed();
     this.functions.add(functions);
     yield* this.graph.extending(defs);
+  }
+
+  /** Begins with an empty graph; variables and what was prepared before stay as they are. */
+  forgetGraph(): void {
+    this.graph = new RunGraph(this.functions.findOp);
+    this.executables.clear();
   }
 
   /** What is needed to run these fetches and targets from these feeds; names as in `x:0` and `train_op`. */
@@ -224,8 +245,14 @@ export class Engine {
     fetches: readonly Port[],
     targets: readonly RunNode[],
   ): Executable {
-    const work = simplify({ nodes, feeds, fetches, targets }, this.options.simplify ?? true);
-    return new Executable(this, nodes, feeds, work);
+    const piece = { nodes, feeds, fetches, targets };
+    if (!hasFrames(nodes)) return this.traced(piece);
+    return new Dataflow(piece, this.device, (cluster) => this.traced(cluster, { keepsReferences: true }));
+  }
+
+  private traced(piece: Piece, options: { keepsReferences?: boolean } = {}): TracedExecutable {
+    const work = simplify(piece, this.options.simplify ?? true);
+    return new TracedExecutable(this, piece.nodes, piece.feeds, work, options);
   }
 
   /** A loop that runs its body once per trip. The same loop in another program is the same. */
@@ -235,7 +262,7 @@ export class Engine {
     if (!found) {
       found = hostLoop(cond, body, ({ nodes, args, results }, suffix) => {
         const work = simplify({ nodes, feeds: args, fetches: results, targets: [] }, false);
-        return new Executable(this, nodes, args, work, callPath + suffix);
+        return new TracedExecutable(this, nodes, args, work, { callPath: callPath + suffix });
       });
       this.loops.set(key, found);
     }

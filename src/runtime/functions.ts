@@ -200,6 +200,7 @@ const internal = {
   isCommutative: false,
   isAggregate: false,
   allowsUninitializedInput: false,
+  isIdentity: false,
   takesLists: false,
   controlFlow: undefined,
   gradient: 'none',

@@ -1,8 +1,8 @@
 /** @file What outlives a run: variables and other resources, by container and name, and the private state of nodes. */
-import { type DType, uint8 } from '../core/dtypes.ts';
+import { type DType, resource, uint8 } from '../core/dtypes.ts';
 import { InternalError } from '../core/errors.ts';
 import { NDArray } from '../core/ndarray.ts';
-import type { Dims, Shape } from '../core/shape.ts';
+import { type Dims, type Shape, sameShape } from '../core/shape.ts';
 import type { Device, DeviceBuffer } from '../devices/device.ts';
 import type { VariableState } from '../program/value.ts';
 
@@ -34,6 +34,32 @@ export class Variable implements VariableState {
     this.shape = undefined;
     this.storage = undefined;
     this.objects = undefined;
+  }
+
+  private reference: Reference | undefined;
+  /** A reference to it; the same object as long as the shape is the same. */
+  referenceOf(shape: Shape): Reference {
+    if (!this.reference || !sameShape(this.reference.shape, shape)) this.reference = new Reference(this, shape);
+    return this.reference;
+  }
+}
+
+/** How a reference to a variable travels from one program to another. */
+export class Reference {
+  constructor(
+    readonly variable: Variable,
+    /** The declared shape while there is no content. */
+    readonly shape: Shape,
+  ) {}
+
+  /** The reference in an array that stands for a tensor, if the tensor is one. */
+  static in(array: NDArray, { isRef }: { readonly isRef: boolean }): Reference | undefined {
+    const object = isRef && array.dtype === resource ? array.objects[0] : undefined;
+    return object instanceof Reference ? object : undefined;
+  }
+
+  asArray(): NDArray {
+    return new NDArray(resource, [], [this]);
   }
 }
 

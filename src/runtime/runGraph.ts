@@ -60,24 +60,26 @@ export class RunGraph {
       batch.set(def.name, def);
     }
     const made = new Map<string, RunNode>();
+    const find = (name: string) => made.get(name) ?? this.nodes.get(name);
     let order = this.nextOrder;
-    for (const def of sorted(batch)) {
-      const node = this.link(def, (name) => made.get(name) ?? this.nodes.get(name));
+    for (const def of this.sorted(batch)) {
+      const node = this.link(def, find, batch);
       node.order = order++;
       made.set(node.name, node);
       yield;
     }
+    for (const node of made.values()) if (node.def.controlFlow === 'merge') closeLoop(node, find);
     for (const [name, node] of made) this.nodes.set(name, node);
     this.nextOrder = order;
   }
 
-  private link(def: NodeDef, find: (name: string) => RunNode | undefined): Draft {
+  private link(def: NodeDef, find: (name: string) => RunNode | undefined, batch: ReadonlyMap<string, NodeDef>): Draft {
     const op = this.lookup(def.op);
     const inputs: Port[] = [];
     const control: RunNode[] = [];
     for (const text of def.input) {
       const { name, index, isControl } = parseInput(text);
-      const node = find(name);
+      const node = find(name) ?? (isControl ? undefined : this.standIn(def, batch.get(name)));
       if (!node) throw new InvalidArgumentError(`Node '${def.name}': Unknown input node '${text}'`, { node: def.name });
       if (isControl) control.push(node);
       else {
@@ -116,6 +118,62 @@ export class RunGraph {
     }
   }
 
+  /** The end of a loop as its beginning sees it, before it can be linked itself. */
+  private standIn(consumer: NodeDef, def: NodeDef | undefined): RunNode | undefined {
+    if (!def || !this.closesLoop(consumer, def)) return undefined;
+    const op = this.lookup(def.op);
+    return {
+      name: def.name,
+      def: op,
+      attrs: {},
+      rawAttrs: def.attr,
+      inputs: [],
+      control: [],
+      device: def.device,
+      outputs: op.outputs(def.attr),
+      refInputs: [],
+      order: 0,
+    };
+  }
+
+  private closesLoop(consumer: NodeDef, producer: NodeDef): boolean {
+    return this.lookup(producer.op).controlFlow === 'nextIteration' && this.lookup(consumer.op).controlFlow === 'merge';
+  }
+
+  /** NodeDefs in an order where inputs come first, but for the ends of loops; TensorFlow's files may list them in any order. */
+  private sorted(batch: ReadonlyMap<string, NodeDef>): NodeDef[] {
+    const result: NodeDef[] = [];
+    const state = new Map<string, 'open' | 'done'>();
+    for (const root of batch.values()) {
+      const stack = [root];
+      while (stack.length > 0) {
+        const def = stack.at(-1)!;
+        if (state.get(def.name) === 'done') {
+          stack.pop();
+          continue;
+        }
+        state.set(def.name, 'open');
+        let ready = true;
+        for (const text of def.input) {
+          const { name, isControl } = parseInput(text);
+          const before = batch.get(name);
+          if (!before || state.get(before.name) === 'done') continue;
+          if (!isControl && this.closesLoop(def, before)) continue;
+          if (state.get(before.name) === 'open')
+            throw new InvalidArgumentError(`The graph has a cycle through node '${def.name}' and its input '${text}'`);
+          stack.push(before);
+          ready = false;
+        }
+        if (ready) {
+          state.set(def.name, 'done');
+          result.push(def);
+          stack.pop();
+        }
+      }
+    }
+    return result;
+  }
+
   find(name: string): RunNode | undefined {
     return this.nodes.get(name);
   }
@@ -148,36 +206,9 @@ export function parseInput(text: string): { name: string; index: number; isContr
   return { name: text.slice(0, colon), index, isControl: false };
 }
 
-/** NodeDefs in an order where inputs come first; TensorFlow's files may list them in any order. */
-function sorted(batch: ReadonlyMap<string, NodeDef>): NodeDef[] {
-  const result: NodeDef[] = [];
-  const state = new Map<string, 'open' | 'done'>();
-  for (const root of batch.values()) {
-    const stack = [root];
-    while (stack.length > 0) {
-      const def = stack.at(-1)!;
-      if (state.get(def.name) === 'done') {
-        stack.pop();
-        continue;
-      }
-      state.set(def.name, 'open');
-      let ready = true;
-      for (const text of def.input) {
-        const before = batch.get(parseInput(text).name);
-        if (!before || state.get(before.name) === 'done') continue;
-        if (state.get(before.name) === 'open')
-          throw new InvalidArgumentError(`The graph has a cycle through node '${def.name}' and its input '${text}'`);
-        stack.push(before);
-        ready = false;
-      }
-      if (ready) {
-        state.set(def.name, 'done');
-        result.push(def);
-        stack.pop();
-      }
-    }
-  }
-  return result;
+/** Puts the real end of a loop where its stand-in was. */
+function closeLoop(node: Draft, find: (name: string) => RunNode | undefined): void {
+  node.inputs = node.inputs.map((port) => ({ node: find(port.node.name)!, index: port.index }));
 }
 
 /** Nothing is left to wait for when a node that computes nothing itself, such as a placeholder, is fed. */

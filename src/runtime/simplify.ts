@@ -27,11 +27,16 @@ export class Simplified {
   ) {}
 
   toGraphDef(): GraphDef {
-    return GraphDef.create({
-      node: this.nodes.map(nodeDefOf),
-      versions: { producer: 2474, min_consumer: 0, bad_consumers: [] },
-    });
+    return toGraphDef(this.nodes);
   }
+}
+
+/** Nodes as a message, to show what runs. */
+export function toGraphDef(nodes: readonly RunNode[]): GraphDef {
+  return GraphDef.create({
+    node: nodes.map(nodeDefOf),
+    versions: { producer: 2474, min_consumer: 0, bad_consumers: [] },
+  });
 }
 
 function nodeDefOf({ name, def, inputs, control, device, rawAttrs }: RunNode) {
@@ -281,7 +286,7 @@ class Simplifier {
 const keyOf = ({ node, index }: Port) => `${node.name}:${index}`;
 
 /** Nodes that may be replaced: no state, no control edges of their own, no references. */
-function isPure(node: RunNode): boolean {
+export function isPure(node: RunNode): boolean {
   return (
     !node.def.isStateful &&
     node.control.length === 0 &&

@@ -14,7 +14,7 @@ import {
   type ProgramState,
   ValueNeeded,
 } from '../program/builder.ts';
-import type { Buffer, HostCall } from '../program/instructions.ts';
+import { Buffer, type HostCall } from '../program/instructions.ts';
 import { dense, type Value, type VariableState } from '../program/value.ts';
 import type { NameAttrList } from '../proto/attr.ts';
 import { Assembler } from './assembler.ts';
@@ -22,7 +22,7 @@ import { yieldIfLong } from './eventLoop.ts';
 import { foldNode } from './fold.ts';
 import type { Body, FunctionLibrary } from './functions.ts';
 import type { Frame, Path } from './program.ts';
-import { type NodeStates, ResourceHandle, type ResourceManager, Variable } from './resources.ts';
+import { type NodeStates, Reference, ResourceHandle, type ResourceManager, Variable } from './resources.ts';
 import type { Port, RunNode } from './runGraph.ts';
 
 /** What a trace works on. */
@@ -36,6 +36,10 @@ export interface TraceTask {
   readonly functions: FunctionLibrary;
   /** Names the call that the nodes belong to, where they are a function's. */
   readonly callPath: string;
+  /** Whether references among the results are given as such, as resources, and not read. */
+  readonly keepsReferences: boolean;
+  /** Whether a loop may be unrolled for one value of its bound. Not once there are programs for many values. */
+  readonly looksAtBounds: boolean;
   /** A loop that is run rather than unrolled. */
   loop(cond: Body, body: Body, callPath: string): HostCall;
 }
@@ -104,6 +108,15 @@ class Unrolling {
     this.values = this.values.map((v) => change(v));
   }
 
+  /** A whole number that the loop only passes on and that alone keeps the condition from being known, such as a length. */
+  unknownBound(): Value | undefined {
+    const asked = this.values.filter((v, i) => !v.known && this.cond.lastUse.has(this.cond.args[i]!.node));
+    const [bound, ...others] = asked;
+    if (!bound || others.length > 0 || !bound.dtype.isInteger || bound.shape.length > 0) return undefined;
+    const i = this.values.indexOf(bound);
+    return this.body.results[i]!.node === this.body.args[i]!.node ? bound : undefined;
+  }
+
   /** Whether unrolling has cost so much that running the rest is better. */
   get isLong(): boolean {
     return this.trips * (this.cond.nodes.length + this.body.nodes.length) > maxUnrolled;
@@ -135,7 +148,11 @@ export class Trace implements ProgramState {
     for (const [k, { node, index }] of task.body.args.entries()) {
       const array = task.feedArrays[k]!;
       const values = this.fed.get(node) ?? [];
-      values[index] = dense(this.assembler.feed(k, array), array.dtype, array.shape);
+      const reference = Reference.in(array, node.outputs[index]!);
+      if (reference) this.guards.feeds.set(k, array);
+      values[index] = reference
+        ? { ...dense(nothing, reference.variable.dtype, reference.shape), variable: reference.variable }
+        : dense(this.assembler.feed(k, array), array.dtype, array.shape);
       this.fed.set(node, values);
     }
   }
@@ -194,7 +211,7 @@ export class Trace implements ProgramState {
       else {
         state.stack.pop();
         this.handBack(
-          level.body.results.map((port) => this.resultOf(port, level, state)),
+          level.body.results.map((port) => this.read(port, level, state.builder)),
           state,
         );
       }
@@ -216,7 +233,11 @@ export class Trace implements ProgramState {
       // A host call needs what was recorded to bring its inputs into shape.
       if (signal instanceof HostResultNeeded) return await this.callHost(signal, state);
       builder.instructions.length = mark;
-      if (signal instanceof ValueNeeded) return await this.lookAt(signal.value, node, level, state);
+      if (signal instanceof ValueNeeded) {
+        if (!node.inputs.some((port) => this.valueOf(port, level) === signal.value) && !signal.value.variable)
+          throw new InternalError(`'${node.name}' asks for a value that is not one of its inputs`);
+        return await this.lookAt(signal.value, state);
+      }
       if (!(signal instanceof CallNeeded)) throw located(signal, node);
       try {
         this.enter(signal, node, level, state);
@@ -249,16 +270,8 @@ export class Trace implements ProgramState {
   /** A reference is read when a consumer wants a value, not when the variable node runs. */
   private read(port: Port, level: Activation, builder: ProgramBuilder): Value {
     const value = this.valueOf(port, level);
-    if (!port.node.outputs[port.index]!.isRef || !value.variable || this.isFed(port)) return value;
+    if (!port.node.outputs[port.index]!.isRef || !value.variable) return value;
     return builder.read(value.variable, () => uninitialized(value.variable!.name));
-  }
-
-  private resultOf(port: Port, level: Activation, { builder }: State): Value {
-    return this.read(port, level, builder);
-  }
-
-  private isFed({ node, index }: Port): boolean {
-    return this.fed.get(node)?.[index] !== undefined;
   }
 
   private valueOf({ node, index }: Port, level: Activation): Value {
@@ -315,6 +328,11 @@ export class Trace implements ProgramState {
       return undefined;
     }
     loop.isTesting = false;
+    if (!condition.known && loop.trips === 0 && this.task.looksAtBounds) {
+      const bound = loop.unknownBound();
+      // The test is made again with what was seen.
+      if (bound) return await this.lookAt(bound, state);
+    }
     if (!condition.known || loop.isLong) return await this.runLoop(loop, state);
     if (isTrue(condition.known)) {
       loop.trips++;
@@ -343,7 +361,7 @@ export class Trace implements ProgramState {
 
   // Stopping.
   /** The value must be known: at once for a feed, else by running what is recorded and branching on the content. */
-  private async lookAt(value: Value, node: RunNode, level: Activation, state: State): Promise<Path | undefined> {
+  private async lookAt(value: Value, state: State): Promise<Path | undefined> {
     const feed = this.assembler.feedOf(value.buffer);
     if (feed !== undefined) {
       const array = this.task.feedArrays[feed]!;
@@ -351,8 +369,6 @@ export class Trace implements ProgramState {
       this.remember(value, array, state);
       return undefined;
     }
-    if (!node.inputs.some((port) => this.valueOf(port, level) === value) && !value.variable)
-      throw new InternalError(`'${node.name}' asks for a value that is not one of its inputs`);
     const whole = state.builder.whole(value);
     const path: Path = { steps: await this.assemble(state, [whole.buffer], true) };
     const resumeFrom = this.branch(state);
@@ -412,7 +428,10 @@ export class Trace implements ProgramState {
     const { builder } = state;
     const taken = new Set<Buffer>();
     const results = level.body.results.map((port) => {
-      const value = this.resultOf(port, level, state);
+      const { variable, shape } = this.valueOf(port, level);
+      if (this.task.keepsReferences && port.node.outputs[port.index]!.isRef && variable instanceof Variable)
+        return builder.constant(variable.referenceOf(shape).asArray());
+      const value = this.read(port, level, builder);
       if (value.known) return value;
       // The caller owns what it gets: memory of this run, used by one fetch.
       const own = builder.whole(value);
@@ -452,6 +471,9 @@ function keepLiveValues({ stack, builder }: State, keep: Set<Buffer>): void {
   };
   for (const level of stack) level.replaceLive(kept);
 }
+
+/** References have no memory of their own. */
+const nothing = new Buffer('temp', 0);
 
 const isReference = (node: RunNode) => node.outputs.some((o) => o.isRef);
 

@@ -24,6 +24,7 @@ export const Identity = defineOp({
   outputs: { output: 'T' },
   attrs: { T: anyType },
   takesLists: true,
+  isIdentity: true,
   shape: ({ input }) => ({ output: input }),
   grad: (_, dy) => ({ input: dy.output }),
   lower: (_, { input }) => ({ output: input }),
@@ -65,6 +66,7 @@ export const StopGradient = defineOp({
   outputs: { output: 'T' },
   attrs: { T: anyType },
   takesLists: true,
+  isIdentity: true,
   shape: ({ input }) => ({ output: input }),
   grad: notDifferentiable,
   lower: (_, { input }) => ({ output: input }),
@@ -78,6 +80,7 @@ export const PreventGradient = defineOp({
   outputs: { output: 'T' },
   attrs: { T: anyType, message: attr('string', { default: '' }) },
   takesLists: true,
+  isIdentity: true,
   shape: ({ input }) => ({ output: input }),
   grad({ attrs: { message } }) {
     throw new LookupError(`Gradient explicitly disabled. Reason: ${message}`);
@@ -92,6 +95,7 @@ export const Snapshot = defineOp({
   inputs: { input: 'T' },
   outputs: { output: 'T' },
   attrs: { T: anyType },
+  isIdentity: true,
   shape: ({ input }) => ({ output: input }),
   grad: gradientPending('TensorFlow has none either; use tf.identity, which has one'),
   lower: (_, { input }) => ({ output: input }),

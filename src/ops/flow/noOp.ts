@@ -19,6 +19,7 @@ export const ControlTrigger = defineOp({
   inputs: {},
   outputs: {},
   attrs: {},
+  controlFlow: 'controlTrigger',
   shape: () => ({}),
   grad: notDifferentiable,
   lower: () => ({}),
