@@ -121,6 +121,9 @@ export class Frame {
   }
 }
 
+/** So many ways to go on from one place are kept. */
+const maxPaths = 64;
+
 /** Replays a path. Gives the fetched arrays. */
 export async function replay(first: Path, frame: Frame): Promise<NDArray[]> {
   for (let path = first; ; ) {
@@ -143,7 +146,12 @@ export async function replay(first: Path, frame: Frame): Promise<NDArray[]> {
       end.shapes.map((slot) => frame.shapes[slot]!),
     );
     let next = end.paths.get(key);
-    if (!next) end.paths.set(key, (next = await end.resume(frame, values)));
+    if (!next) {
+      next = await end.resume(frame, values);
+      // Content that differs at every run would otherwise pile up paths.
+      if (end.paths.size >= maxPaths) end.paths.delete(end.paths.keys().next().value!);
+      end.paths.set(key, next);
+    }
     path = next;
   }
 }
