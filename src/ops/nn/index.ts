@@ -15,6 +15,7 @@ export {
   swish,
   swish as silu,
 } from './activations.ts';
+export { atrousConv2dTranspose } from './atrousConv2dTranspose.ts';
 export { type FusedBatchNormOptions, type FusedBatchNormResult, fusedBatchNorm } from './batchNorm.ts';
 export { type BiasAddOptions, biasAdd, reluLayer, xwPlusB } from './biasAdd.ts';
 export {
@@ -28,15 +29,33 @@ export {
   weightedCrossEntropyWithLogits,
 } from './crossEntropy.ts';
 
-import './conv2dOps.ts';
-import './conv3dOps.ts';
 import './convOp.ts';
-import './dilation2dOps.ts';
-import './depthwiseOps.ts';
 
+export { type Conv1DOptions, type Conv1DTransposeOptions, conv1d, conv1dTranspose } from './conv1d.ts';
+export {
+  type ConvTransposeOptions,
+  conv2d,
+  conv2dBackpropFilter,
+  conv2dBackpropInput,
+  conv2dTranspose,
+} from './conv2d.ts';
+export { type Conv3DOptions, type Conv3DTransposeOptions, conv3d, conv3dTranspose } from './conv3d.ts';
+export type { ConvOptions, ConvPadding, PerAxis } from './convArgs.ts';
+export { type AtrousOptions, atrousConv2d, type ConvolutionOptions, convolution } from './convolution.ts';
+export {
+  type DepthwiseNativeOptions,
+  type DepthwiseOptions,
+  depthwiseConv2d,
+  depthwiseConv2dNative,
+  depthwiseConv2dNativeBackpropFilter,
+  depthwiseConv2dNativeBackpropInput,
+  separableConv2d,
+} from './depthwiseConv2d.ts';
+export { dilation2d, erosion2d, type MorphologyOptions } from './dilation2d.ts';
 export { type DropoutOptions, dropout } from './dropout.ts';
 export { type EmbeddingOptions, embeddingLookup } from './embedding.ts';
 export { l2Loss } from './l2Loss.ts';
+export { type LrnOptions, localResponseNormalization, localResponseNormalization as lrn } from './lrn.ts';
 export {
   batchNormalization,
   l2Normalize,
@@ -48,5 +67,27 @@ export {
   sufficientStatistics,
   weightedMoments,
 } from './moments.ts';
+export {
+  avgPool,
+  avgPool as avgPool2d,
+  avgPool1d,
+  avgPool3d,
+  avgPoolV2,
+  type FractionalPool,
+  type FractionalPoolOptions,
+  fractionalAvgPool,
+  fractionalMaxPool,
+  type GeneralPoolOptions,
+  maxPool,
+  maxPool1d,
+  maxPool2d,
+  maxPool3d,
+  maxPoolV2,
+  maxPoolWithArgmax,
+  type PoolOptions,
+  type PoolWithArgmax,
+  pool,
+} from './pooling.ts';
 export { logSoftmax, type SoftmaxOptions, softmax } from './softmax.ts';
+export { type WithSpaceToBatchOptions, withSpaceToBatch } from './withSpaceToBatch.ts';
 export { zeroFraction } from './zeroFraction.ts';
