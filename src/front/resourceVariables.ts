@@ -1,5 +1,7 @@
 /** @file Which kind of variable is made when nobody says: resources, unless the scope or the program decides otherwise. */
 
+import { getDefaultGraph } from '../graph/graph.ts';
+
 let enabled = true;
 let scopeDefault: () => boolean | undefined = () => undefined;
 
@@ -22,5 +24,7 @@ export function setScopeDefault(find: () => boolean | undefined): void {
 
 /** Whether a variable is a resource: as its maker says, else as the scope, else as the program. */
 export function usesResource(given: boolean | undefined): boolean {
+  // A function can take a handle as its argument, but no reference.
+  if (getDefaultGraph().outer) return true;
   return given ?? scopeDefault() ?? enabled;
 }

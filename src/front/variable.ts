@@ -3,11 +3,12 @@
 import type { DType } from '../core/dtypes.ts';
 import { compatible, type Dims, isFullyDefined, showTuple } from '../core/shape.ts';
 import { withContext } from '../graph/context.ts';
-import { attrScope, colocateWith, controlDependencies, device, nameScope } from '../graph/graph.ts';
+import { initScope } from '../graph/funcGraph.ts';
+import { attrScope, colocateWith, device, nameScope } from '../graph/graph.ts';
 import type { Operation } from '../graph/operation.ts';
 import { checkOptions, type OptionNames } from '../graph/options.ts';
 import { type FeedLike, type Runner, runnerFor } from '../graph/runner.ts';
-import type { Tensor, TensorLike } from '../graph/tensor.ts';
+import { Tensor, type TensorLike } from '../graph/tensor.ts';
 import { userError } from '../graph/userError.ts';
 import { convertToTensor } from '../op/convert.ts';
 import { node, outputOf } from '../op/node.ts';
@@ -86,11 +87,12 @@ export class Variable<out D extends DType = DType, out S extends Dims = Dims> ex
     options: VariableOptions = {},
   ) {
     checkOptions('tf.Variable', options, optionNames);
-    const made = controlDependencies(null, () =>
-      nameScope(options.name ?? 'Variable', (scope) =>
-        (usesResource(options.useResource) ? makeResource : makeReference)(scope, initialValue, options),
-      ),
-    );
+    const make = usesResource(options.useResource) ? makeResource : makeReference;
+    if (initialValue instanceof Tensor && initialValue.graph.outer)
+      throw userError(
+        `Tensor-typed variable initializers must be functions, as in new tf.Variable(() => tf.zeros([2])), inside ${initialValue.graph}: the variable is made outside of it.`,
+      );
+    const made = initScope(() => nameScope(options.name ?? 'Variable', (scope) => make(scope, initialValue, options)));
     super(made);
     this.initializer = made.initializer;
     this.initialValue = made.initialValue;

@@ -196,7 +196,8 @@ interface GraphScopes {
 }
 const byGraph = new WeakMap<Graph, GraphScopes>();
 
-function storeOf(graph: Graph): GraphScopes {
+/** Functions share the variables of the graph around them. */
+function storeOf({ outermost: graph }: Graph): GraphScopes {
   let found = byGraph.get(graph);
   if (!found) byGraph.set(graph, (found = { store: new VariableStore(), root: new VariableScope(false, '', '') }));
   return found;
@@ -208,7 +209,7 @@ const current = new ContextKey<{ graph: Graph; scope: VariableScope }>('variable
 export function getVariableScope(): VariableScope {
   const entered = current.get();
   const { graph } = currentContext();
-  return entered?.graph === graph ? entered.scope : storeOf(graph).root;
+  return entered?.graph === graph.outermost ? entered.scope : storeOf(graph).root;
 }
 
 setScopeDefault(() => getVariableScope().useResource);
@@ -291,7 +292,7 @@ function open(nameOrScope: string | VariableScope | null, options: VariableScope
   };
   const change = {
     scope: nameScopeLabel === '' ? '' : nameScopeLabel.slice(0, -1),
-    ...current.change({ graph, scope }),
+    ...current.change({ graph: graph.outermost, scope }),
   };
   return { scope, change, leave };
 }

@@ -59,7 +59,7 @@ export class Session implements Disposable, AsyncDisposable {
   private readonly engine: Engine;
   private readonly placement: Placement;
   /** How many of the graph's operations and functions the engine has, or is being given by `sending`. */
-  private sent = { operations: 0, functions: 0 };
+  private sent = { operations: 0, functions: 0, rewrites: 0 };
   private sending: Work | undefined;
   private readonly plans = new Map<unknown, { plan: FetchPlan; executables: Map<string, Executable> }>();
   private readonly running = new Set<StopToken>();
@@ -244,8 +244,9 @@ export class Session implements Disposable, AsyncDisposable {
 
   /** What the engine must still be given before a run; nothing when it has everything. */
   private unsent(): Work | undefined {
-    const { operations, functions } = this.graph;
-    if (this.sent.operations !== operations.length || this.sent.functions !== functions.size) {
+    const { operations, functions, rewrites } = this.graph;
+    const { sent } = this;
+    if (sent.operations !== operations.length || sent.functions !== functions.size || sent.rewrites !== rewrites) {
       if (this.sending) finish(this.sending);
       this.sending = this.send();
     }
@@ -258,9 +259,10 @@ export class Session implements Disposable, AsyncDisposable {
   }
 
   private *send(): Work {
-    const { operations, functions } = this.graph;
+    const { operations, functions, rewrites } = this.graph;
+    if (this.sent.rewrites !== rewrites && this.sent.operations > 0) this.forgetGraph();
     const before = this.sent;
-    this.sent = { operations: operations.length, functions: functions.size };
+    this.sent = { operations: operations.length, functions: functions.size, rewrites };
     try {
       yield* this.engine.extending(
         operations.slice(before.operations).map((op) => op.nodeDef),
@@ -272,6 +274,13 @@ export class Session implements Disposable, AsyncDisposable {
     } finally {
       this.sending = undefined;
     }
+  }
+
+  /** A gradient has changed operations that the engine has already: it gets all of them again. Variables stay. */
+  private forgetGraph(): void {
+    this.engine.forgetGraph();
+    this.plans.clear();
+    this.sent = { operations: 0, functions: 0, rewrites: this.sent.rewrites };
   }
 
   private async execute(executable: Executable, arrays: readonly NDArray[], call: RunCallOptions): Promise<NDArray[]> {

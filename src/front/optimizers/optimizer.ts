@@ -177,7 +177,7 @@ export abstract class Optimizer {
   }
   /** All variables the optimizer has made in the default graph. */
   variables(): Variable[] {
-    const graph = getDefaultGraph();
+    const graph = getDefaultGraph().outermost;
     const slots = [...this.slots.values()].flatMap((bySlot) => [...bySlot.values()]);
     return [...(this.nonSlots.get(graph)?.values() ?? []), ...slots]
       .filter((v) => v.graph === graph)
@@ -283,7 +283,7 @@ export abstract class Optimizer {
     return found;
   }
   protected getNonSlotVariable(name: string): Variable {
-    return this.nonSlots.get(getDefaultGraph())!.get(name)!;
+    return this.nonSlots.get(getDefaultGraph().outermost)!.get(name)!;
   }
 }
 
