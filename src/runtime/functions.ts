@@ -65,21 +65,24 @@ export class FunctionLibrary {
     return op;
   };
 
-  /** The nodes of a function, for some values of its attributes. */
-  body(func: NameAttrList): Body {
-    const key = `${func.name}${Object.keys(func.attr).length === 0 ? '' : JSON.stringify(func.attr, printable)}`;
+  /**
+   * The nodes of a function, for some values of its attributes: those that its results need and, unless it is pruned like
+   * the rest of a graph, those that have effects.
+   */
+  body(func: NameAttrList, isPruned = false): Body {
+    const key = `${isPruned ? 'pruned ' : ''}${func.name}${Object.keys(func.attr).length === 0 ? '' : JSON.stringify(func.attr, printable)}`;
     let body = this.bodies.get(key);
-    if (!body) this.bodies.set(key, (body = this.instantiate(func)));
+    if (!body) this.bodies.set(key, (body = this.instantiate(func, isPruned)));
     return body;
   }
 
-  private instantiate(func: NameAttrList): Body {
+  private instantiate(func: NameAttrList, isPruned: boolean): Body {
     const def = this.defs.get(func.name);
     if (!def?.signature)
       throw new NotFoundError(
         `Function ${func.name} is not defined. A graph that calls it must bring it in its library.`,
       );
-    const linked = new Linker(def, func, this.findOp).link();
+    const linked = new Linker(def, func, this.findOp).link(isPruned);
     const { nodes, fetches } = finish(
       simplify({ ...linked, feeds: linked.args, fetches: linked.results }, this.simplifies),
     );
@@ -103,7 +106,7 @@ class Linker {
     this.graph = new RunGraph(find);
   }
 
-  link() {
+  link(isPruned: boolean) {
     const { signature, node_def, ret, control_ret } = this.def;
     const arguments_ = signature!.input_arg.flatMap((arg) => this.argumentNodes(arg));
     const bodies = node_def.map((node) => this.substituted(node));
@@ -119,10 +122,10 @@ class Linker {
         throw new InvalidArgumentError(`Return ${arg.name} missing from function ${this.func.name}.`);
       return this.graph.port(this.plainInput(text, defs), 'FetchOutputs');
     });
-    // A function's effects happen although nothing is returned from them.
+    // A function's effects happen although nothing is returned from them, unless it was only a part of a graph.
     const targets = bodies
       .map(({ name }) => this.graph.target(name))
-      .filter((node) => node.def.isStateful || Object.values(control_ret).includes(node.name));
+      .filter((node) => (node.def.isStateful && !isPruned) || Object.values(control_ret).includes(node.name));
     const given = new Set(args.map((p) => p.node));
     const roots = [...results.map((p) => p.node), ...targets].filter((node) => !given.has(node));
     return { nodes: prune(roots, (p) => given.has(p.node)), args, results, targets };

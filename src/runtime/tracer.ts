@@ -287,13 +287,15 @@ export class Trace implements ProgramState {
         `'${node.name}' calls functions more than ${maxDepth} deep; a function may not call itself without end`,
       );
     const callPath = `${level.callPath}${node.name}/`;
-    const body = this.bodyOf(functions.body);
-    if (functions.cond) state.stack.push(new Unrolling(this.bodyOf(functions.cond), body, callPath, inputs));
+    // TensorFlow makes the functions of such nodes part of the graph around them before it looks what a run needs.
+    const isPruned = node.rawAttrs['_lower_using_switch_merge']?.b === true;
+    const body = this.bodyOf(functions.body, isPruned);
+    if (functions.cond) state.stack.push(new Unrolling(this.bodyOf(functions.cond, isPruned), body, callPath, inputs));
     else this.call(body, inputs, callPath, state);
   }
 
-  private bodyOf(func: FunctionRef): Body {
-    return this.task.functions.body(func as NameAttrList); // functions come from attributes of nodes
+  private bodyOf(func: FunctionRef, isPruned: boolean): Body {
+    return this.task.functions.body(func as NameAttrList, isPruned); // functions come from attributes of nodes
   }
 
   private call(body: Body, inputs: readonly Value[], callPath: string, state: State): void {
