@@ -175,7 +175,12 @@ export class Engine {
   constructor(
     readonly device: Device,
     readonly resources: ResourceManager,
-    private readonly options: { readonly simplify?: boolean; readonly container?: string } = {},
+    private readonly options: {
+      readonly simplify?: boolean;
+      readonly container?: string;
+      /** Whether nodes between branches and loops become one program; without it they run one by one. */
+      readonly joinsNodes?: boolean;
+    } = {},
   ) {
     this.nodeStates = new NodeStates(device);
     this.functions = new FunctionLibrary(options.simplify ?? true);
@@ -247,7 +252,8 @@ export class Engine {
   ): Executable {
     const piece = { nodes, feeds, fetches, targets };
     if (!hasFrames(nodes)) return this.traced(piece);
-    return new Dataflow(piece, this.device, (cluster) => this.traced(cluster, { keepsReferences: true }));
+    const prepare = (cluster: Piece) => this.traced(cluster, { keepsReferences: true });
+    return new Dataflow(piece, this.device, prepare, this.options.joinsNodes);
   }
 
   private traced(piece: Piece, options: { keepsReferences?: boolean } = {}): TracedExecutable {

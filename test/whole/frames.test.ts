@@ -4,10 +4,14 @@ import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import * as tf from '../../src/api/index.ts';
 import { OpError } from '../../src/core/errors.ts';
-import type { Nested } from '../../src/core/ndarray.ts';
+import { fromNested, type NDArray, type Nested } from '../../src/core/ndarray.ts';
+import { ReferenceDevice } from '../../src/devices/reference/device.ts';
+import type { Literal } from '../../src/graph/tensor.ts';
+import { Engine } from '../../src/runtime/engine.ts';
+import { ResourceManager } from '../../src/runtime/resources.ts';
 
 interface Step {
-  readonly feeds: Readonly<Record<string, Nested>>;
+  readonly feeds: Readonly<Record<string, Literal>>;
   readonly fetches: readonly string[];
   readonly targets: readonly string[];
   readonly results?: readonly Nested[];
@@ -36,26 +40,50 @@ function expectClose(got: unknown, wanted: Nested, what: string): void {
     else expect(ours[i], what).toBe(value);
 }
 
+async function check(run: Promise<readonly unknown[]>, { fetches, results, error }: Step, what: string): Promise<void> {
+  if (!error) {
+    for (const [i, value] of (await run).entries())
+      expectClose((value as NDArray).toArray(), results![i]!, `${what}: ${fetches[i]}`); // tensors are fetched as arrays
+    return;
+  }
+  const thrown = await run.then(
+    () => undefined,
+    (e: unknown) => e,
+  );
+  expect(thrown, what).toBeInstanceOf(OpError);
+  const { code, message } = thrown as OpError; // just checked
+  expect([code, comparable(message)]).toEqual([error.code, comparable(error.message)]);
+}
+
 describe.each(cases)('$name', ({ graph: bytes, steps }) => {
+  const definition = tf.GraphDef.decode(gunzipSync(Buffer.from(bytes, 'base64')));
+
   test.each([true, false])('runs as in TensorFlow, simplified: %s', async (simplify) => {
     const graph = new tf.Graph();
-    const definition = tf.GraphDef.decode(gunzipSync(Buffer.from(bytes, 'base64')));
     graph.asDefault(() => tf.importGraphDef(definition, { name: '' }));
     using sess = new tf.Session({ graph, config: { graphOptions: { simplify } } });
-    for (const [k, { feeds, fetches, targets, results, error }] of steps.entries()) {
-      const run = sess.run({ fetches: [...fetches], targets: [...targets] }, new Map(Object.entries(feeds)));
-      if (error) {
-        const thrown = await run.then(
-          () => undefined,
-          (e: unknown) => e,
-        );
-        expect(thrown, `step ${k}`).toBeInstanceOf(OpError);
-        const { code, message } = thrown as OpError; // just checked
-        expect([code, comparable(message)]).toEqual([error.code, comparable(error.message)]);
-        continue;
-      }
-      const values = (await run).fetches as { toArray(): unknown }[]; // fetches of tensors are arrays
-      for (const [i, value] of values.entries()) expectClose(value.toArray(), results![i]!, `step ${k}: ${fetches[i]}`);
+    for (const [k, step] of steps.entries()) {
+      const { feeds, fetches, targets } = step;
+      const run = sess.run({ fetches: [...fetches], targets: [...targets] }, feeds);
+      await check(
+        run.then((r) => r.fetches as unknown[]), // of a list
+        step,
+        `step ${k}`,
+      );
+    }
+  });
+
+  test('runs as in TensorFlow, node by node', async () => {
+    const engine = new Engine(new ReferenceDevice(), new ResourceManager(), { joinsNodes: false });
+    engine.extend(definition.node);
+    for (const [k, step] of steps.entries()) {
+      const names = Object.keys(step.feeds);
+      const executable = engine.prepare(names, step.fetches, step.targets);
+      const feeds = names.map((name) => {
+        const { node, index } = engine.graph.port(name, 'FeedInputs');
+        return fromNested(step.feeds[name]!, node.outputs[index]!.dtype);
+      });
+      await check(executable.run(feeds), step, `step ${k}`);
     }
   });
 });

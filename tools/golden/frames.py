@@ -37,7 +37,7 @@ def case(build):
         init = tf.global_variables_initializer()
         steps = []
         for fetches, feeds in [([init], {})] + runs:
-            fetches = list(fetches)
+            fetches = [f._ref() if isinstance(f, tf.Variable) else f for f in fetches]
             tensors = [f for f in fetches if isinstance(f, tf.Tensor)]
             targets = [f for f in fetches if not isinstance(f, tf.Tensor)]
             step = {
