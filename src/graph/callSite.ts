@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 const ownFolder = new URL('..', import.meta.url);
 const ownPrefixes = ['node:', ownFolder.href, fileURLToPath(ownFolder)];
 /** Frames to look through for the user's: these suffice for most functions; a layer in a model in a scope needs some 80. */
-const fewFrames = 12;
+const fewFrames = 8;
 const manyFrames = 200;
 
 /** A place in the user's program. */

@@ -113,8 +113,12 @@ export function add<A extends TensorLike, B extends TensorLike>(
 ): Tensor<CommonDType<A, B>, Broadcasted<A, B>>;
 export function add(x: TensorLike, y: TensorLike, options: NameOption = {}): Tensor {
   onlyOptions('tf.add', options, 'name');
-  return nameScope(options.name ?? 'Add', (scope) => {
-    const a = convertToTensor(x, { name: 'x', hint: isSymbolic(y) ? y.dtype : undefined });
+  const name = options.name ?? 'Add';
+  const symbolic = [x, y].find(isSymbolic);
+  if (symbolic) return (symbolic.dtype === d.string ? Add : AddV2).build({ x, y }, { name }).z;
+  // Literals must be converted to know whether they are texts.
+  return nameScope(name, (scope) => {
+    const a = convertToTensor(x, { name: 'x' });
     const b = convertToTensor(y, { name: 'y', hint: a.dtype });
     return (a.dtype === d.string ? Add : AddV2).build({ x: a, y: b }, { name: scope }).z;
   });
