@@ -1,6 +1,7 @@
 /** @file The nodes of a GraphDef by name, checked as text, and the order in which they can be made. */
 import { InvalidArgumentError } from '../core/errors.ts';
 import type { NodeDef } from '../proto/graph.ts';
+import type { ControlFlow } from './graph.ts';
 import { isNodeName } from './names.ts';
 
 /** `x:1` is output 1 of `x`, `x` its output 0, `^x` the wait for it. Anything else is a name that no node has. */
@@ -11,10 +12,6 @@ export function parseTensorName(text: string): { name: string; index: number; is
   if (colon < 0 || !/^\d+$/.test(digits)) return { name: text, index: 0, isControl: false };
   return { name: text.slice(0, colon), index: Number(digits), isControl: false };
 }
-
-// The only edge that may point backwards in a GraphDef is the one that closes a loop.
-const mergeOps = new Set(['Merge', 'RefMerge']);
-const loopEnds = new Set(['NextIteration', 'RefNextIteration']);
 
 /** What can be said of a GraphDef without knowing its ops. */
 export class GraphDefIndex {
@@ -60,15 +57,23 @@ export class GraphDefIndex {
     }
   }
 
+  node(name: string): NodeDef | undefined {
+    return this.nodes[this.byName.get(name) ?? -1];
+  }
+
   /** Whether a node or scope of the GraphDef has that name. */
   uses(name: string): boolean {
     return this.byName.has(name) || this.scopes.has(name);
   }
 
-  /** The nodes so that inputs come first; among those that are ready, the one that stands first in the message. */
-  inOrder(): NodeDef[] {
+  /**
+   * The nodes so that inputs come first; among those that are ready, the one that stands first in the message. The only edge
+   * that may point backwards is the one that closes a loop: `partOf` tells what op types do in loops.
+   */
+  inOrder(partOf: (type: string) => ControlFlow | undefined): NodeDef[] {
+    const closesLoop = (from: NodeDef, to: NodeDef) => partOf(to.op) === 'merge' && partOf(from.op) === 'nextIteration';
     const consumers: number[][] = this.nodes.map(() => []);
-    const pending = this.nodes.map((node, i) => this.register(node, i, consumers));
+    const pending = this.nodes.map((node, i) => this.register(node, i, consumers, closesLoop));
     const ready = new Heap();
     for (const [i, count] of pending.entries()) if (count === 0) ready.push(i);
     const result: NodeDef[] = [];
@@ -87,7 +92,12 @@ export class GraphDefIndex {
   }
 
   /** Notes a node with its producers; gives how many of them must be made before it. */
-  private register(node: NodeDef, position: number, consumers: number[][]): number {
+  private register(
+    node: NodeDef,
+    position: number,
+    consumers: number[][],
+    closesLoop: (from: NodeDef, to: NodeDef) => boolean,
+  ): number {
     let count = 0;
     for (const text of node.input) {
       const { name, index, isControl } = parseTensorName(text);
@@ -95,7 +105,7 @@ export class GraphDefIndex {
       const from = this.byName.get(name);
       if (from === undefined)
         throw new InvalidArgumentError(`Node '${node.name}': Unknown input node '${text}'`, { node: node.name });
-      if (mergeOps.has(node.op) && !isControl && loopEnds.has(this.nodes[from]!.op)) continue;
+      if (!isControl && closesLoop(this.nodes[from]!, node)) continue;
       consumers[from]!.push(position);
       count++;
     }

@@ -2,7 +2,7 @@
 import { InvalidArgumentError, UnimplementedError } from '../core/errors.ts';
 import { AttrList, type AttrValue } from '../proto/attr.ts';
 import { FunctionDef, type GraphDef, type NodeDef, type VersionDef } from '../proto/graph.ts';
-import { dtypeFromProto, shapeFromProto } from '../proto/tensorProto.ts';
+import { shapeFromProto } from '../proto/tensorProto.ts';
 import type { CallSite } from './callSite.ts';
 import { type Context, currentContext } from './context.ts';
 import { deviceFor, type Graph, graphDefVersion, nameScope, schemaOf } from './graph.ts';
@@ -127,7 +127,7 @@ class Importer {
   draftNodes(): void {
     const producer = this.def.versions?.producer ?? 0;
     const taken = takenNames(this.graph);
-    for (const node of this.index.inOrder()) {
+    for (const node of this.index.inOrder((type) => schemaOf(type, this.functions).controlFlow)) {
       const name = this.uniqueName(`${this.prefix}${node.name}`, taken);
       checkDeprecation(node.op, schemaOf(node.op, this.functions).deprecatedSince, producer);
       const { _output_shapes: shapes, ...attrs } = node.attr;
@@ -175,16 +175,17 @@ class Importer {
       else if (from) inputs.push(outputOf(from, index, node.name));
       else {
         this.backEdges.push({ inputs, position: inputs.length, from: name, index, node: node.name });
-        inputs.push(this.standIn(name, node));
+        inputs.push(this.standIn(this.index.node(name)!));
       }
     }
     return { inputs, control };
   }
 
-  /** A tensor in place of one that does not exist yet, of the type that the node wants. */
-  private standIn(name: string, { op, attr }: NodeDef): Tensor {
-    const later = new Operation(this.graph, -1, name, 'NextIteration', [], [], {}, '');
-    return new Tensor(later, 0, dtypeFromProto(attr['T']?.type ?? 0), null, op.startsWith('Ref'));
+  /** A tensor in place of the end of a loop, which does not exist yet; such nodes have one output. */
+  private standIn({ name, op, attr }: NodeDef): Tensor {
+    const later = new Operation(this.graph, -1, name, op, [], [], {}, '');
+    const [type] = schemaOf(op, this.functions).outputs(attr);
+    return new Tensor(later, 0, type!.dtype, null, type!.isRef);
   }
 
   private closeLoop({ inputs, position, from, index, node }: BackEdge): void {

@@ -105,11 +105,14 @@ def run(steps):
 
 def graph_entry(name, graph, add_shapes=False):
     definition = graph.as_graph_def(add_shapes=add_shapes)
+    # Building functions know more shapes than a message says, such as those of loop variables.
+    with tf.Graph().as_default() as imported_graph:
+        tf.import_graph_def(definition, name="")
     return {
         "name": name,
         "binary": base64.b64encode(definition.SerializeToString(deterministic=True)).decode(),
         "text": text_format.MessageToString(definition),
-        "shapes": {t.name: None if t.shape.rank is None else t.shape.as_list() for op in graph.get_operations() for t in op.outputs},
+        "shapes": {t.name: None if t.shape.rank is None else t.shape.as_list() for op in imported_graph.get_operations() for t in op.outputs},
     }
 
 

@@ -2,7 +2,7 @@
 import * as tf from 'tensorloom';
 import { describe, expect, it } from 'vitest';
 import type { NodeDef } from '../../../src/proto/graph.ts';
-import './loopOps.ts';
+import './retiredOp.ts';
 import { describeGraph, type GoldenGraph, type GoldenImport, golden, type Row } from './golden.ts';
 
 const bytesOf = ({ binary }: GoldenGraph) => new Uint8Array(Buffer.from(binary, 'base64'));
