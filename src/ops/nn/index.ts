@@ -1,5 +1,6 @@
 /** @file Public functions of the nn ops; importing it loads their definitions. */
 
+export { depthToSpace, spaceToBatch, spaceToDepth } from '../array/index.ts';
 export { sigmoid, tanh } from '../math/sigmoid.ts';
 export { inTopK, type TopKOptions, type TopKResult, topK } from '../math/topk.ts';
 export {
@@ -42,18 +43,22 @@ export {
 export { type Conv3DOptions, type Conv3DTransposeOptions, conv3d, conv3dTranspose } from './conv3d.ts';
 export type { ConvOptions, ConvPadding, PerAxis } from './convArgs.ts';
 export { type AtrousOptions, atrousConv2d, type ConvolutionOptions, convolution } from './convolution.ts';
+export { type AnyConvTransposeOptions, convTranspose } from './convTranspose.ts';
 export {
   type DepthwiseNativeOptions,
   type DepthwiseOptions,
   depthwiseConv2d,
   depthwiseConv2dNative,
   depthwiseConv2dNativeBackpropFilter,
+  depthwiseConv2dNativeBackpropFilter as depthwiseConv2dBackpropFilter,
   depthwiseConv2dNativeBackpropInput,
+  depthwiseConv2dNativeBackpropInput as depthwiseConv2dBackpropInput,
   separableConv2d,
 } from './depthwiseConv2d.ts';
 export { dilation2d, erosion2d, type MorphologyOptions } from './dilation2d.ts';
 export { type DropoutOptions, dropout } from './dropout.ts';
 export { type EmbeddingOptions, embeddingLookup } from './embedding.ts';
+export { embeddingLookupSparse, type SparseEmbeddingOptions } from './embeddingSparse.ts';
 export { l2Loss } from './l2Loss.ts';
 export { type LrnOptions, localResponseNormalization, localResponseNormalization as lrn } from './lrn.ts';
 export {
