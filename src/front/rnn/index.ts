@@ -1,0 +1,14 @@
+/** @file Recurrent networks: what `tf.nn` has besides ops. */
+export {
+  type BidirectionalOptions,
+  bidirectionalDynamicRnn,
+  type DynamicRnnOptions,
+  dynamicRnn,
+} from './dynamic.ts';
+export * as rnnCell from './rnnCell.ts';
+export {
+  type StaticBidirectionalOptions,
+  type StaticRnnOptions,
+  staticBidirectionalRnn,
+  staticRnn,
+} from './static.ts';
