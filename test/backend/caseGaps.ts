@@ -2,8 +2,32 @@
 
 const callback = 'needs a callback in the process; tested in test/null/flow.test.ts';
 
+const inFrames =
+  'means something only in a graph with branches or loops of frames; tested in test/whole/frames.test.ts';
+const inArrays = 'needs an array or stack that other nodes make and fill; tested in test/whole/frames.test.ts';
+const older = 'needs an array that other nodes make and fill; tested in test/whole/frameOps.test.ts';
+
+/** The same reason for many ops. */
+const each = (names: readonly string[], reason: string) => Object.fromEntries(names.map((name) => [name, reason]));
+
+const frameOps = ['Switch', 'RefSwitch', 'RefMerge', 'Enter', 'Exit', 'NextIteration'];
+const refLoopOps = ['RefEnter', 'RefExit', 'RefNextIteration'];
+const stackOps = ['Stack', 'StackPush', 'StackPop', 'StackClose'].flatMap((name) => [name, `${name}V2`]);
+const arrayActions = ['Write', 'Read', 'Gather', 'Scatter', 'Concat', 'Split', 'Size', 'Close'];
+const arrayOps = ['', 'Grad', ...arrayActions].map((action) => `TensorArray${action}V3`);
+const olderArrayOps = ['', 'Grad', ...arrayActions].flatMap((action) => [
+  `TensorArray${action}`,
+  `TensorArray${action}V2`,
+]);
+const differentiableArrayOps = arrayActions
+  .slice(0, 6)
+  .flatMap((action) => ['V3', 'V2', ''].map((version) => `TensorArray${action}${version}`));
+
 /** No value case. */
 export const withoutValueCase: Readonly<Record<string, string>> = {
+  ...each([...frameOps, ...refLoopOps, 'RefSelect', '_SwitchN'], inFrames),
+  ...each([...stackOps, ...arrayOps, 'TensorArrayGradWithShape'], inArrays),
+  ...each([...olderArrayOps, 'TensorArrayPack', 'TensorArrayUnpack'], older),
   Const: 'every other case feeds through it',
   Placeholder: 'has no value of its own: running it is the error that test/tiny checks',
   PlaceholderV2: 'as Placeholder',
@@ -20,6 +44,7 @@ export const withoutValueCase: Readonly<Record<string, string>> = {
 
 /** No shape case. */
 export const withoutShapeCase: Readonly<Record<string, string>> = {
+  _SwitchN: 'only the runtime of TensorFlow makes it; nodes cannot have such a name',
   Const: 'its shape is that of its value',
   Placeholder: 'its shape is its attribute',
   PlaceholderV2: 'its shape is its attribute',
@@ -31,6 +56,8 @@ const handle = 'the gradient belongs to the variable behind the handle; tested w
 
 /** No case whose gradient can be compared with central differences. */
 export const withoutGradientCheck: Readonly<Record<string, string>> = {
+  ...each(['Switch', 'RefSwitch', 'Merge', 'RefMerge'], inFrames),
+  ...each(differentiableArrayOps, inArrays),
   Ceil: steps,
   Floor: steps,
   FloorDiv: steps,
