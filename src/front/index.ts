@@ -1,6 +1,7 @@
 /** @file Public names of the front that belong to `tf` itself: variables, scopes, collections, initializers. */
 export { type AssignOptions, type Updated, UpdatedVariable, type UpdateOptions } from './baseVariable.ts';
 export * from './collections.ts';
+export * from './controlFlow/index.ts';
 export {
   constantInitializer,
   glorotNormalInitializer,

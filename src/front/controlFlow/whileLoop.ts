@@ -61,12 +61,7 @@ export function whileLoop<const V extends readonly unknown[]>(
   loopVars: V,
   options?: WhileOptions,
 ): LoopResult<V>;
-export function whileLoop(
-  cond: (...vars: never[]) => TensorLike,
-  body: (...vars: never[]) => unknown,
-  loopVars: readonly unknown[],
-  options: WhileOptions = {},
-): unknown {
+export function whileLoop(cond: Test, body: Step, loopVars: readonly unknown[], options: WhileOptions = {}): unknown {
   onlyOptions(
     'tf.whileLoop',
     options,
@@ -79,14 +74,23 @@ export function whileLoop(
     'name',
   );
   checkArguments(cond, body, loopVars, options);
+  const outputs = loop(cond, body, loopVars, options);
+  const flat = tensorsOf(outputs);
+  return !options.returnSameStructure && flat.length === 1 ? flat[0] : outputs;
+}
+
+type Test = (...vars: never[]) => TensorLike;
+type Step = (...vars: never[]) => unknown;
+
+/** `whileLoop` for functions that make their own loops: always gives the structure of the variables. */
+export function loop(cond: Test, body: Step, loopVars: readonly unknown[], options: WhileOptions): unknown[] {
   const { variables, structure } = enter(loopVars);
   const shapes = invariants(structure, variables, options.shapeInvariants);
   const results = nameScope(options.name ?? 'while', (scope) =>
     build({ scope, cond, body, structure, variables, shapes, options }),
   );
   const outputs = options.backProp === false ? results.map((t) => stopGradient(t)) : results;
-  const isSingle = !(options.returnSameStructure ?? false) && outputs.length === 1;
-  return isSingle ? outputs[0] : withTensors(structure, outputs);
+  return withTensors(structure, outputs) as unknown[]; // an array, as the variables are
 }
 
 function checkArguments(cond: unknown, body: unknown, loopVars: unknown, options: WhileOptions): void {
@@ -163,8 +167,8 @@ function isAtLeast(shape: Dims, wanted: Dims): boolean {
 
 interface Loop {
   readonly scope: string;
-  readonly cond: (...vars: never[]) => TensorLike;
-  readonly body: (...vars: never[]) => unknown;
+  readonly cond: Test;
+  readonly body: Step;
   readonly structure: readonly unknown[];
   readonly variables: readonly Tensor[];
   readonly shapes: readonly Dims[];
