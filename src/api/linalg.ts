@@ -7,6 +7,7 @@ export {
   matrixDiag as diag,
   matrixDiagPart as diagPart,
   matrixSetDiag as setDiag,
+  matrixTranspose,
   matrixTranspose as transpose,
 } from '../ops/array/index.ts';
 export {
@@ -14,6 +15,7 @@ export {
   choleskySolve,
   cross,
   einsum,
+  globalNorm,
   matmul,
   matrixDeterminant as det,
   matrixInverse as inv,
@@ -28,5 +30,6 @@ export {
   trace,
 } from '../ops/math/index.ts';
 export { adjoint, slogdet } from '../ops/math/linalg.ts';
+export { logdet, matrixRank, normalize, pinv } from '../ops/math/matrixFunctions.ts';
 export { matvec } from '../ops/math/norm.ts';
 export { l2Normalize } from '../ops/nn/index.ts';

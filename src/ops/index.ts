@@ -5,5 +5,6 @@ import './image/index.ts';
 import './math/index.ts';
 import './nn/index.ts';
 import './random/index.ts';
+import './sparse/index.ts';
 import './state/index.ts';
 import './string/index.ts';

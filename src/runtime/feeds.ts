@@ -4,6 +4,7 @@ import { InvalidArgumentError } from '../core/errors.ts';
 import { type NDArray, scalar } from '../core/ndarray.ts';
 import { compatible, showTuple } from '../core/shape.ts';
 import type { Graph } from '../graph/graph.ts';
+import { SparseTensor, SparseTensorValue } from '../graph/sparseTensor.ts';
 import { type Literal, Tensor } from '../graph/tensor.ts';
 import { userError } from '../graph/userError.ts';
 import { toArray } from '../op/convert.ts';
@@ -14,7 +15,9 @@ export type FeedValue = NDArray | TypedArray | Literal;
 /** `new Map([[x, batch]])`, `[[x, batch]]`, or `{ 'x:0': batch }`. */
 export type Feeds =
   | ReadonlyMap<FeedKey, FeedValue>
+  | ReadonlyMap<FeedKey | SparseTensor, FeedValue | SparseTensorValue>
   | readonly (readonly [FeedKey, FeedValue])[]
+  | readonly (readonly [FeedKey | SparseTensor, FeedValue | SparseTensorValue])[]
   | Readonly<Record<string, FeedValue>>;
 
 /** The pairs of any of the three forms. */
@@ -22,9 +25,25 @@ export function feedPairs(feeds: Feeds | undefined, graph: Graph): [Tensor, Feed
   if (feeds === undefined) return [];
   const pairs = feeds instanceof Map || Array.isArray(feeds) ? feeds : Object.entries(feeds);
   const result: [Tensor, FeedValue][] = [];
-  for (const [key, value] of pairs as Iterable<readonly [FeedKey, FeedValue]>)
-    result.push([feedTensor(key, graph), value]); // one of the three forms
+  for (const [key, value] of pairs as Iterable<readonly [FeedKey | SparseTensor, FeedValue | SparseTensorValue]>) {
+    // One of the three forms; only sparse tensors are fed with the value of one.
+    if (key instanceof SparseTensor) result.push(...sparsePairs(key, value));
+    else result.push([feedTensor(key, graph), value as FeedValue]);
+  }
   return result;
+}
+
+/** A sparse tensor is fed with a value of its kind, or with its three parts in a list. */
+function sparsePairs(
+  { indices, values, denseShape }: SparseTensor,
+  value: FeedValue | SparseTensorValue,
+): [Tensor, FeedValue][] {
+  const parts = value instanceof SparseTensorValue ? [value.indices, value.values, value.denseShape] : value;
+  if (!Array.isArray(parts) || parts.length !== 3)
+    throw userError(
+      `A sparse tensor is fed with a tf.SparseTensorValue or with [indices, values, denseShape], but ${String(value)} was given for '${values.name}'.`,
+    );
+  return [indices, values, denseShape].map((tensor, i) => [tensor, parts[i] as FeedValue]); // one of three parts
 }
 
 /** The tensor that a key of a feed stands for. */

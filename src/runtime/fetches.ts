@@ -5,6 +5,7 @@ import type { NDArray } from '../core/ndarray.ts';
 import type { Graph } from '../graph/graph.ts';
 import { IndexedSlices } from '../graph/indexedSlices.ts';
 import { Operation } from '../graph/operation.ts';
+import { SparseTensor, SparseTensorValue } from '../graph/sparseTensor.ts';
 import { Tensor } from '../graph/tensor.ts';
 import { userError } from '../graph/userError.ts';
 
@@ -19,6 +20,7 @@ export type Fetch =
   | Operation
   | GraphElement
   | IndexedSlices
+  | SparseTensor
   | string
   | null
   | undefined
@@ -40,15 +42,17 @@ export type Fetched<F> =
       ? null
       : F extends IndexedSlices
         ? IndexedSlicesValue
-        : F extends GraphElement
-          ? NDArray
-          : F extends string
-            ? NDArray | null
-            : F extends readonly unknown[]
-              ? { -readonly [K in keyof F]: Fetched<F[K]> }
-              : F extends object
+        : F extends SparseTensor
+          ? SparseTensorValue
+          : F extends GraphElement
+            ? NDArray
+            : F extends string
+              ? NDArray | null
+              : F extends readonly unknown[]
                 ? { -readonly [K in keyof F]: Fetched<F[K]> }
-                : never;
+                : F extends object
+                  ? { -readonly [K in keyof F]: Fetched<F[K]> }
+                  : never;
 
 /** A fetch taken apart: which tensors and targets to run, and how to put results together. */
 export interface FetchPlan {
@@ -77,6 +81,10 @@ export function planFetches(fetch: unknown, graph: Graph): FetchPlan {
         x.denseShape && place(own(x.denseShape)),
       ];
       return (r) => ({ values: values(r), indices: indices(r), denseShape: dense ? dense(r) : null });
+    }
+    if (x instanceof SparseTensor) {
+      const [indices, values, dense] = [place(own(x.indices)), place(own(x.values)), place(own(x.denseShape))];
+      return (r) => new SparseTensorValue(indices(r), values(r), dense(r));
     }
     if (isElement(x)) {
       const element = own(x);

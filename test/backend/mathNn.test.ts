@@ -276,6 +276,62 @@ for (const [equation, shapes] of Object.entries(einsums))
     return tf.einsum(equation, ...inputs, {});
   };
 
+cases['betainc'] = (x) =>
+  tf.betainc(
+    x.float([3], 'a', { low: 0.5 }),
+    x.float([3], 'b', { seed: 2, low: 0.5 }),
+    x.float([3], 'x', { low: 0.1, high: 0.9 }),
+  );
+cases['lbeta'] = (x) => tf.lbeta(x.float([2, 3], 'x', { low: 0.5 }));
+cases['histogramFixedWidth'] = (x) =>
+  tf.histogramFixedWidth(x.float([2, 3]), tf.constant([-1, 1], tf.float64), { nbins: 4 });
+cases['histogramFixedWidthBins'] = (x) =>
+  tf.histogramFixedWidthBins(x.float([2, 3], 'x', { diff: false }), tf.constant([-1, 1], tf.float64), { nbins: 4 });
+cases['logdet'] = (x) => {
+  const nine = tf.eye(2, { dtype: tf.float64 }).mul(9);
+  return tf.linalg.logdet(nine.add(tf.matmul(x.float([2, 2]), x.float([2, 2], 'y'), { transposeB: true })));
+};
+cases['matrixRank'] = (x) => tf.linalg.matrixRank(x.float([2, 3, 2]));
+cases['matrixRank unknown'] = (x) => tf.linalg.matrixRank(x.float([3, 2], 'x', { static: [null, 2], diff: false }));
+cases['normalize'] = (x) => tf.linalg.normalize(x.float([2, 3]), 1);
+cases['pinv'] = (x) => tf.linalg.pinv(x.float([3, 2], 'x', { diff: false }));
+cases['pinv unknown'] = (x) => tf.linalg.pinv(x.float([3, 2], 'x', { static: [null, 2], diff: false }));
+cases['polyval'] = (x) => {
+  const coeffs = [x.float([3], 'a'), tf.constant(2, tf.float64), x.float([3], 'b', { seed: 2 })];
+  return tf.math.polyval(coeffs, x.float([3]));
+};
+for (const weights of [undefined, [0.5, 1, 2]])
+  for (const combiner of ['sum', 'mean', 'sqrtn'] as const)
+    cases[`embeddingLookupSparse ${combiner}${weights ? ' weights' : ''}`] = (x) => {
+      const table = x.float([2, 3]);
+      const where = [
+        [0, 0],
+        [0, 1],
+        [2, 0],
+      ];
+      const ids = new tf.SparseTensor(where, [1, 0, 1], [3, 2]);
+      const given = weights ? new tf.SparseTensor(where, tf.constant(weights, tf.float64), [3, 2]) : null;
+      return tf.nn.embeddingLookupSparse(table, ids, given, { combiner });
+    };
+cases['embeddingLookupSparse tables'] = (x) => {
+  const tables = [x.float([2, 3]), x.float([2, 3], 'y', { seed: 2 })];
+  const places = [
+    [0, 0],
+    [0, 1],
+  ];
+  return tf.nn.embeddingLookupSparse(tables, new tf.SparseTensor(places, x.ints([1, 2]), [2, 2]), null, {
+    maxNorm: 1.5,
+  });
+};
+cases['sparseToDense'] = (x) => {
+  const values = x.float([2]);
+  const places = [
+    [0, 0],
+    [1, 2],
+  ];
+  return tf.sparse.toDense(new tf.SparseTensor(places, values, [2, 3]));
+};
+
 /** A node as the golden file writes it. */
 function text(op: tf.Operation): string {
   const inputs = op.inputs.map((t) => (t.index === 0 ? t.op.name : t.name));

@@ -154,6 +154,31 @@ case("matrixDeterminant", lambda x: tf.matrix_determinant(x([2, 2, 2])))
 case("matrixSolve", lambda x: tf.matrix_solve(x([2, 2]), x([2, 3], "y", seed=2)))
 case("matrixTriangularSolve", lambda x: tf.matrix_triangular_solve(x([3, 2, 2]), x([2, 3], "y", seed=2), lower=False))
 case("qr", lambda x: tf.qr(x([3, 2])))
+case("betainc", lambda x: tf.betainc(x([3], "a", low=0.5), x([3], "b", seed=2, low=0.5), x([3], low=0.1, high=0.9)))
+case("lbeta", lambda x: tf.lbeta(x([2, 3], low=0.5)))
+case("histogramFixedWidth", lambda x: tf.histogram_fixed_width(x([2, 3]), tf.constant([-1.0, 1.0], tf.float64), nbins=4))
+case("histogramFixedWidthBins", lambda x: tf.histogram_fixed_width_bins(x([2, 3], diff=False), tf.constant([-1.0, 1.0], tf.float64), nbins=4))
+case("logdet", lambda x: tf.linalg.logdet(tf.eye(2, dtype=tf.float64) * 9 + tf.matmul(x([2, 2]), x([2, 2], "y"), transpose_b=True)))
+case("matrixRank", lambda x: tf.linalg.matrix_rank(x([2, 3, 2])))
+case("matrixRank unknown", lambda x: tf.linalg.matrix_rank(x([3, 2], static=[None, 2], diff=False)))
+case("normalize", lambda x: tf.linalg.normalize(x([2, 3]), axis=1))
+case("pinv", lambda x: tf.linalg.pinv(x([3, 2], diff=False)))
+case("pinv unknown", lambda x: tf.linalg.pinv(x([3, 2], static=[None, 2], diff=False)))
+case("polyval", lambda x: tf.math.polyval([x([3], "a"), tf.constant(2.0, tf.float64), x([3], "b", seed=2)], x([3])))
+for kind, weights in {"": None, " weights": [0.5, 1.0, 2.0]}.items():
+    for combiner in ["sum", "mean", "sqrtn"]:
+
+        def lookup(x, combiner=combiner, weights=weights):
+            table = x([2, 3])
+            where = [[0, 0], [0, 1], [2, 0]]
+            ids = tf.SparseTensor(where, [1, 0, 1], [3, 2])
+            given = None if weights is None else tf.SparseTensor(where, tf.constant(weights, tf.float64), [3, 2])
+            return tf.nn.embedding_lookup_sparse(table, ids, given, combiner=combiner)
+
+        case(f"embeddingLookupSparse {combiner}{kind}", lookup)
+case("embeddingLookupSparse tables", lambda x: tf.nn.embedding_lookup_sparse(
+    [x([2, 3]), x([2, 3], "y", seed=2)], tf.SparseTensor([[0, 0], [0, 1]], x.ints([1, 2]), [2, 2]), None, max_norm=1.5))
+case("sparseToDense", lambda x: tf.sparse.to_dense(tf.SparseTensor([[0, 0], [1, 2]], x([2]), [2, 3])))
 
 
 def text(operation):

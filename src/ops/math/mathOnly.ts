@@ -1,4 +1,6 @@
 /** @file Functions that TensorFlow has in `tf.math` and not in `tf` itself. */
 export { cumulativeLogsumexp } from './cumulative.ts';
+export { divNoNan as divideNoNan } from './divide.ts';
+export { polyval } from './matrixFunctions.ts';
 export { reduceEuclideanNorm, reduceStd, reduceVariance } from './reductions.ts';
 export { inTopK, type TopKOptions, type TopKResult, topK } from './topk.ts';

@@ -32,8 +32,13 @@ export type SparseSegmentFunction = (
   data: TensorLike,
   indices: TensorLike,
   segmentIds: TensorLike,
-  options?: NameOption,
+  options?: SparseSegmentOptions,
 ) => Tensor;
+
+interface SparseSegmentOptions extends NameOption {
+  /** The gradient is indexed slices of the rows picked, not a tensor as large as `data`. */
+  readonly sparseGradient?: boolean | undefined;
+}
 
 function sorted(op: ops.SegmentOp): SegmentFunction {
   return (data, segment_ids, options = {}) => op.build({ data, segment_ids }, options).output;
@@ -43,7 +48,8 @@ function unsorted(op: ops.UnsortedOp): UnsortedFunction {
     op.build({ data, segment_ids, num_segments }, options).output;
 }
 function picked(op: typeof sparse.SparseSegmentSum): SparseSegmentFunction {
-  return (data, indices, segment_ids, options = {}) => op.build({ data, indices, segment_ids }, options).output;
+  return (data, indices, segment_ids, { sparseGradient = false, ...options } = {}) =>
+    op.build({ data, indices, segment_ids }, { ...options, attrs: { sparse_gradient: sparseGradient } }).output;
 }
 
 /**

@@ -1,0 +1,4 @@
+/** @file Public functions about sparse tensors; importing it loads their ops. */
+export { SparseTensor, SparseTensorValue } from '../../graph/sparseTensor.ts';
+export { sparsePlaceholder } from './sparseTensor.ts';
+export { sparseTensorToDense, sparseToDense } from './sparseToDense.ts';
