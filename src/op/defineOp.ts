@@ -149,6 +149,10 @@ function parsePort(name: string, text: string, attrs: AttrSpecs): PortSpec {
     : { name, typeAttr: element!, ...numberAttr, isRef };
 }
 
+function isListPort(port: PortSpec): boolean {
+  return port.numberAttr !== undefined || port.typeListAttr !== undefined;
+}
+
 /** How many tensors a port takes under these attributes; -1 for a single one (which is not a list). */
 function listLength(port: PortSpec, attrs: Record<string, unknown>): number {
   if (port.numberAttr !== undefined) return attrs[port.numberAttr] as number; // N attributes are ints
@@ -275,6 +279,9 @@ export function defineOp<const I extends PortTypes, const O extends PortTypes, c
     return result;
   }
 
+  /** Which inputs take references, where no attribute decides how many inputs there are. */
+  const singleRefs = inputPorts.some(isListPort) ? undefined : inputPorts.map((port) => port.isRef);
+
   /** Attributes of nodes that are given none themselves, as most are, by the types of their inputs: such nodes share them. */
   const attrsByTypes = new Map<number, Readonly<Record<string, AttrValue>>>();
 
@@ -345,11 +352,14 @@ export function defineOp<const I extends PortTypes, const O extends PortTypes, c
     cases: () => spec.cases(),
 
     complete(attrs, inputs) {
-      const key = Object.keys(attrs).length === 0 ? keyOfTypes(inputs) : undefined;
-      if (key === undefined) return completeAttrs(attrs, inputs);
-      let shared = attrsByTypes.get(key);
-      if (!shared) attrsByTypes.set(key, (shared = Object.freeze(completeAttrs(attrs, inputs))));
-      return shared;
+      const key = keyOfTypes(inputs);
+      const shared = key === undefined ? undefined : attrsByTypes.get(key);
+      const isPlain = Object.keys(attrs).length === 0;
+      // The runtime asks again about what was completed while building.
+      if (shared && (isPlain || attrs === shared)) return shared;
+      const all = completeAttrs(attrs, inputs);
+      if (key !== undefined && isPlain) attrsByTypes.set(key, Object.freeze(all));
+      return all;
     },
 
     outputs(attrs) {
@@ -387,7 +397,7 @@ export function defineOp<const I extends PortTypes, const O extends PortTypes, c
     },
 
     refInputs(attrs) {
-      return inputPorts.flatMap((port) => new Array<boolean>(portCount(port, attrs)).fill(port.isRef));
+      return singleRefs ?? inputPorts.flatMap((port) => new Array<boolean>(portCount(port, attrs)).fill(port.isRef));
     },
 
     hostInputs({ attrs, inputCount }) {
@@ -491,10 +501,6 @@ export function defineOp<const I extends PortTypes, const O extends PortTypes, c
         }),
       );
     return owner !== currentContext().graph ? owner.asDefault(build) : build();
-  }
-
-  function isListPort(port: PortSpec): boolean {
-    return port.numberAttr !== undefined || port.typeListAttr !== undefined;
   }
 
   function convertInputs(
