@@ -35,7 +35,7 @@ export {
   isStrictlyIncreasing,
 } from './checkOps.ts';
 export { group, tuple, type Waitable, type Waitables, withDependencies } from './group.ts';
-export { type JsFuncOptions, type JsFunction, type JsResult, jsFunc } from './jsFunc.ts';
+export { type JsFuncOptions, type JsFunction, type JsResult, jsFunc, jsFunc as pyFunc } from './jsFunc.ts';
 export { controlTrigger, noOp } from './noOp.ts';
 export {
   type Printable,
@@ -44,3 +44,4 @@ export {
   print,
   printIdentity as Print,
 } from './print.ts';
+export { timestamp } from './timestamp.ts';

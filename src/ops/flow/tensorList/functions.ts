@@ -78,8 +78,9 @@ export function emptyLike(list: Tensor, dtype: DType): Tensor {
 }
 
 /** A list of the same length whose elements are not set. */
-export function reservedLike(list: Tensor, dtype: DType): Tensor {
-  return reserveList(dtype, listElementShape(list), listLength(list));
+export function reservedLike(list: Tensor, dtype: DType, length?: Tensor): Tensor {
+  const shapeOfElements = listElementShape(list);
+  return reserveList(dtype, shapeOfElements, length ?? listLength(list));
 }
 
 export function pushBack(list: Gradient, tensor: Gradient, options: Named = {}): Tensor {

@@ -2,7 +2,7 @@
 import { int32, int64 } from '../../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../../core/errors.ts';
 import { intVector, type NDArray, scalar } from '../../../core/ndarray.ts';
-import { compatible, type Dims, isFullyDefined, type Shape, showRuntime } from '../../../core/shape.ts';
+import { compatible, type Dims, isFullyDefined, mergeShapes, type Shape, showRuntime } from '../../../core/shape.ts';
 import { anyType, attr } from '../../../op/attrs.ts';
 import { defineOp, notDifferentiable, type ShapeContext } from '../../../op/defineOp.ts';
 import type { HostResult, ProgramBuilder } from '../../../program/builder.ts';
@@ -11,20 +11,24 @@ import { denseGradient } from '../../array/indexedSlices.ts';
 import {
   listElementShape,
   listFromTensor,
+  listLength,
   reservedLike,
   scatterInto,
   setItem,
-  shapeInput,
+  elementShape as shapeGiven,
   splitList,
 } from './functions.ts';
+import { elementsOf } from './info.ts';
 import { dimsOf, listIn, onLists, only, shapeType } from './kit.ts';
 import { checkType, definedShape, elementOr, elementShape, stacked } from './rules.ts';
 
-/** What an `element_shape` input says while building. */
+/** What is known of an element while building: from an `element_shape` input, and from how the list was made. */
 export function staticDims<I extends { element_shape: string }>(context: ShapeContext<I>): Dims {
   const value = context.value('element_shape');
-  if (value && value.shape.length === 0) return null;
-  return context.partial('element_shape')?.map((d) => (d !== null && d < 0 ? null : d)) ?? null;
+  const entries = value?.shape.length === 0 ? undefined : context.partial('element_shape');
+  const given: Dims = entries?.map((d) => (d !== null && d < 0 ? null : d)) ?? null;
+  const made = elementsOf(context.op.inputs[0]!)?.shape ?? null;
+  return compatible(given, made) ? mergeShapes(given, made) : given;
 }
 
 /** An element as a host call gives it: of known shape where the op says so. */
@@ -85,9 +89,10 @@ export const TensorListGetItem = defineOp({
   attrs: { element_dtype: anyType, Tshape: attr('type', { allowed: [int32, int64], default: int32 }) },
   takesLists: true,
   shape: (_, __, context) => ({ item: staticDims(context) }),
-  grad: ({ inputs: { input_handle, index } }, { item }) => ({
-    input_handle: setItem(reservedLike(input_handle, item.dtype), index, item),
-  }),
+  grad: ({ inputs: { input_handle, index } }, { item }) => {
+    const length = listLength(input_handle);
+    return { input_handle: setItem(reservedLike(input_handle, item.dtype, length), index, item) };
+  },
   lower: (p, { input_handle, index, element_shape }, { element_dtype }) => ({
     item: only(
       onLists(
@@ -118,7 +123,7 @@ export const TensorListStack = defineOp({
     return { tensor: dims && [num_elements < 0 ? null : num_elements, ...dims] };
   },
   grad: (_, { tensor }) => ({
-    input_handle: listFromTensor(tensor, shapeInput(denseGradient(tensor).shape?.slice(1) ?? null)),
+    input_handle: listFromTensor(tensor, shapeGiven(denseGradient(tensor).shape?.slice(1) ?? null)),
   }),
   lower: (p, { input_handle, element_shape }, { element_dtype, num_elements }) => ({
     tensor: only(
