@@ -31,11 +31,6 @@ export interface StaircaseOptions extends Named {
   readonly staircase?: boolean | undefined;
 }
 
-/** The first rate as a tensor, whose type the others take. */
-function first(learningRate: TensorLike): Tensor {
-  return convertToTensor(learningRate, { name: 'initial_learning_rate', hint: float32 });
-}
-
 /** A parameter in the type of the rate. A plain number stands for a float, also when it is whole, as in Python's 1.0. */
 function parameter(value: TensorLike, dtype: DType): Tensor {
   if (typeof value !== 'number') return cast(value, dtype);
@@ -43,6 +38,39 @@ function parameter(value: TensorLike, dtype: DType): Tensor {
     const x = convertToTensor(value, { name: 'x', dtype: float32 });
     return x.dtype === dtype ? x : outputOf('Cast', { x }, { name, attrs: { DstT: dtype } });
   });
+}
+
+/** What the formula of a schedule is written with. */
+interface Terms {
+  /** The rate to begin with; everything else takes its type. */
+  readonly initial: Tensor;
+  /** Name of the node that gives the rate. */
+  readonly name: string;
+  typed(value: TensorLike): Tensor;
+  parameter(value: TensorLike): Tensor;
+}
+
+/** A schedule's formula inside its name scope. */
+function schedule(scope: string, learningRate: TensorLike, rate: (terms: Terms) => Tensor): Tensor {
+  return nameScope(scope, (name) => {
+    const initial = convertToTensor(learningRate, { name: 'initial_learning_rate', hint: float32 });
+    const { dtype } = initial;
+    return rate({ initial, name, typed: (v) => cast(v, dtype), parameter: (v) => parameter(v, dtype) });
+  });
+}
+
+/** The decay rate, and how many times `decaySteps` has passed: whole times only on a staircase. */
+function decaying(
+  { typed, parameter }: Terms,
+  globalStep: TensorLike,
+  decaySteps: TensorLike,
+  decayRate: TensorLike,
+  { staircase }: StaircaseOptions,
+): { rate: Tensor; passed: Tensor } {
+  const steps = typed(decaySteps);
+  const rate = parameter(decayRate);
+  const passed = over(typed(globalStep), steps);
+  return { rate, passed: staircase ? floor(passed) : passed };
 }
 
 /**
@@ -58,12 +86,9 @@ export function exponentialDecay(
   options: StaircaseOptions = {},
 ): Tensor {
   onlyOptions('tf.train.exponentialDecay', options, 'name', 'staircase');
-  return nameScope(options.name ?? 'ExponentialDecay', (name) => {
-    const initial = first(learningRate);
-    const steps = cast(decaySteps, initial.dtype);
-    const rate = parameter(decayRate, initial.dtype);
-    const passed = over(cast(globalStep, initial.dtype), steps);
-    return multiply(initial, pow(rate, options.staircase ? floor(passed) : passed), { name });
+  return schedule(options.name ?? 'ExponentialDecay', learningRate, (terms) => {
+    const { rate, passed } = decaying(terms, globalStep, decaySteps, decayRate, options);
+    return multiply(terms.initial, pow(rate, passed), { name: terms.name });
   });
 }
 
@@ -90,14 +115,10 @@ export function inverseTimeDecay(
   options: StaircaseOptions = {},
 ): Tensor {
   onlyOptions('tf.train.inverseTimeDecay', options, 'name', 'staircase');
-  return nameScope(options.name ?? 'InverseTimeDecay', (name) => {
-    const initial = first(learningRate);
-    const steps = cast(decaySteps, initial.dtype);
-    const rate = parameter(decayRate, initial.dtype);
-    const passed = over(cast(globalStep, initial.dtype), steps);
-    const p = options.staircase ? floor(passed) : passed;
-    const one = cast(constant(1), initial.dtype);
-    return divide(initial, add(one, multiply(rate, p)), { name });
+  return schedule(options.name ?? 'InverseTimeDecay', learningRate, (terms) => {
+    const { rate, passed } = decaying(terms, globalStep, decaySteps, decayRate, options);
+    const one = terms.typed(constant(1));
+    return divide(terms.initial, add(one, multiply(rate, passed)), { name: terms.name });
   });
 }
 
@@ -148,13 +169,11 @@ export function polynomialDecay(
 ): Tensor {
   onlyOptions('tf.train.polynomialDecay', options, 'name', 'endLearningRate', 'power', 'cycle');
   const { endLearningRate = 0.0001, power = 1, cycle = false } = options;
-  return nameScope(options.name ?? 'PolynomialDecay', (name) => {
-    const initial = first(learningRate);
-    const { dtype } = initial;
-    const end = parameter(endLearningRate, dtype);
-    const exponent = parameter(power, dtype);
-    let step = cast(globalStep, dtype);
-    let steps = cast(decaySteps, dtype);
+  return schedule(options.name ?? 'PolynomialDecay', learningRate, ({ initial, name, typed, parameter }) => {
+    const end = parameter(endLearningRate);
+    const exponent = parameter(power);
+    let step = typed(globalStep);
+    let steps = typed(decaySteps);
     if (cycle) {
       const rounds = whereV2(equal(step, 0), 1, ceil(over(step, decaySteps)));
       steps = multiply(steps, rounds);
@@ -178,10 +197,9 @@ export function cosineDecay(
 ): Tensor {
   onlyOptions('tf.train.cosineDecay', options, 'name', 'alpha');
   const { alpha = 0 } = options;
-  return nameScope(options.name ?? 'CosineDecay', () => {
-    const initial = first(learningRate);
-    const steps = cast(decaySteps, initial.dtype);
-    const step = minimum(cast(globalStep, initial.dtype), steps);
+  return schedule(options.name ?? 'CosineDecay', learningRate, ({ initial, typed }) => {
+    const steps = typed(decaySteps);
+    const step = minimum(typed(globalStep), steps);
     const decayed = plus(times(1 - alpha, halfCosine(over(step, steps))), alpha);
     return multiply(initial, decayed);
   });
@@ -204,14 +222,10 @@ export function cosineDecayRestarts(
 ): Tensor {
   onlyOptions('tf.train.cosineDecayRestarts', options, 'name', 'tMul', 'mMul', 'alpha');
   const { tMul = 2, mMul = 1, alpha = 0 } = options;
-  return nameScope(options.name ?? 'SGDRDecay', (name) => {
-    const initial = first(learningRate);
-    const { dtype } = initial;
-    const steps = cast(firstDecaySteps, dtype);
-    const low = parameter(alpha, dtype);
-    const longer = parameter(tMul, dtype);
-    const lower = parameter(mMul, dtype);
-    const passed = over(cast(globalStep, dtype), steps);
+  return schedule(options.name ?? 'SGDRDecay', learningRate, ({ initial, name, typed, parameter }) => {
+    const steps = typed(firstDecaySteps);
+    const [low, longer, lower] = [parameter(alpha), parameter(tMul), parameter(mMul)];
+    const passed = over(typed(globalStep), steps);
     const { restarts, fraction } = tMul === 1 ? evenPeriods(passed) : growingPeriods(passed, longer);
     const height = toThe(lower, restarts);
     const cosine = halfCosine(fraction, times(0.5, height));
@@ -244,19 +258,26 @@ export function linearCosineDecay(
   options: LinearCosineDecayOptions = {},
 ): Tensor {
   onlyOptions('tf.train.linearCosineDecay', options, 'name', 'numPeriods', 'alpha', 'beta');
-  const { numPeriods = 0.5, alpha = 0, beta = 0.001 } = options;
-  return nameScope(options.name ?? 'LinearCosineDecay', (name) => {
-    const initial = first(learningRate);
-    const { dtype } = initial;
-    const steps = cast(decaySteps, dtype);
-    const periods = parameter(numPeriods, dtype);
-    const [a, b] = [parameter(alpha, dtype), parameter(beta, dtype)];
-    const step = minimum(cast(globalStep, dtype), steps);
-    const left = over(minus(steps, step), steps);
-    const passed = over(step, steps);
-    const cosine = halfCosine(times(times(2, periods), passed));
-    return multiply(initial, plus(times(plus(a, left), cosine), b), { name });
+  return schedule(options.name ?? 'LinearCosineDecay', learningRate, (terms) => {
+    const steps = terms.typed(decaySteps);
+    return lineTimesCosine(terms, globalStep, steps, options, ({ left }) => left);
   });
+}
+
+/** The formula of both; `line` is what falls from 1 to 0, with noise or without. */
+function lineTimesCosine(
+  { initial, name, typed, parameter }: Terms,
+  globalStep: TensorLike,
+  steps: Tensor,
+  { numPeriods = 0.5, alpha = 0, beta = 0.001 }: LinearCosineDecayOptions,
+  line: (time: { step: Tensor; left: Tensor }) => Tensor,
+): Tensor {
+  const [periods, a, b] = [parameter(numPeriods), parameter(alpha), parameter(beta)];
+  const step = minimum(typed(globalStep), steps);
+  const height = line({ step, left: over(minus(steps, step), steps) });
+  const passed = over(step, steps);
+  const cosine = halfCosine(times(times(2, periods), passed));
+  return multiply(initial, plus(times(plus(a, height), cosine), b), { name });
 }
 
 export interface NoisyLinearCosineDecayOptions extends LinearCosineDecayOptions {
@@ -281,21 +302,14 @@ export function noisyLinearCosineDecay(
     'initialVariance',
     'varianceDecay',
   );
-  const { initialVariance = 1, varianceDecay = 0.55, numPeriods = 0.5, alpha = 0, beta = 0.001 } = options;
-  return nameScope(options.name ?? 'NoisyLinearCosineDecay', (name) => {
-    const initial = first(learningRate);
-    const { dtype } = initial;
-    const steps = cast(decaySteps, dtype);
-    const [spread, decay] = [parameter(initialVariance, dtype), parameter(varianceDecay, dtype)];
-    const periods = parameter(numPeriods, dtype);
-    const [a, b] = [parameter(alpha, dtype), parameter(beta, dtype)];
-    const step = minimum(cast(globalStep, dtype), steps);
-    const left = over(minus(steps, step), steps);
-    const stddev = sqrt(over(spread, pow(plus(1, step), decay)));
-    const shape = (left.shape ?? []).map((d) => d ?? 1);
-    const noisy = plus(left, randomNormal(shape, { stddev }));
-    const passed = over(step, steps);
-    const cosine = halfCosine(times(times(2, periods), passed));
-    return multiply(initial, plus(times(plus(a, noisy), cosine), b), { name });
+  const { initialVariance = 1, varianceDecay = 0.55 } = options;
+  return schedule(options.name ?? 'NoisyLinearCosineDecay', learningRate, (terms) => {
+    const steps = terms.typed(decaySteps);
+    const [variance, decay] = [terms.parameter(initialVariance), terms.parameter(varianceDecay)];
+    return lineTimesCosine(terms, globalStep, steps, options, ({ step, left }) => {
+      const stddev = sqrt(over(variance, pow(plus(1, step), decay)));
+      const shape = (left.shape ?? []).map((d) => d ?? 1);
+      return plus(left, randomNormal(shape, { stddev }));
+    });
   });
 }

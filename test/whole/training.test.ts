@@ -104,6 +104,8 @@ const schedules: Record<string, (step: tf.Variable) => tf.Tensor> = {
   cosineDecayRestarts: (s) => train.cosineDecayRestarts(0.1, s, 10, { tMul: 1.5, mMul: 0.5, alpha: 0.25 }),
   cosineRestartsEven: (s) => train.cosineDecayRestarts(0.1, s, 10, { tMul: 1, mMul: 0.5 }),
   linearCosineDecay: (s) => train.linearCosineDecay(0.1, s, 30, { numPeriods: 1.5 }),
+  noisyLinearCosineDecay: (s) =>
+    train.noisyLinearCosineDecay(0.1, s, 30, { numPeriods: 1.5, initialVariance: 0.25, varianceDecay: 0.75 }),
 };
 /** These choose by a branch in Python and by a select here. */
 const branching = ['piecewiseConstant', 'cosineDecayRestarts', 'cosineRestartsEven'];
@@ -113,6 +115,7 @@ describe('schedules equal TensorFlow', () => {
     it(name, async () => {
       const graph = new tf.Graph();
       await graph.asDefault(async () => {
+        tf.setRandomSeed(7);
         const step = train.getOrCreateGlobalStep();
         const rate = schedules[name]!(step);
         if (!branching.includes(name)) expect(nodes(graph)).toEqual(wantedNodes);

@@ -112,10 +112,14 @@ def schedules():
         "cosineDecayRestarts": lambda s: T.cosine_decay_restarts(0.1, s, 10, t_mul=1.5, m_mul=0.5, alpha=0.25),
         "cosineRestartsEven": lambda s: T.cosine_decay_restarts(0.1, s, 10, t_mul=1.0, m_mul=0.5),
         "linearCosineDecay": lambda s: T.linear_cosine_decay(0.1, s, 30, num_periods=1.5),
+        "noisyLinearCosineDecay": lambda s: T.noisy_linear_cosine_decay(
+            0.1, s, 30, initial_variance=0.25, variance_decay=0.75, num_periods=1.5
+        ),
     }
     out = {}
     for name, make in makers.items():
         with tf.Graph().as_default() as graph, tf.Session() as sess:
+            tf.set_random_seed(7)
             step = T.get_or_create_global_step()
             rate = make(step)
             made = nodes(graph)
