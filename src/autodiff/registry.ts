@@ -7,6 +7,7 @@ import type { Tensor } from '../graph/tensor.ts';
 import { userError } from '../graph/userError.ts';
 import { convertToTensor } from '../op/convert.ts';
 import { type Gradient, type GradientTools, registry } from '../op/registry.ts';
+import { callGradient } from '../ops/flow/calls.ts';
 
 /** What a gradient function may return: one gradient per input, `null` where there is none; alone for a single input. */
 export type GradientResult = Gradient | null | readonly (Gradient | null)[];
@@ -44,6 +45,8 @@ export function notDifferentiable(opType: string): void {
   add(opType, null);
 }
 
+const callGradientOf: Backward = (op, dy, tools) => callGradient(op, dy as readonly Gradient[], tools); // outputs that can have one were filled in
+
 type Backward = (op: Operation, dy: readonly (Gradient | null)[], tools: GradientTools) => readonly (Gradient | null)[];
 
 /** The gradient function of an operation; `null` when there is nothing to pass back. */
@@ -60,7 +63,7 @@ export function gradientOf(op: Operation): Backward | null {
       const result = withContext({ site: undefined }, () => custom(node, ...(dense as readonly Tensor[])));
       return isList(result) ? result : [result];
     };
-  const own = registry.get(name)?.gradient;
+  const own = op.graph.functions.has(name) ? callGradientOf : registry.get(name)?.gradient;
   if (own === 'none') return null;
   if (typeof own === 'function') return own;
   const why = own === undefined ? '' : ` ${own.pending}`;

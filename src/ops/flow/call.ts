@@ -1,6 +1,7 @@
 /** @file PartitionedCall and StatefulPartitionedCall: the call of a function of the graph's library. */
 import { attr } from '../../op/attrs.ts';
-import { defineOp, gradientPending } from '../../op/defineOp.ts';
+import { defineOp } from '../../op/defineOp.ts';
+import { callGradient } from './calls.ts';
 
 const call = (name: string, stateful: boolean) =>
   defineOp({
@@ -18,7 +19,7 @@ const call = (name: string, stateful: boolean) =>
     stateful,
     takesLists: true,
     shape: (_, { Tout }) => ({ output: Tout.map(() => null) }),
-    grad: gradientPending('calls are being written'),
+    grad: ({ op }, dy, tools) => ({ args: callGradient(op, dy.output, tools) }),
     lower: (p, { args }, { f }) => ({ output: p.call(f, args) }),
     cases: () => [],
   });

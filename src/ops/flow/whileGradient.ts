@@ -15,7 +15,7 @@ import { shapeToProto } from '../../proto/tensorProto.ts';
 import { identity } from '../array/identity.ts';
 import { less } from '../math/compare.ts';
 import { plus } from '../math/operators.ts';
-import { copyConstant } from './branchGradient.ts';
+import { copyConstant } from './bodyGradient.ts';
 import { buildLoop, loopBody } from './loops.ts';
 import { inputBehind } from './resourceInput.ts';
 import { elementShape, emptyList, popBack, pushBack } from './tensorList/functions.ts';

@@ -1,0 +1,75 @@
+/** @file Calls of functions: building them from bodies, and their gradients. */
+import { InvalidArgumentError } from '../../core/errors.ts';
+import type { Dims } from '../../core/shape.ts';
+import { readOnlyArguments, readOnlyInputs } from '../../graph/effects.ts';
+import { type FuncGraph, findBody, setBody } from '../../graph/funcGraph.ts';
+import { registerFunction } from '../../graph/functionDef.ts';
+import { controlDependencies, getDefaultGraph } from '../../graph/graph.ts';
+import type { Operation } from '../../graph/operation.ts';
+import type { Tensor } from '../../graph/tensor.ts';
+import { convertToTensor } from '../../op/convert.ts';
+import type { Gradient, GradientTools } from '../../op/registry.ts';
+import { AttrList, type NameAttrList } from '../../proto/attr.ts';
+import { bodyGradient } from './bodyGradient.ts';
+import { hasEffects, readBody } from './branches.ts';
+import { PartitionedCall, StatefulPartitionedCall } from './call.ts';
+
+/** A call of a body with these arguments. `isNew` says that the library does not have the body yet. */
+export function buildCall(graph: FuncGraph, args: readonly Tensor[], isNew: boolean): Operation {
+  const f: NameAttrList = isNew ? registerFunction(graph) : { name: graph.name, attr: {} };
+  const form = hasEffects(graph) ? StatefulPartitionedCall : PartitionedCall;
+  const attrs = { f, Tin: args.map((t) => t.dtype), Tout: graph.outputs.map((t) => t.dtype) };
+  const op = controlDependencies([...graph.controlCaptures], () => form.node({ args }, { attrs }));
+  op.setAttr(readOnlyInputs, { list: AttrList.create({ i: readOnlyArguments([graph]).map(BigInt) }) });
+  for (const [i, t] of graph.outputs.entries()) op.outputs[i]!.setShape(t.shape);
+  setBody(op, 'f', graph);
+  return op;
+}
+
+/** The function that an operation calls: named by an attribute, or by the operation's type. */
+function calledBy(op: Operation): NameAttrList {
+  return op.attrs['f']?.func ?? { name: op.type, attr: op.attrs };
+}
+
+function bodyOf(op: Operation): FuncGraph {
+  const known = findBody(op, 'f');
+  if (known) return known;
+  const body = readBody(
+    op,
+    calledBy(op),
+    op.inputs.map((t) => t.shape),
+  );
+  body.resetCaptures(op.inputs, body.inputs);
+  setBody(op, 'f', body);
+  return body;
+}
+
+/** Gradients of the arguments of a call. */
+export function callGradient(op: Operation, dy: readonly Gradient[], tools: GradientTools): (Gradient | null)[] {
+  const given = op.graph.outermost.functionGradients.find((g) => g.function_name === calledBy(op).name);
+  if (given) return givenGradient(op, dy, given.gradient_func);
+  const body = bodyOf(op);
+  return bodyGradient(op, dy, tools, {
+    bodies: [body],
+    before: 0,
+    extend: (shapes) => extendCall(op, body, shapes),
+    call: ([backward], [inputs]) => buildCall(backward!, inputs!, true).outputs,
+  });
+}
+
+function extendCall(op: Operation, body: FuncGraph, shapes: readonly Dims[]): void {
+  const func = registerFunction(body);
+  const types = { list: AttrList.create({ type: body.outputs.map((t) => t.dtype.number) }) };
+  if (op.attrs['f']) op.graph.extendOp(op, { attrs: { f: { func }, Tout: types } });
+  else op.graph.extendOp(op, { attrs: {}, type: func.name });
+  for (const [i, dims] of shapes.entries()) op.outputs[i]!.setShape(dims);
+}
+
+/** The gradient that the library names for a function: a function of its arguments and the gradients of its results. */
+function givenGradient(op: Operation, dy: readonly Gradient[], name: string): Tensor[] {
+  const def = op.graph.functions.get(name);
+  if (!def)
+    throw new InvalidArgumentError(`Function ${name}, the gradient of what '${op.name}' calls, is not in the library`);
+  const inputs = [...op.inputs, ...dy.map((g) => convertToTensor(g))];
+  return getDefaultGraph().createOp({ type: name, inputs, name: 'SymbolicGradient' }).outputs;
+}
