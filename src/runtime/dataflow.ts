@@ -12,7 +12,15 @@ import { Run } from './run.ts';
 import type { Port, RunNode } from './runGraph.ts';
 import { type Piece, toGraphDef } from './simplify.ts';
 import type { StatsCollector } from './stepStats.ts';
-import { type Consumer, divide, type FrameLayout, pieceOf, type Unit, type UnitGraph } from './units.ts';
+import {
+  type Cluster,
+  type Consumer,
+  clusterOf,
+  divide,
+  type FrameLayout,
+  type Unit,
+  type UnitGraph,
+} from './units.ts';
 
 /** Whether nodes need this way of running: some of them can make values dead, or live in loops. */
 export const hasFrames = (nodes: readonly RunNode[]): boolean =>
@@ -85,7 +93,7 @@ interface Ready {
 export class Dataflow {
   readonly source: readonly RunNode[];
   readonly graph: UnitGraph;
-  private readonly runners = new Map<Unit, PieceRunner>();
+  private readonly clusters = new Map<Unit, Cluster & { readonly runner: PieceRunner }>();
   private readonly wanted: ReadonlySet<RunNode>;
 
   constructor(
@@ -100,11 +108,15 @@ export class Dataflow {
     this.wanted = new Set([...piece.targets, ...piece.nodes.flatMap((node) => node.control)]);
   }
 
-  /** What runs a cluster; branches that are never taken are never prepared. */
-  runner(unit: Unit): PieceRunner {
-    let found = this.runners.get(unit);
-    if (!found) this.runners.set(unit, (found = this.prepare(pieceOf(unit, (node) => this.wanted.has(node)))));
-    return found;
+  /** Runs a cluster. Branches that are never taken are never prepared. */
+  async runCluster(unit: Unit, inputs: readonly NDArray[], run: Run): Promise<NDArray[]> {
+    let cluster = this.clusters.get(unit);
+    if (!cluster) {
+      const made = clusterOf(unit, (node) => this.wanted.has(node));
+      this.clusters.set(unit, (cluster = { ...made, runner: this.prepare(made.piece) }));
+    }
+    const fetched = await cluster.runner.run(inputs, { run });
+    return cluster.results.map((from) => ('fetch' in from ? fetched[from.fetch]! : inputs[from.input]!));
   }
 
   /** Runs with these feeds, in the order of the piece's; gives its fetches in order. */
@@ -195,8 +207,7 @@ class DataflowRun {
     let outputs: readonly Token[];
     if (isDead) outputs = unit.outputs.map(() => null);
     // A unit that is alive has all its inputs; a merge has at least one.
-    else if (unit.kind === 'cluster')
-      outputs = await this.dataflow.runner(unit).run(inputs as NDArray[], { run: this.scope });
+    else if (unit.kind === 'cluster') outputs = await this.dataflow.runCluster(unit, inputs as NDArray[], this.scope);
     else outputs = await this.direct(unit, inputs);
     await this.fetch(unit, outputs);
     this.propagate(unit, outputs, frame, iteration, isDead);
@@ -207,8 +218,8 @@ class DataflowRun {
   private async direct(unit: Unit, inputs: readonly (Token | undefined)[]): Promise<readonly Token[]> {
     switch (unit.kind) {
       case 'switch': {
-        const data = await this.input(unit, inputs, 0);
-        const choice = await this.input(unit, inputs, 1);
+        const data = this.input(unit, inputs, 0);
+        const choice = await this.valueOf(this.input(unit, inputs, 1));
         if (choice.rank > 0)
           throw new InvalidArgumentError(
             `The second input must be a scalar, but it has shape ${showRuntime(choice.shape)}`,
@@ -221,28 +232,29 @@ class DataflowRun {
       }
       case 'merge': {
         const taken = inputs.findIndex((token) => token);
-        return [await this.input(unit, inputs, taken), scalar(int32, taken)];
+        return [this.input(unit, inputs, taken), scalar(int32, taken)];
       }
       case 'controlTrigger':
         return [];
       default:
-        return [await this.input(unit, inputs, 0)];
+        return [this.input(unit, inputs, 0)];
     }
   }
 
-  /** An input of a control flow node: a reference is read where the node takes a value. */
-  private async input(unit: Unit, inputs: readonly (Token | undefined)[], slot: number): Promise<NDArray> {
+  /** An input of a control flow node. It may stay a reference, but where a value is meant there must be one. */
+  private input({ nodes: [node] }: Unit, inputs: readonly (Token | undefined)[], slot: number): NDArray {
     const token = inputs[slot];
-    if (!token) throw new InternalError(`'${unit.nodes[0]!.name}' ran without its input ${slot}`);
-    if (unit.nodes[0]!.refInputs[slot]) return token;
-    return await this.valueOf(token, unit.inputs[slot]!, unit.nodes[0]!.name);
+    if (!token) throw new InternalError(`'${node!.name}' ran without its input ${slot}`);
+    const variable = Reference.in(token)?.variable;
+    if (variable && !variable.shape && !node!.refInputs[slot]) throw uninitialized(variable.name, node!.name);
+    return token;
   }
 
-  private async valueOf(token: NDArray, { node, index }: Port, reader: string): Promise<NDArray> {
-    const variable = Reference.in(token, node.outputs[index]!)?.variable;
+  /** The content of a variable, where a token is a reference. */
+  private async valueOf(token: NDArray, reader?: string): Promise<NDArray> {
+    const variable = Reference.in(token)?.variable;
     if (!variable) return token;
-    if (!variable.shape)
-      throw new FailedPreconditionError(`Attempting to use uninitialized value ${variable.name}`, { node: reader });
+    if (!variable.shape) throw uninitialized(variable.name, reader);
     if (variable.objects) return variable.objects.copy();
     return (await this.dataflow.device.toHost(variable.storage!, variable.dtype, variable.shape)).copy();
   }
@@ -254,7 +266,7 @@ class DataflowRun {
       for (const i of fetches) {
         if (this.fetched[i])
           throw new InternalError(`Retval[${this.place(port)}] has already been set.`, { node: port.node.name });
-        const value = await this.valueOf(token, port, port.node.name);
+        const value = await this.valueOf(token, port.node.name);
         this.fetched[i] = value === token ? value.copy() : value;
       }
     }
@@ -397,4 +409,8 @@ class DataflowRun {
     }
     return frame.openEntrances === 0 && frame.iterations.size === 0;
   }
+}
+
+function uninitialized(variable: string, node: string | undefined): FailedPreconditionError {
+  return new FailedPreconditionError(`Attempting to use uninitialized value ${variable}`, { node });
 }

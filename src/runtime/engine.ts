@@ -109,7 +109,7 @@ class TracedExecutable implements Executable {
     for (const [i, array] of feeds.entries()) {
       const { node, index } = this.feeds[i]!;
       const wanted = node.outputs[index]!.dtype;
-      if (array.dtype !== wanted && !Reference.in(array, node.outputs[index]!))
+      if (array.dtype !== wanted && !Reference.in(array))
         throw new InvalidArgumentError(
           `Tensor ${node.name}:${index}, specified in either feed_devices or fetch_devices was fed a ${array.dtype.runtimeName} value, but it is ${wanted.runtimeName}.`,
           { node: node.name },

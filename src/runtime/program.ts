@@ -207,7 +207,10 @@ function runSegment(step: SegmentStep, frame: Frame): void | Promise<void> {
 async function runHost(step: HostStep, frame: Frame): Promise<void> {
   const inputs: NDArray[] = [];
   for (const i of step.inputs) inputs.push(await frame.read(i, false));
+  const { stats } = frame.run;
+  const start = stats?.now() ?? 0;
   const results = await callHost(step.instruction, inputs, frame);
+  stats?.host(step.instruction.node ?? '', start);
   for (const [i, { slot, shape }] of step.outputs.entries()) {
     const array = results[i]!;
     if (shape && !sameShape(shape, array.shape))

@@ -52,9 +52,9 @@ export class Reference {
     readonly shape: Shape,
   ) {}
 
-  /** The reference in an array that stands for a tensor, if the tensor is one. */
-  static in(array: NDArray, { isRef }: { readonly isRef: boolean }): Reference | undefined {
-    const object = isRef && array.dtype === resource ? array.objects[0] : undefined;
+  /** The reference that an array between two programs stands for, if it is one. */
+  static in(array: NDArray): Reference | undefined {
+    const object = array.dtype === resource ? array.objects[0] : undefined;
     return object instanceof Reference ? object : undefined;
   }
 

@@ -85,7 +85,7 @@ export class RunGraph {
       else {
         if (index >= node.outputs.length)
           throw new InvalidArgumentError(
-            `Node '${def.name}': Connecting to invalid output ${index} of source node ${node.name} which has ${node.outputs.length} outputs.`,
+            `Node '${def.name}': Connecting to invalid output ${index} of source node ${node.name} which has ${node.outputs.length} outputs.${outputsAdvice(node)}`,
             { node: def.name },
           );
         inputs.push({ node, index });
@@ -204,6 +204,12 @@ export function parseInput(text: string): { name: string; index: number; isContr
   const index = colon < 0 ? 0 : Number(text.slice(colon + 1));
   if (colon < 0 || !Number.isInteger(index)) return { name: text, index: 0, isControl: false };
   return { name: text.slice(0, colon), index, isControl: false };
+}
+
+/** A client that built a gradient after a run may want outputs of a branch or loop that it did not send then. */
+function outputsAdvice({ def }: RunNode): string {
+  const hasBodies = Object.values(def.attrSpecs).some(({ kind }) => kind === 'func' || kind === 'list(func)');
+  return hasBodies ? ' Try using tf.compat.v1.experimental.output_all_intermediates(True).' : '';
 }
 
 /** Puts the real end of a loop where its stand-in was. */

@@ -30,7 +30,7 @@ export class StatsCollector {
     if (!timeline) return;
     const first = timeline.start[0] ?? 0;
     const last = timeline.end.at(-1) ?? 0;
-    const offset = (performance.now() - this.origin) * 1e6 - (last - first);
+    const offset = this.now() - (last - first);
     for (const [k, i] of instructions.entries())
       this.times.push({
         node: i.node ?? '',
@@ -39,6 +39,16 @@ export class StatsCollector {
         end: timeline.end[k]! - first + offset,
         bytes: 0,
       });
+  }
+
+  /** Nanoseconds since the start of the run. */
+  now(): number {
+    return (performance.now() - this.origin) * 1e6;
+  }
+
+  /** A call on the host that has just ended. */
+  host(node: string, start: number): void {
+    this.times.push({ node, what: 'host', start, end: this.now(), bytes: 0 });
   }
 
   /** The times of the nodes on each device. */

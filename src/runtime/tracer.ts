@@ -142,17 +142,22 @@ export class Trace implements ProgramState {
   readonly constants: object[] = [];
   private readonly assembler: Assembler;
   private readonly fed = new Map<RunNode, (Value | undefined)[]>();
+  /** Feeds that stand for variables, to be read when they are used. */
+  private readonly references = new Set<Value>();
 
   constructor(private readonly task: TraceTask) {
     this.assembler = new Assembler(task.device, (id) => this.constantObject(id));
     for (const [k, { node, index }] of task.body.args.entries()) {
       const array = task.feedArrays[k]!;
       const values = this.fed.get(node) ?? [];
-      const reference = Reference.in(array, node.outputs[index]!);
-      if (reference) this.guards.feeds.set(k, array);
-      values[index] = reference
-        ? { ...dense(nothing, reference.variable.dtype, reference.shape), variable: reference.variable }
-        : dense(this.assembler.feed(k, array), array.dtype, array.shape);
+      const reference = Reference.in(array);
+      if (reference) {
+        const { variable, shape } = reference;
+        const value: Value = { ...dense(nothing, variable.dtype, shape), variable };
+        this.references.add(value);
+        this.guards.feeds.set(k, array);
+        values[index] = value;
+      } else values[index] = dense(this.assembler.feed(k, array), array.dtype, array.shape);
       this.fed.set(node, values);
     }
   }
@@ -270,7 +275,8 @@ export class Trace implements ProgramState {
   /** A reference is read when a consumer wants a value, not when the variable node runs. */
   private read(port: Port, level: Activation, builder: ProgramBuilder): Value {
     const value = this.valueOf(port, level);
-    if (!port.node.outputs[port.index]!.isRef || !value.variable) return value;
+    const isReference = port.node.outputs[port.index]!.isRef || this.references.has(value);
+    if (!isReference || !value.variable) return value;
     return builder.read(value.variable, () => uninitialized(value.variable!.name));
   }
 

@@ -10,6 +10,13 @@ export interface Consumer {
   readonly slot: number;
 }
 
+/** An output that others take, and who takes it. */
+export interface UnitOutput {
+  readonly port: Port;
+  readonly consumers: Consumer[];
+  readonly fetches: number[];
+}
+
 /** A node of control flow, or a cluster of ordinary nodes that always run together. */
 export interface Unit {
   readonly kind: ControlFlow | 'cluster';
@@ -21,8 +28,7 @@ export interface Unit {
   readonly inputs: readonly Port[];
   /** Where its inputs begin among those of the frame. */
   readonly firstInput: number;
-  /** The outputs that others take, and who takes them. */
-  readonly outputs: { readonly port: Port; readonly consumers: Consumer[]; readonly fetches: number[] }[];
+  readonly outputs: UnitOutput[];
   /** The units that wait for it. */
   readonly followers: Unit[];
   /** How many units it waits for. */
@@ -102,7 +108,7 @@ class Divider {
   readonly layouts = new Map<StaticFrame, FrameLayout>();
   readonly units: Unit[] = [];
   private readonly unitOf = new Map<RunNode, Unit>();
-  private readonly outputs = new Map<string, Unit['outputs'][number]>();
+  private readonly outputs = new Map<string, UnitOutput>();
   private readonly present: ReadonlySet<RunNode>;
 
   constructor(
@@ -167,7 +173,7 @@ class Divider {
   }
 
   /** The entry of a unit's output, made when it is first asked for. */
-  outputFor(port: Port): Unit['outputs'][number] {
+  outputFor(port: Port): UnitOutput {
     const { outputs, kind } = this.unitOf.get(port.node)!;
     if (kind !== 'cluster') return outputs[port.index]!;
     let found = this.outputs.get(keyOf(port));
@@ -228,18 +234,43 @@ class Divider {
 const maxRounds = 8;
 
 /** A cluster as a piece of graph of its own: what comes from other units is fed. */
-export function pieceOf({ nodes, inputs, outputs }: Unit, isWanted: (node: RunNode) => boolean): Piece {
+export interface Cluster {
+  readonly piece: Piece;
+  /** For each output of the unit what gives it: a fetch of the piece, or an input of the unit that is only handed on. */
+  readonly results: readonly ({ readonly fetch: number } | { readonly input: number })[];
+}
+
+/** `isWanted` tells of nodes that must run although nothing is taken from them. */
+export function clusterOf({ nodes, inputs, outputs }: Unit, isWanted: (node: RunNode) => boolean): Cluster {
   const copies = new Map<RunNode, RunNode>();
-  const outside = new Set(inputs.map(keyOf));
+  const slots = new Map(inputs.map((port, slot) => [keyOf(port), slot]));
   const inside = (port: Port): Port =>
-    outside.has(keyOf(port)) ? port : { node: copies.get(port.node)!, index: port.index };
+    slots.has(keyOf(port)) ? port : { node: copies.get(port.node)!, index: port.index };
   // Nodes run in their order and those with effects always run, so nothing has to wait by an edge.
   for (const node of nodes) copies.set(node, { ...node, inputs: node.inputs.map(inside), control: [] });
   const targets = nodes.filter((node) => isWanted(node) || !isPure(copies.get(node)!));
-  return {
+  const fetches: Port[] = [];
+  const results = outputs.map(({ port }) => {
+    const from = handedOn(port, slots);
+    const input = slots.get(keyOf(from));
+    return input === undefined ? { fetch: fetches.push(inside(from)) - 1 } : { input };
+  });
+  const piece = {
     nodes: [...copies.values()],
     feeds: inputs,
-    fetches: outputs.map(({ port }) => ({ node: copies.get(port.node)!, index: port.index })),
+    fetches,
     targets: targets.map((node) => copies.get(node)!),
   };
+  return { piece, results };
+}
+
+/**
+ * Where a value comes from that nodes only hand on. What is read from a reference variable this way is TensorFlow's name for
+ * the variable's memory, which shows later assignments; it stays a reference until something computes with it.
+ */
+function handedOn(port: Port, slots: ReadonlyMap<string, number>): Port {
+  let at = port;
+  while (!slots.has(keyOf(at)) && at.node.def.isIdentity) at = at.node.inputs[0]!;
+  const isReference = at.node.outputs[at.index]!.isRef;
+  return isReference || slots.has(keyOf(at)) ? at : port;
 }
