@@ -47,8 +47,8 @@ export const AvgPool = defineOp({
   lower(p, { value }, given) {
     checkImagePool(value.shape, given, { depth: noDepth });
     checkPositive(given.ksize, (k) => `ksize must be a positive int32 value, got:${k}`);
-    const { arrange, restore, arranged, output, spans } = poolGeometry(p, value.shape, given);
-    return { output: restore(p.window('mean', [arrange(value)], spans, arranged(output))) };
+    const { apply } = poolGeometry(p, value.shape, given);
+    return { output: apply('mean', [value], 'pooled') };
   },
   cases: () => [
     { shape: '[?, 5, 7, 3] -> [?, 3, 4, 3]', attrs: windows(2, 2, 'SAME') },
@@ -109,9 +109,9 @@ export const AvgPoolGrad = defineOp({
     const shape = concreteShape(p, orig_input_shape, 'orig_input_shape');
     checkImagePool(shape, given, { depth: noDepth });
     checkPositive(given.ksize, (k) => `ksize must be a positive int32 value, got:${k}`);
-    const { arrange, restore, arranged, output, spans } = poolGeometry(p, shape, given);
+    const { output, apply } = poolGeometry(p, shape, given);
     expectShape('grad', grad.shape, output);
-    return { output: restore(p.window('meanGradient', [arrange(grad)], spans, arranged(shape))) };
+    return { output: apply('meanGradient', [grad], 'image') };
   },
   cases: () => [
     {

@@ -102,11 +102,9 @@ const dataView = (bytes: Uint8Array) => new DataView(bytes.buffer, bytes.byteOff
 function lowerSequences(p: ProgramBuilder, input: Shape, output: Shape, given: FractionalAttrs): readonly Value[] {
   const results = [1, 2].map((axis) => ({ dtype: d.int64, shape: [output[axis]! + 1] }));
   const draw = (state: Uint8Array) => sequences(dataView(state), input, output, given.pseudo_random);
-  if (!given.deterministic) return p.host([], results, () => draw(initialState({ seed: 0, seed2: 0 })));
   // Every run begins with the same state; without seeds it is chosen once.
-  const buffer = p.state.nodeState(p.node, () => initialState(given));
-  const state = p.copy({ buffer, dtype: d.int64, shape: [3], strides: [1], offset: 0 });
-  return p.host([state], results, ([array]) => draw(array!.bytes));
+  const fixed = given.deterministic ? initialState(given) : undefined;
+  return p.host([], results, () => draw(fixed ?? initialState({ seed: 0, seed2: 0 })));
 }
 
 /** The bounds of windows, from where they begin. Overlapping ones share their last row with the next. */
@@ -379,16 +377,22 @@ export const FractionalAvgPoolGrad = defineOp({
     const image = p.demandInts(orig_input_tensor_shape);
     for (const [axis, name] of ['Batch', 'Rows', 'Columns', 'Depth'].entries())
       if (image[axis]! <= 0) throw new InvalidArgumentError(`${name} dimension of input must not be 0`);
-    if (image[0] !== shape[0] || image[3] !== shape[3])
-      throw new InvalidArgumentError(
-        `out_backprop is ${showRuntime(shape)}, but its batch and depth must be those of the input, ${showRuntime(image)}`,
-      );
+    const differ = image[0] !== shape[0] || image[3] !== shape[3];
     const spans = [rows, columns].map((sequence, axis) => {
       const count = shape[axis + 1]! + 1;
       return spansOf(p, p.slice(p.reshape(sequence, [sizeOf(sequence.shape)]), [0], [count]), overlapping);
     });
     refuseNegative(p, spans[0]!, () => new InvalidArgumentError('Row sequence tensor values must not be negative'));
     refuseNegative(p, spans[1]!, () => new InvalidArgumentError('Column sequence tensor values must not be negative'));
+    // TensorFlow looks at the sequences first.
+    if (differ)
+      return {
+        output: p.host(spans, [{ dtype: T, shape: image }], () => {
+          throw new InvalidArgumentError(
+            `out_backprop is ${showRuntime(shape)}, but its batch and depth must be those of the input, ${showRuntime(image)}`,
+          );
+        })[0]!,
+      };
     // Shares of integers are added up before they are cut off.
     const wide = T.isInteger ? d.float64 : T;
     return { output: p.cast(p.window('meanGradient', [p.cast(out_backprop, wide)], spans, image), T) };

@@ -64,9 +64,9 @@ export const MaxPoolWithArgmax = defineOp({
     if (sizeOf(shape) === 0) throw new InvalidArgumentError('tensor_in must not be empty (2)');
     checkImagePool(shape, given);
     checkPositive(given.ksize, (k) => `ksize must be a positive int32 value, got:${k}`);
-    const { output, spans } = poolGeometry(p, shape, given);
+    const { output, apply } = poolGeometry(p, shape, given);
     const [, height, width, channels] = shape as [number, number, number, number]; // rank checked
-    const position = p.window('argmax', [input], spans, output);
+    const position = apply('argmax', [input], 'pooled');
     const image = given.include_batch_in_index ? height * width : 0;
     const flat = p.map([position], (at) => e.add(e.mul(e.add(at!, e.mul(e.index(0), image)), channels), e.index(3)));
     const rows = p.reshape(p.contiguous(input), [1, 1, sizeOf(shape), 1]);

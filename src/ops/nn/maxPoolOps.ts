@@ -50,8 +50,8 @@ function lowerMaxPool(p: ProgramBuilder, input: Value, attrs: PoolAttrs): Value 
   const { channel } = imageAxes(4, attrs.data_format ?? 'NHWC');
   const depth = attrs.ksize[channel]!;
   if (depth > 1) return poolDepth(p, input, depth, attrs, channel);
-  const { arrange, restore, arranged, output, spans } = poolGeometry(p, input.shape, attrs);
-  return restore(p.window('max', [arrange(input)], spans, arranged(output)));
+  const { apply } = poolGeometry(p, input.shape, attrs);
+  return apply('max', [input], 'pooled');
 }
 
 /** Windows along the channels must lie side by side. */
@@ -80,10 +80,10 @@ function lowerGrad(p: ProgramBuilder, { orig_input, orig_output, grad }: MaxPool
   expectRank(4, { tensor_in: shape, tensor_out: orig_output.shape, out_backprop: grad.shape });
   checkImagePool(shape, attrs, { depth: noDepth });
   positiveWindow(attrs.ksize);
-  const { arrange, restore, arranged, output, spans } = poolGeometry(p, shape, attrs);
+  const { output, apply } = poolGeometry(p, shape, attrs);
   expectShape('orig_output', orig_output.shape, output);
   expectShape('grad', grad.shape, output);
-  return restore(p.window('maxGradient', [arrange(orig_input), arrange(grad)], spans, arranged(shape)));
+  return apply('maxGradient', [orig_input, grad], 'image');
 }
 
 function lowerGradGrad(p: ProgramBuilder, { orig_input, orig_output, grad }: MaxPoolGradient, attrs: PoolAttrs): Value {
@@ -91,11 +91,10 @@ function lowerGradGrad(p: ProgramBuilder, { orig_input, orig_output, grad }: Max
   expectRank(4, { tensor_in: shape, tensor_out: orig_output.shape, out_grad_backprop: grad.shape });
   checkImagePool(shape, attrs, { depth: noDepth });
   positiveWindow(attrs.ksize);
-  const { arrange, restore, arranged, output, spans } = poolGeometry(p, shape, attrs);
+  const { output, apply } = poolGeometry(p, shape, attrs);
   expectShape('orig_output', orig_output.shape, output);
   expectShape('grad', grad.shape, shape);
-  const operands = [orig_input, orig_output, grad].map(arrange);
-  return restore(p.window('pick', operands, spans, arranged(output)));
+  return apply('pick', [orig_input, orig_output, grad], 'pooled');
 }
 
 /** The three tensors that gradients are made of. */
@@ -238,6 +237,11 @@ export const MaxPool = defineOp({
       given: { input: image([1, 2, 2, 1]) },
       attrs: { ...windows(2, 1, 'EXPLICIT'), explicit_paddings: [0, 0, 2, 0, 0, 0, 0, 0] },
       fails: /Top padding 2 needs to be smaller than the window size 2/,
+    },
+    {
+      given: { input: image([1, 2, 2, 1]) },
+      attrs: { ...windows(2e9, 1, 'EXPLICIT'), explicit_paddings: [0, 0, 1999999999, 1999999999, 1999999999, 5, 0, 0] },
+      fails: /do not fit into memory/,
     },
   ],
 });

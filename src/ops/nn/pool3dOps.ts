@@ -61,8 +61,8 @@ export const MaxPool3D = defineOp({
   lower(p, { input }, given) {
     expectRank(5, { tensor_in: input.shape });
     checkVolumePool(given);
-    const { arrange, restore, arranged, output, spans } = poolGeometry(p, input.shape, given);
-    return { output: restore(p.window('max', [arrange(input)], spans, arranged(output))) };
+    const { apply } = poolGeometry(p, input.shape, given);
+    return { output: apply('max', [input], 'pooled') };
   },
   cases: () => [
     { shape: '[?, 5, 7, 4, 3] -> [?, 3, 4, 2, 3]', attrs: volumes(2, 2, 'SAME') },
@@ -122,11 +122,11 @@ export const MaxPool3DGrad = defineOp({
     const { shape } = orig_input;
     expectRank(5, { tensor_in: shape, tensor_out: orig_output.shape, out_backprop: grad.shape });
     checkVolumePool(given);
-    const { arrange, restore, arranged, output, spans } = poolGeometry(p, shape, given);
+    const { output, apply } = poolGeometry(p, shape, given);
     expectShape('orig_output', orig_output.shape, output);
     expectShape('grad', grad.shape, output);
-    const operands = [orig_input, orig_output, grad].map((value) => arrange(p.cast(value, T)));
-    return { output: restore(p.window('nearGradient', operands, spans, arranged(shape))) };
+    const operands = [orig_input, orig_output, grad].map((value) => p.cast(value, T));
+    return { output: apply('nearGradient', operands, 'image') };
   },
   cases: () => [
     { shape: '[?, 4, 4, 4, 1], ?, ? -> [?, 4, 4, 4, 1]', attrs: volumes(2, 2, 'VALID') },
@@ -163,13 +163,12 @@ export const MaxPool3DGradGrad = defineOp({
     const { shape } = orig_input;
     expectRank(5, { tensor_in: shape, tensor_out: orig_output.shape, out_grad_backprop: grad.shape });
     checkVolumePool(given);
-    const { arrange, restore, arranged, output, spans } = poolGeometry(p, shape, given);
+    const { output, apply } = poolGeometry(p, shape, given);
     expectShape('orig_output', orig_output.shape, output);
     expectShape('grad', grad.shape, shape);
     if (sizeOf(shape) === 0)
       throw new InvalidArgumentError(`received empty tensor tensor_in: of shape ${showRuntime(shape)}`);
-    const operands = [orig_input, orig_output, grad].map(arrange);
-    return { output: restore(p.window('pick', operands, spans, arranged(output))) };
+    return { output: apply('pick', [orig_input, orig_output, grad], 'pooled') };
   },
   cases: () => [
     { shape: '[?, 4, 4, 4, 1], ?, [3, ?, ?, ?, ?] -> [?, 2, 2, 2, 1]', attrs: volumes(2, 2, 'VALID') },
@@ -189,8 +188,8 @@ export const AvgPool3D = defineOp({
   lower(p, { input }, given) {
     expectRank(5, { tensor_in: input.shape });
     checkVolumePool(given);
-    const { arrange, restore, arranged, output, spans } = poolGeometry(p, input.shape, given);
-    return { output: restore(p.window('mean', [arrange(input)], spans, arranged(output))) };
+    const { apply } = poolGeometry(p, input.shape, given);
+    return { output: apply('mean', [input], 'pooled') };
   },
   cases: () => [
     { shape: '[?, 5, 7, 4, 3] -> [?, 3, 4, 2, 3]', attrs: volumes(2, 2, 'SAME') },
@@ -216,9 +215,9 @@ export const AvgPool3DGrad = defineOp({
     expectRank(5, { out_backprop: grad.shape });
     const shape = concreteShape(p, orig_input_shape, 'orig_input_shape');
     checkVolumePool(given);
-    const { arrange, restore, arranged, output, spans } = poolGeometry(p, shape, given);
+    const { output, apply } = poolGeometry(p, shape, given);
     expectShape('grad', grad.shape, output);
-    return { output: restore(p.window('meanGradient', [arrange(grad)], spans, arranged(shape))) };
+    return { output: apply('meanGradient', [grad], 'image') };
   },
   cases: () => [
     {
@@ -234,6 +233,11 @@ export const AvgPool3DGrad = defineOp({
       given: { orig_input_shape: ints([1, 3]), grad: image([1, 3, 2, 2, 2]) },
       attrs: volumes(2, 1, 'SAME'),
       fails: /rank 5 is needed|must be 1-dimensional and 5 elements/,
+    },
+    {
+      given: { orig_input_shape: ints([1, 1e9, 1e9, 1e9, 1]), grad: image([1, 1, 1, 1, 1]) },
+      attrs: volumes(1, 1, 'SAME'),
+      fails: /Expected grad shape to be \[1,1000000000,1000000000,1000000000,1\]/,
     },
   ],
 });

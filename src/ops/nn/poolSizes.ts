@@ -1,14 +1,15 @@
 /** @file What pooling ops know from their attributes: the sizes of pooled images, and the windows along every axis. */
 
 import { int64 } from '../../core/dtypes.ts';
-import { InvalidArgumentError, UnimplementedError } from '../../core/errors.ts';
-import { fromElements } from '../../core/ndarray.ts';
-import { type Dims, mergeShapes, type Shape, sameShape, showRuntime } from '../../core/shape.ts';
+import { InvalidArgumentError, ResourceExhaustedError, UnimplementedError } from '../../core/errors.ts';
+import { NDArray, zeros } from '../../core/ndarray.ts';
+import { type Dims, mergeShapes, type Shape, sameShape, showRuntime, sizeOf } from '../../core/shape.ts';
 import { attr } from '../../op/attrs.ts';
 import type { ProgramBuilder } from '../../program/builder.ts';
+import type { WindowOp } from '../../program/instructions.ts';
 import type { Value } from '../../program/value.ts';
 import { unknownDims } from '../array/common.ts';
-import { type ImageAxes, imageAxes, imageShape, ranked, runtimeSizes, type Size, staticSizes } from './convSizes.ts';
+import { imageAxes, imageShape, ranked, runtimeSizes, type Size, staticSizes } from './convSizes.ts';
 
 /** The attributes of a pooling op, as TensorFlow names them; those of images without a format have channels last. */
 export interface PoolAttrs {
@@ -86,44 +87,52 @@ export function mergedWith(pooled: Dims, other: Dims, image: Dims, like: Dims): 
 
 /** Where windows lie at run time. */
 export interface PoolGeometry {
-  readonly axes: ImageAxes;
   /** The pooled image's shape. */
   readonly output: Shape;
-  /** Window bounds per spatial axis, for the `window` instruction. */
-  readonly spans: readonly Value[];
-  /** An image with its batch in front and its channels last. */
-  arrange(image: Value): Value;
-  /** The shape of an image, arranged. */
-  arranged(shape: Shape): Shape;
-  /** The opposite of `arrange`. */
-  restore(image: Value): Value;
+  /** What windows make of images and pooled images, in their own layout; `to` says which of the two the result is like. */
+  apply(op: WindowOp, operands: readonly Value[], to: 'image' | 'pooled'): Value;
 }
 
 /** The windows of an image at run time; says what is wrong in the words of TensorFlow's kernels. */
-export function poolGeometry(p: ProgramBuilder, shape: Shape, attrs: PoolAttrs, pooled?: Shape): PoolGeometry {
-  const rank = shape.length;
+export function poolGeometry(p: ProgramBuilder, image: Shape, attrs: PoolAttrs): PoolGeometry {
+  const rank = image.length;
   checkLengths(attrs, rank);
   const axes = imageAxes(rank, formatOf(attrs));
   const windows = axes.spatial.map((axis) => attrs.ksize[axis]!);
-  const { output, geometry } = runtimeSizes(shape, windows, slidingOf(attrs), axes);
-  // A gradient may come for another number of windows than fit; those beyond the image are empty.
-  const sizes = pooled ? axes.spatial.map((axis) => pooled[axis]!) : output;
-  const spans = sizes.map((size, i) => spansOf(p, size, windows[i]!, geometry.strides[i]!, geometry.before[i]!));
-  const order = [0, ...axes.spatial, axes.channel];
-  const back = axes.channel === 1 ? [0, rank - 1, ...axes.spatial.map((axis) => axis - 1)] : order;
+  const { output: sizes, geometry } = runtimeSizes(image, windows, slidingOf(attrs), axes);
+  const output = imageShape(image[0]!, sizes, image[axes.channel]!, axes);
+  const last = [0, ...axes.spatial, axes.channel];
+  const back = axes.channel === 1 ? [0, rank - 1, ...axes.spatial.map((axis) => axis - 1)] : last;
   return {
-    axes,
-    output: imageShape(shape[0]!, sizes, shape[axes.channel]!, axes),
-    spans,
-    arrange: (image) => p.transpose(image, order),
-    arranged: (dims) => order.map((axis) => dims[axis]!),
-    restore: (image) => p.transpose(image, back),
+    output,
+    apply(op, operands, to) {
+      const shape = to === 'image' ? image : output;
+      // An empty image may have any sizes, and windows that nobody could list.
+      if (sizeOf(shape) === 0) return p.constant(zeros(op === 'argmax' ? int64 : operands[0]!.dtype, shape));
+      const spans = sizes.map((size, i) => spansOf(p, size, windows[i]!, geometry.strides[i]!, geometry.before[i]!));
+      const arranged = operands.map((operand) => p.transpose(operand, last));
+      const result = p.window(
+        op,
+        arranged,
+        spans,
+        last.map((axis) => shape[axis]!),
+      );
+      return p.transpose(result, back);
+    },
   };
 }
 
+/** More windows along one axis than this cannot be meant. */
+const mostWindows = 2 ** 27;
+
 function spansOf(p: ProgramBuilder, count: number, window: number, stride: number, before: number): Value {
-  const bounds = Array.from({ length: count }, (_, i) => [i * stride - before, i * stride - before + window]);
-  return p.constant(fromElements(int64, [count, 2], bounds.flat()));
+  if (count > mostWindows) throw new ResourceExhaustedError(`${count} windows along one axis do not fit into memory`);
+  const bounds = new BigInt64Array(2 * count);
+  for (let i = 0; i < count; i++) {
+    bounds[2 * i] = BigInt(i * stride - before);
+    bounds[2 * i + 1] = BigInt(i * stride - before + window);
+  }
+  return p.constant(new NDArray(int64, [count, 2], bounds));
 }
 
 /** What kernels of two-dimensional pooling refuse before they look at sizes. */
