@@ -1,5 +1,6 @@
 /** @file Variable scopes: names, sharing and defaults for what `getVariable` makes. */
 
+import { inspect } from 'node:util';
 import { type DType, float32 } from '../core/dtypes.ts';
 import type { Dims } from '../core/shape.ts';
 import { type Context, ContextKey, currentContext, enterContext, withContext } from '../graph/context.ts';
@@ -152,6 +153,7 @@ export class VariableScope implements Disposable {
     { customGetter, ...options }: GetVariableOptions & { reuse?: Reuse | undefined } = {},
   ): Variable | PartitionedVariable {
     checkOptions('tf.getVariable', options, variableOptionNames);
+    checkReuse(options.reuse);
     const fullName = this.name === '' ? name : `${this.name}/${name}`;
     return nameScope(null, () => {
       const { dtype, initializer } = options;
@@ -265,9 +267,8 @@ interface Opened {
 
 function open(nameOrScope: string | VariableScope | null, options: VariableScopeOptions): Opened {
   const { defaultName, auxiliaryNameScope = true } = options;
+  checkReuse(options.reuse);
   const reuse = options.reuse === false ? undefined : (options.reuse ?? undefined);
-  if (reuse !== undefined && reuse !== true && reuse !== AUTO_REUSE)
-    throw userError('The reuse parameter must be true, false or tf.AUTO_REUSE.');
   const context = currentContext();
   const { graph } = context;
   const { store } = storeOf(graph);
@@ -275,7 +276,8 @@ function open(nameOrScope: string | VariableScope | null, options: VariableScope
   const label = nameOrScope instanceof VariableScope ? nameOrScope.name.split('/').at(-1)! : nameOrScope;
   if (label === null && defaultName === undefined)
     throw userError('If defaultName is not given then the name or scope is required');
-  if (label === null && reuse !== undefined) throw userError('reuse=True cannot be used without a name_or_scope');
+  if (label === null && reuse !== undefined)
+    throw userError('reuse cannot be used without a name or scope: a default name is a new one each time.');
   const wanted = label ?? defaultName!;
   const here = context.scope === '' ? '' : `${context.scope}/`;
   const entersNameScope = auxiliaryNameScope && wanted !== '';
@@ -295,6 +297,12 @@ function open(nameOrScope: string | VariableScope | null, options: VariableScope
     ...current.change({ graph: graph.outermost, scope }),
   };
   return { scope, change, leave };
+}
+
+/** Other spellings, such as 'True', would pass for sharing. */
+function checkReuse(reuse: unknown): void {
+  if (reuse == null || typeof reuse === 'boolean' || reuse === AUTO_REUSE) return;
+  throw userError(`reuse must be true, false or tf.AUTO_REUSE, but got ${inspect(reuse)}.`);
 }
 
 /** A custom getter inside the one of the scope outside. */

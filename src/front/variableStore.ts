@@ -84,7 +84,7 @@ export class VariableStore {
     if (found) return shared(found, name, options);
     if (reuse === true)
       throw userError(
-        `Variable ${name} does not exist, or was not created with tf.getVariable(). Did you mean to set reuse=tf.AUTO_REUSE in VarScope?`,
+        `Variable ${name} does not exist, or was not created with tf.getVariable(). Did you mean { reuse: tf.AUTO_REUSE } in tf.variableScope?`,
       );
     if (initializer === undefined && shape == null)
       throw userError(`Variable ${name} did not get an initializer, so its \`shape\` argument must be specified.`);
@@ -126,7 +126,7 @@ export class VariableStore {
     if (found) return sharedParts(found, name, { shape, dtype, partitions, reuse });
     if (reuse === true)
       throw userError(
-        `PartitionedVariable ${name} does not exist, or was not created with tf.getVariable(). Did you mean to set reuse=False or reuse=tf.AUTO_REUSE in VarScope?`,
+        `PartitionedVariable ${name} does not exist, or was not created with tf.getVariable(). Did you mean { reuse: tf.AUTO_REUSE } in tf.variableScope?`,
       );
     const slices = slicesOf(shape, partitions).map((part, i) => {
       const partName = `${name}/part_${i}`;
@@ -187,7 +187,7 @@ function shared(found: Variable, name: string, { reuse, shape, dtype }: GetterOp
     const where = found.op.createdAt;
     const place = where === undefined ? '' : ` Originally defined at: ${where}`;
     throw userError(
-      `Variable ${name} already exists, disallowed. Did you mean to set reuse=True or reuse=tf.AUTO_REUSE in VarScope?${place}`,
+      `Variable ${name} already exists, disallowed. Did you mean { reuse: true } or { reuse: tf.AUTO_REUSE } in tf.variableScope?${place}`,
     );
   }
   if (shape != null && !compatible(shape, found.shape))
@@ -206,7 +206,7 @@ function sharedParts(
 ): PartitionedVariable {
   if (wanted.reuse === false || wanted.reuse === undefined)
     throw userError(
-      `Partitioned variable with name ${name} already exists. Did you mean to set reuse=True or reuse=tf.AUTO_REUSE in VarScope?`,
+      `Partitioned variable with name ${name} already exists. Did you mean { reuse: true } or { reuse: tf.AUTO_REUSE } in tf.variableScope?`,
     );
   const refuse = (what: string, specified: string, existing: string): never => {
     throw userError(

@@ -92,6 +92,21 @@ describe('ten steps equal TensorFlow', () => {
     });
 });
 
+describe('what an optimizer is made with', () => {
+  it('must be there, and in order', () => {
+    const missing = undefined as never; // what plain JavaScript may leave out
+    const named = { learningRate: 0.1, momentum: 0.9 } as never; // or write as Python does
+    expect(() => new train.MomentumOptimizer(0.1, missing)).toThrow(
+      /MomentumOptimizer needs a number or tensor for momentum, but got undefined\. Write new tf\.train\.MomentumOptimizer\(learningRate, momentum\).*\n.*training\.test\.ts:\d+/,
+    );
+    expect(() => new train.MomentumOptimizer(0.1, { name: 'm' } as never)).toThrow(/momentum, but got { name: 'm' }/);
+    expect(() => new train.MomentumOptimizer(named, missing)).toThrow(/learningRate, but got { learningRate: 0\.1/);
+    expect(() => new train.AdamOptimizer({ learningRate: 0.1 } as never)).toThrow(/AdamOptimizer needs a number/);
+    expect(() => new train.GradientDescentOptimizer('0.1')).toThrow(/learningRate, but got '0\.1'/);
+    new train.MomentumOptimizer(() => tf.constant(0.1), [0.5][0]!);
+  });
+});
+
 const schedules: Record<string, (step: tf.Variable) => tf.Tensor> = {
   exponentialDecay: (s) => train.exponentialDecay(0.1, s, 10, 0.5),
   exponentialStairs: (s) => train.exponentialDecay(0.1, s, 10, 0.5, { staircase: true, name: 'mine' }),

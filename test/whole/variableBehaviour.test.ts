@@ -20,7 +20,7 @@ describe('sharing', () => {
       const again = () => tf.getVariable('weights', [2]);
       expect(again).toThrow(
         message(
-          'Variable weights already exists, disallowed. Did you mean to set reuse=True or reuse=tf.AUTO_REUSE in VarScope?',
+          'Variable weights already exists, disallowed. Did you mean { reuse: true } or { reuse: tf.AUTO_REUSE } in tf.variableScope?',
         ),
       );
       expect(again).toThrow(/Originally defined at: .*variableBehaviour\.test\.ts:\d+/);
@@ -46,6 +46,19 @@ describe('sharing', () => {
       expect(() => tf.getVariable('c', [2], { initializer: tf.constant([1, 2]) })).toThrow(
         message('If initializer is a constant, do not specify shape.'),
       );
+    }),
+  );
+
+  it(
+    'takes true, false and AUTO_REUSE and no other spelling',
+    inGraph(async () => {
+      const spelt = 'True' as never; // what plain JavaScript may pass
+      const refusal =
+        /reuse must be true, false or tf\.AUTO_REUSE, but got 'True'\.\n.*variableBehaviour\.test\.ts:\d+/;
+      expect(() => tf.variableScope('s', { reuse: spelt }, () => tf.getVariable('w', [2]))).toThrow(refusal);
+      expect(() => tf.getVariableScope().getVariable('w', [2], { reuse: spelt })).toThrow(refusal);
+      expect(() => tf.layers.dense(tf.ones([1, 2]), 3, { name: 'd', reuse: spelt })).toThrow(refusal);
+      expect(tf.globalVariables()).toEqual([]);
     }),
   );
 

@@ -16,7 +16,7 @@ export class AdadeltaOptimizer extends RuleOptimizer {
     private readonly learningRate: Hyperparameter = 0.001,
     private readonly options: AdadeltaOptions = {},
   ) {
-    super(options.name ?? 'Adadelta', options);
+    super(options.name ?? 'Adadelta', options, { learningRate });
     onlyOptions('tf.train.AdadeltaOptimizer', options, 'useLocking', 'name', 'rho', 'epsilon');
   }
 

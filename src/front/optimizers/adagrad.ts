@@ -41,7 +41,7 @@ export class AdagradOptimizer extends RuleOptimizer {
     private readonly learningRate: Hyperparameter,
     options: AdagradOptions = {},
   ) {
-    super(options.name ?? 'Adagrad', options);
+    super(options.name ?? 'Adagrad', options, { learningRate });
     onlyOptions('tf.train.AdagradOptimizer', options, 'useLocking', 'name', 'initialAccumulatorValue');
     this.initial = options.initialAccumulatorValue ?? 0.1;
     checkPositive('initial_accumulator_value', this.initial);
@@ -64,7 +64,7 @@ export class ProximalAdagradOptimizer extends RuleOptimizer {
     private readonly learningRate: Hyperparameter,
     private readonly options: ProximalOptions & AdagradOptions = {},
   ) {
-    super(options.name ?? 'ProximalAdagrad', options);
+    super(options.name ?? 'ProximalAdagrad', options, { learningRate });
     onlyOptions(
       'tf.train.ProximalAdagradOptimizer',
       options,
@@ -111,7 +111,7 @@ export class AdagradDAOptimizer extends RuleOptimizer {
     private readonly globalStep: Variable,
     private readonly options: AdagradDAOptions = {},
   ) {
-    super(options.name ?? 'AdagradDA', options);
+    super(options.name ?? 'AdagradDA', options, { learningRate, globalStep });
     onlyOptions(
       'tf.train.AdagradDAOptimizer',
       options,

@@ -37,7 +37,7 @@ export class AdamOptimizer extends Optimizer {
     private readonly learningRate: Hyperparameter = 0.001,
     options: AdamOptions = {},
   ) {
-    super(options.name ?? 'Adam', options);
+    super(options.name ?? 'Adam', options, { learningRate });
     onlyOptions('tf.train.AdamOptimizer', options, 'useLocking', 'name', 'beta1', 'beta2', 'epsilon');
     this.beta1 = options.beta1 ?? 0.9;
     this.beta2 = options.beta2 ?? 0.999;

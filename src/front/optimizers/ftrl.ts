@@ -32,7 +32,7 @@ export class FtrlOptimizer extends RuleOptimizer {
     private readonly learningRate: TensorLike,
     private readonly options: FtrlOptions = {},
   ) {
-    super(options.name ?? 'Ftrl', options);
+    super(options.name ?? 'Ftrl', options, { learningRate });
     onlyOptions(
       'tf.train.FtrlOptimizer',
       options,

@@ -16,7 +16,7 @@ export class GradientDescentOptimizer extends RuleOptimizer {
     private readonly learningRate: Hyperparameter,
     options: OptimizerOptions = {},
   ) {
-    super(options.name ?? 'GradientDescent', options);
+    super(options.name ?? 'GradientDescent', options, { learningRate });
     onlyOptions('tf.train.GradientDescentOptimizer', options, 'useLocking', 'name');
   }
 
@@ -52,7 +52,7 @@ export class ProximalGradientDescentOptimizer extends RuleOptimizer {
     private readonly learningRate: Hyperparameter,
     private readonly options: ProximalOptions = {},
   ) {
-    super(options.name ?? 'ProximalGradientDescent', options);
+    super(options.name ?? 'ProximalGradientDescent', options, { learningRate });
     onlyOptions(
       'tf.train.ProximalGradientDescentOptimizer',
       options,

@@ -17,7 +17,7 @@ export class MomentumOptimizer extends RuleOptimizer {
     private readonly momentum: Hyperparameter,
     options: MomentumOptions = {},
   ) {
-    super(options.name ?? 'Momentum', options);
+    super(options.name ?? 'Momentum', options, { learningRate, momentum });
     onlyOptions('tf.train.MomentumOptimizer', options, 'useLocking', 'name', 'useNesterov');
     this.ruleAttrs = { use_nesterov: options.useNesterov ?? false };
   }

@@ -1,5 +1,6 @@
 /** @file Optimizer: computes gradients of a loss and applies them; what every optimizer shares, slots above all. */
 
+import { inspect } from 'node:util';
 import { gradients } from '../../autodiff/gradients.ts';
 import { bfloat16, type DType, float16, float32, float64 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
@@ -64,6 +65,12 @@ export interface MinimizeOptions extends ComputeOptions, ApplyOptions {
 
 const floats: readonly DType[] = [float16, bfloat16, float32, float64];
 
+/** Refuses what was left out, and an object with the arguments' names, as Python's keywords would suggest. */
+function isHyperparameter(value: unknown): boolean {
+  if (value === undefined || value === null || typeof value === 'string') return false;
+  return typeof value !== 'object' || Object.getPrototypeOf(value) !== Object.prototype;
+}
+
 /** The value in the type asked for; nothing is added when it has that type already, not even a read. */
 export function castTo(value: TensorLike, dtype: DType): TensorLike {
   return isSymbolic(value) && value.dtype === dtype ? value : cast(value, dtype);
@@ -81,11 +88,19 @@ export abstract class Optimizer {
   /** Hyperparameters as tensors, by the port of the update op that takes them; made anew for each update. */
   protected readonly prepared = new Map<string, TensorLike>();
 
+  /** `hyperparameters` are the constructor's other arguments by name. */
   constructor(
     readonly name: string,
     options: OptimizerOptions,
+    hyperparameters: Readonly<Record<string, Hyperparameter>> = {},
   ) {
     this.useLocking = options.useLocking ?? false;
+    const names = Object.keys(hyperparameters);
+    for (const given of names)
+      if (!isHyperparameter(hyperparameters[given]))
+        throw userError(
+          `${new.target.name} needs a number or tensor for ${given}, but got ${inspect(hyperparameters[given])}. Write new tf.train.${new.target.name}(${names.join(', ')}), and options in an object behind them.`,
+        );
   }
 
   getName(): string {

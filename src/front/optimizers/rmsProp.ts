@@ -20,7 +20,7 @@ export class RMSPropOptimizer extends RuleOptimizer {
     private readonly learningRate: Hyperparameter,
     private readonly options: RMSPropOptions = {},
   ) {
-    super(options.name ?? 'RMSProp', options);
+    super(options.name ?? 'RMSProp', options, { learningRate });
     onlyOptions('tf.train.RMSPropOptimizer', options, 'useLocking', 'name', 'decay', 'momentum', 'epsilon', 'centered');
     const { centered = false } = options;
     this.rule = centered ? 'CenteredRMSProp' : 'RMSProp';
