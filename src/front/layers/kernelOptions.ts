@@ -1,0 +1,99 @@
+/** @file What all layers with a kernel and a bias can be told. */
+import type { Tensor } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
+import type { Constraint } from '../variable.ts';
+import type { Regularizer, VariableInitializer } from '../variableStore.ts';
+import type { Activation } from './dense.ts';
+import type { LayerOptions } from './layer.ts';
+
+export interface ConvLayerOptions extends LayerOptions {
+  /** A number, or one per spatial axis; 1 unless given. */
+  readonly strides?: number | readonly number[] | undefined;
+  readonly padding?: 'valid' | 'same' | 'VALID' | 'SAME' | undefined;
+  readonly dataFormat?: 'channels_last' | 'channels_first' | undefined;
+  /** How far apart the kernel's elements are. */
+  readonly dilationRate?: number | readonly number[] | undefined;
+  readonly activation?: Activation | null | undefined;
+  readonly useBias?: boolean | undefined;
+  /** Glorot's uniform distribution unless given. */
+  readonly kernelInitializer?: VariableInitializer | undefined;
+  /** Zeros unless given. */
+  readonly biasInitializer?: VariableInitializer | undefined;
+  readonly kernelRegularizer?: Regularizer | undefined;
+  readonly biasRegularizer?: Regularizer | undefined;
+  readonly kernelConstraint?: Constraint | undefined;
+  readonly biasConstraint?: Constraint | undefined;
+}
+
+export const convOptionNames = [
+  'strides',
+  'padding',
+  'dataFormat',
+  'dilationRate',
+  'activation',
+  'useBias',
+  'kernelInitializer',
+  'biasInitializer',
+  'kernelRegularizer',
+  'biasRegularizer',
+  'kernelConstraint',
+  'biasConstraint',
+] as const;
+
+/** One number per spatial axis. */
+export function perSpatialAxis(value: number | readonly number[], rank: number, what: string): readonly number[] {
+  const list = typeof value === 'number' ? new Array<number>(rank).fill(value) : value;
+  if (list.length !== rank || !list.every((n) => Number.isInteger(n) && n > 0))
+    throw userError(
+      `The \`${what}\` argument must be a positive integer or ${rank} of them. Received: ${JSON.stringify(value)}`,
+    );
+  return list;
+}
+
+/** Where things are in images of so many spatial axes. */
+export class ImageFormat {
+  readonly channelsFirst: boolean;
+  constructor(
+    readonly rank: number,
+    dataFormat: string = 'channels_last',
+  ) {
+    if (dataFormat !== 'channels_last' && dataFormat !== 'channels_first')
+      throw userError(
+        `The \`dataFormat\` argument must be one of "channels_first", "channels_last". Received: ${dataFormat}`,
+      );
+    this.channelsFirst = dataFormat === 'channels_first';
+  }
+
+  /** TensorFlow's letters, such as NHWC. */
+  get letters(): string {
+    const spatial = 'DHW'.slice(3 - this.rank);
+    return this.channelsFirst ? `NC${spatial}` : `N${spatial}C`;
+  }
+  get channelAxis(): number {
+    return this.channelsFirst ? 1 : this.rank + 1;
+  }
+  get spatialAxes(): readonly number[] {
+    return Array.from({ length: this.rank }, (_, i) => i + (this.channelsFirst ? 2 : 1));
+  }
+
+  /** A list with an entry for every axis of the images. */
+  everyAxis(spatial: readonly number[]): number[] {
+    return this.channelsFirst ? [1, 1, ...spatial] : [1, ...spatial, 1];
+  }
+
+  channelsOf(inputs: { readonly shape: Tensor['shape'] }): number {
+    const channels = inputs.shape?.[this.channelAxis] ?? null;
+    if (channels === null)
+      throw userError(
+        'The channel dimension of the inputs should be defined. Found `None`. Give the placeholder a size there, or use setShape.',
+      );
+    return channels;
+  }
+}
+
+export function checkPadding(padding: string = 'valid'): 'SAME' | 'VALID' {
+  const upper = padding.toUpperCase();
+  if (upper !== 'SAME' && upper !== 'VALID')
+    throw userError(`The \`padding\` argument must be one of "valid", "same". Received: ${padding}`);
+  return upper;
+}

@@ -1,0 +1,217 @@
+/** @file Pooling layers: the largest or the mean element of windows, over one, two and three axes. */
+import { onlyOptions } from '../../graph/options.ts';
+import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { expandDims, squeeze } from '../../ops/array/index.ts';
+import { avgPool, avgPool3d, maxPool, maxPool3d } from '../../ops/nn/index.ts';
+import { checkPadding, ImageFormat, perSpatialAxis } from './kernelOptions.ts';
+import { Layer, type LayerOptions, layerOptionNames } from './layer.ts';
+
+export interface PoolingOptions extends LayerOptions {
+  readonly padding?: 'valid' | 'same' | 'VALID' | 'SAME' | undefined;
+  readonly dataFormat?: 'channels_last' | 'channels_first' | undefined;
+}
+
+type Sizes = number | readonly number[];
+type Kind = 'max' | 'average';
+
+/** What pooling layers share. They have no variables. */
+abstract class Pooling extends Layer {
+  private readonly size: readonly number[];
+  private readonly steps: readonly number[];
+  private readonly format: ImageFormat;
+
+  constructor(
+    private readonly kind: Kind,
+    private readonly rank: number,
+    poolSize: Sizes,
+    strides: Sizes,
+    private readonly options: PoolingOptions,
+  ) {
+    super(options);
+    onlyOptions(`tf.layers.${new.target.name}`, options, ...layerOptionNames, 'padding', 'dataFormat');
+    this.size = perSpatialAxis(poolSize, rank, 'poolSize');
+    this.steps = perSpatialAxis(strides, rank, 'strides');
+    this.format = new ImageFormat(rank, options.dataFormat);
+    checkPadding(options.padding);
+    this.inputSpec = { rank: rank + 2 };
+  }
+
+  override call(inputs: Tensor): Tensor {
+    const padding = checkPadding(this.options.padding);
+    const { format } = this;
+    if (this.rank === 3) {
+      const pool = this.kind === 'max' ? maxPool3d : avgPool3d;
+      const [size, steps] = [format.everyAxis(this.size), format.everyAxis(this.steps)];
+      return pool(inputs, size, steps, padding, {
+        dataFormat: format.letters,
+        name: this.kind === 'max' ? 'MaxPool3D' : 'AvgPool3D',
+      });
+    }
+    const pool = this.kind === 'max' ? maxPool : avgPool;
+    if (this.rank === 2)
+      return pool(inputs, format.everyAxis(this.size), format.everyAxis(this.steps), padding, {
+        dataFormat: format.letters,
+      });
+    // A row of pixels is pooled as an image with one more axis.
+    const image = new ImageFormat(2, this.options.dataFormat);
+    const axis = format.channelsFirst ? 3 : 2;
+    const pooled = pool(
+      expandDims(inputs, axis),
+      image.everyAxis([...this.size, 1]),
+      image.everyAxis([...this.steps, 1]),
+      padding,
+      { dataFormat: image.letters },
+    );
+    return squeeze(pooled, { axis: [axis] });
+  }
+}
+
+/**
+ * The largest element of each window, over a single axis: [batch, steps, channels].
+ *
+ * @example new tf.layers.MaxPooling1D(2, 2).apply(x)
+ */
+export class MaxPooling1D extends Pooling {
+  constructor(poolSize: Sizes, strides: Sizes, options: PoolingOptions = {}) {
+    super('max', 1, poolSize, strides, options);
+  }
+}
+
+/**
+ * The largest element of each window, over images: [batch, height, width, channels].
+ *
+ * @example new tf.layers.MaxPooling2D(2, 2).apply(images)
+ */
+export class MaxPooling2D extends Pooling {
+  constructor(poolSize: Sizes, strides: Sizes, options: PoolingOptions = {}) {
+    super('max', 2, poolSize, strides, options);
+  }
+}
+
+/**
+ * The largest element of each window, over volumes: [batch, depth, height, width, channels].
+ *
+ * @example new tf.layers.MaxPooling3D(2, 2).apply(volumes)
+ */
+export class MaxPooling3D extends Pooling {
+  constructor(poolSize: Sizes, strides: Sizes, options: PoolingOptions = {}) {
+    super('max', 3, poolSize, strides, options);
+  }
+}
+
+/**
+ * The mean of each window, over a single axis: [batch, steps, channels].
+ *
+ * @example new tf.layers.AveragePooling1D(2, 2).apply(x)
+ */
+export class AveragePooling1D extends Pooling {
+  constructor(poolSize: Sizes, strides: Sizes, options: PoolingOptions = {}) {
+    super('average', 1, poolSize, strides, options);
+  }
+}
+
+/**
+ * The mean of each window, over images: [batch, height, width, channels].
+ *
+ * @example new tf.layers.AveragePooling2D(2, 2).apply(images)
+ */
+export class AveragePooling2D extends Pooling {
+  constructor(poolSize: Sizes, strides: Sizes, options: PoolingOptions = {}) {
+    super('average', 2, poolSize, strides, options);
+  }
+}
+
+/**
+ * The mean of each window, over volumes: [batch, depth, height, width, channels].
+ *
+ * @example new tf.layers.AveragePooling3D(2, 2).apply(volumes)
+ */
+export class AveragePooling3D extends Pooling {
+  constructor(poolSize: Sizes, strides: Sizes, options: PoolingOptions = {}) {
+    super('average', 3, poolSize, strides, options);
+  }
+}
+
+/**
+ * The largest element of each window of `inputs`, [batch, steps, channels].
+ *
+ * @example const y = tf.layers.maxPooling1d(x, 2, 2);
+ */
+export function maxPooling1d(
+  inputs: TensorLike,
+  poolSize: Sizes,
+  strides: Sizes,
+  options: PoolingOptions = {},
+): Tensor {
+  return new MaxPooling1D(poolSize, strides, options).apply(inputs);
+}
+
+/**
+ * The largest element of each window of `inputs`, [batch, height, width, channels].
+ *
+ * @example const y = tf.layers.maxPooling2d(images, 2, 2);
+ */
+export function maxPooling2d(
+  inputs: TensorLike,
+  poolSize: Sizes,
+  strides: Sizes,
+  options: PoolingOptions = {},
+): Tensor {
+  return new MaxPooling2D(poolSize, strides, options).apply(inputs);
+}
+
+/**
+ * The largest element of each window of `inputs`, [batch, depth, height, width, channels].
+ *
+ * @example const y = tf.layers.maxPooling3d(volumes, 2, 2);
+ */
+export function maxPooling3d(
+  inputs: TensorLike,
+  poolSize: Sizes,
+  strides: Sizes,
+  options: PoolingOptions = {},
+): Tensor {
+  return new MaxPooling3D(poolSize, strides, options).apply(inputs);
+}
+
+/**
+ * The mean of each window of `inputs`, [batch, steps, channels].
+ *
+ * @example const y = tf.layers.averagePooling1d(x, 2, 2);
+ */
+export function averagePooling1d(
+  inputs: TensorLike,
+  poolSize: Sizes,
+  strides: Sizes,
+  options: PoolingOptions = {},
+): Tensor {
+  return new AveragePooling1D(poolSize, strides, options).apply(inputs);
+}
+
+/**
+ * The mean of each window of `inputs`, [batch, height, width, channels].
+ *
+ * @example const y = tf.layers.averagePooling2d(images, 2, 2);
+ */
+export function averagePooling2d(
+  inputs: TensorLike,
+  poolSize: Sizes,
+  strides: Sizes,
+  options: PoolingOptions = {},
+): Tensor {
+  return new AveragePooling2D(poolSize, strides, options).apply(inputs);
+}
+
+/**
+ * The mean of each window of `inputs`, [batch, depth, height, width, channels].
+ *
+ * @example const y = tf.layers.averagePooling3d(volumes, 2, 2);
+ */
+export function averagePooling3d(
+  inputs: TensorLike,
+  poolSize: Sizes,
+  strides: Sizes,
+  options: PoolingOptions = {},
+): Tensor {
+  return new AveragePooling3D(poolSize, strides, options).apply(inputs);
+}
