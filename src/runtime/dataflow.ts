@@ -22,10 +22,6 @@ import {
   type UnitGraph,
 } from './units.ts';
 
-/** Whether nodes need this way of running: some of them can make values dead, or live in loops. */
-export const hasFrames = (nodes: readonly RunNode[]): boolean =>
-  nodes.some(({ def }) => def.controlFlow !== undefined && def.controlFlow !== 'controlTrigger');
-
 /** A value, or nothing where the node that gives it is dead. References travel as `Reference` says. */
 type Token = NDArray | null;
 

@@ -9,8 +9,9 @@ import type { Device } from '../devices/device.ts';
 import type { HostCall } from '../program/instructions.ts';
 import type { FunctionDef, NodeDef } from '../proto/graph.ts';
 import type { RunMetadata } from './config.ts';
-import { Dataflow, hasFrames } from './dataflow.ts';
+import { Dataflow } from './dataflow.ts';
 import { finish, inTurns, type Work, yieldIfLong } from './eventLoop.ts';
+import { hasFrames } from './frames.ts';
 import { Body, FunctionLibrary } from './functions.ts';
 import { hostLoop } from './loop.ts';
 import type { Placement } from './placement.ts';
@@ -145,6 +146,7 @@ class TracedExecutable implements Executable {
       keepsReferences: this.options.keepsReferences ?? false,
       looksAtBounds: (this.programs.get(key)?.length ?? 0) < maxBounds,
       loop: (cond, body, path) => this.engine.loop(cond, body, path),
+      runner: (body, path) => this.engine.call(body, path),
     });
     const path = await trace.start();
     const program = { guards: trace.guards, constants: trace.constants, path };
@@ -169,7 +171,8 @@ export class Engine {
   graph: RunGraph;
   readonly nodeStates: NodeStates;
   private readonly executables = new Map<string, Executable>();
-  private readonly loops = new Map<string, HostCall>();
+  /** Loops and functions that are run by themselves, by where they are called. */
+  private readonly calls = new Map<string, HostCall>();
   private closed = false;
 
   constructor(
@@ -264,15 +267,33 @@ export class Engine {
   /** A loop that runs its body once per trip. The same loop in another program is the same. */
   loop(cond: Body, body: Body, callPath: string): HostCall {
     const key = `${callPath}|${cond.name}|${body.name}`;
-    let found = this.loops.get(key);
+    let found = this.calls.get(key);
     if (!found) {
-      found = hostLoop(cond, body, ({ nodes, args, results }, suffix) => {
-        const work = simplify({ nodes, feeds: args, fetches: results, targets: [] }, false);
-        return new TracedExecutable(this, nodes, args, work, { callPath: callPath + suffix });
-      });
-      this.loops.set(key, found);
+      found = hostLoop(cond, body, (each, suffix) => this.ofBody(each, callPath + suffix));
+      this.calls.set(key, found);
     }
     return found;
+  }
+
+  /** A call of a function that is run by itself. */
+  call(body: Body, callPath: string): HostCall {
+    const key = `${callPath}|${body.name}`;
+    let found = this.calls.get(key);
+    if (!found) {
+      const executable = this.ofBody(body, callPath);
+      found = (inputs, run) => executable.run(inputs, { run: run as Run }); // the runtime's own runs are the only ones
+      this.calls.set(key, found);
+    }
+    return found;
+  }
+
+  /** A function's body, which is simplified already. */
+  private ofBody({ nodes, args, results }: Body, callPath: string): Executable {
+    const run = (piece: Piece, keepsReferences: boolean) =>
+      new TracedExecutable(this, piece.nodes, piece.feeds, simplify(piece, false), { callPath, keepsReferences });
+    const piece = { nodes, feeds: args, fetches: results, targets: [] };
+    if (!hasFrames(nodes)) return run(piece, false);
+    return new Dataflow(piece, this.device, (cluster) => run(cluster, true), this.options.joinsNodes);
   }
 
   close(): void {

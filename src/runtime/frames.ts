@@ -21,6 +21,10 @@ export interface FrameAnalysis {
   keyOf(node: RunNode): string;
 }
 
+/** Whether nodes must be run by frames: some of them can make values dead, or live in loops. */
+export const hasFrames = (nodes: readonly RunNode[]): boolean =>
+  nodes.some(({ def }) => def.controlFlow !== undefined && def.controlFlow !== 'controlTrigger');
+
 export const isBackEdge = (node: RunNode, { node: from }: Port): boolean =>
   node.def.controlFlow === 'merge' && from.def.controlFlow === 'nextIteration';
 

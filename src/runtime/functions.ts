@@ -7,6 +7,7 @@ import type { FunctionDef, NodeDef } from '../proto/graph.ts';
 import type { ArgDef } from '../proto/opDef.ts';
 import { dtypeFromProto } from '../proto/tensorProto.ts';
 import { finish } from './eventLoop.ts';
+import { hasFrames } from './frames.ts';
 import { type Port, prune, RunGraph, type RunNode } from './runGraph.ts';
 import { simplify } from './simplify.ts';
 
@@ -22,6 +23,11 @@ export class Body {
   ) {
     for (const [k, node] of nodes.entries()) for (const { node: from } of node.inputs) this.lastUse.set(from, k);
     for (const { node } of results) this.lastUse.set(node, nodes.length);
+  }
+
+  /** Whether it cannot be lowered in place, because it has control flow by frames. */
+  get hasFrames(): boolean {
+    return hasFrames(this.nodes);
   }
 
   /** This piece, then another that takes the first one's results; gives the results of both. */
@@ -83,6 +89,7 @@ export class FunctionLibrary {
         `Function ${func.name} is not defined. A graph that calls it must bring it in its library.`,
       );
     const linked = new Linker(def, func, this.findOp).link(isPruned);
+    if (hasFrames(linked.nodes)) return new Body(func.name, linked.nodes, linked.args, linked.results);
     const { nodes, fetches } = finish(
       simplify({ ...linked, feeds: linked.args, fetches: linked.results }, this.simplifies),
     );

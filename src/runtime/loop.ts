@@ -13,6 +13,7 @@ export interface BodyRunner {
 /** Applies `body` to the inputs as long as `cond` gives true. `runner` prepares a body to be run. */
 export function hostLoop(cond: Body, body: Body, runner: (body: Body, suffix: string) => BodyRunner): HostCall {
   const test = runner(cond, 'cond/');
+  if (cond.hasFrames || body.hasFrames) return turnByTurn(test, runner(body, 'body/'));
   // What the body only passes on need not be given back by every trip.
   const changing = body.results.flatMap(({ node }, i) => (node === body.args[i]!.node ? [] : [i]));
   const trip = runner(stepOf(cond, body, changing), 'body/');
@@ -26,6 +27,19 @@ export function hostLoop(cond: Body, body: Body, runner: (body: Body, suffix: st
       for (const [k, i] of changing.entries()) values[i] = results[k]!;
     }
     return values;
+  };
+}
+
+/** The body and the test one after the other: the frames of two functions cannot be put together. */
+function turnByTurn(test: BodyRunner, body: BodyRunner): HostCall {
+  return async (inputs, run) => {
+    const scope = { run: run as Run }; // as above
+    let values: readonly NDArray[] = inputs;
+    for (;;) {
+      const [go] = await test.run(values, scope);
+      if (!isTrue(go!)) return values;
+      values = await body.run(values, scope);
+    }
   };
 }
 

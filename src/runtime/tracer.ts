@@ -42,6 +42,8 @@ export interface TraceTask {
   readonly looksAtBounds: boolean;
   /** A loop that is run rather than unrolled. */
   loop(cond: Body, body: Body, callPath: string): HostCall;
+  /** A call of a function that is run rather than lowered in place. */
+  runner(body: Body, callPath: string): HostCall;
 }
 
 /** What must still hold when a program is run again. */
@@ -245,11 +247,10 @@ export class Trace implements ProgramState {
       }
       if (!(signal instanceof CallNeeded)) throw located(signal, node);
       try {
-        this.enter(signal, node, level, state);
+        return await this.enter(signal, node, level, state);
       } catch (error) {
         throw located(error, node);
       }
-      return undefined;
     }
   }
 
@@ -287,7 +288,12 @@ export class Trace implements ProgramState {
   }
 
   // Calls and loops.
-  private enter({ functions, inputs }: CallNeeded, node: RunNode, level: Activation, state: State): void {
+  private async enter(
+    { functions, inputs }: CallNeeded,
+    node: RunNode,
+    level: Activation,
+    state: State,
+  ): Promise<Path | undefined> {
     if (state.stack.length > maxDepth)
       throw new InvalidArgumentError(
         `'${node.name}' calls functions more than ${maxDepth} deep; a function may not call itself without end`,
@@ -296,8 +302,16 @@ export class Trace implements ProgramState {
     // TensorFlow makes the functions of such nodes part of the graph around them before it looks what a run needs.
     const isPruned = node.rawAttrs['_lower_using_switch_merge']?.b === true;
     const body = this.bodyOf(functions.body, isPruned);
-    if (functions.cond) state.stack.push(new Unrolling(this.bodyOf(functions.cond, isPruned), body, callPath, inputs));
-    else this.call(body, inputs, callPath, state);
+    if (!functions.cond) {
+      if (body.hasFrames) return await this.runCall(this.task.runner(body, callPath), body, inputs, state);
+      this.call(body, inputs, callPath, state);
+      return undefined;
+    }
+    const cond = this.bodyOf(functions.cond, isPruned);
+    if (cond.hasFrames || body.hasFrames)
+      return await this.runCall(this.task.loop(cond, body, callPath), body, inputs, state);
+    state.stack.push(new Unrolling(cond, body, callPath, inputs));
+    return undefined;
   }
 
   private bodyOf(func: FunctionRef, isPruned: boolean): Body {
@@ -355,11 +369,15 @@ export class Trace implements ProgramState {
   /** Leaves the rest of a loop to a host call, which runs its body once per trip. */
   private async runLoop({ cond, body, values, callPath }: Unrolling, state: State): Promise<Path> {
     state.stack.pop();
+    return await this.runCall(this.task.loop(cond, body, callPath), body, values, state);
+  }
+
+  /** Leaves a call to the host, which gives what `body` gives. */
+  private async runCall(call: HostCall, body: Body, inputs: readonly Value[], state: State): Promise<Path> {
     const { builder } = state;
-    const call = this.task.loop(cond, body, callPath);
     const instruction = {
       kind: 'host' as const,
-      inputs: values.map((v) => builder.whole(v)),
+      inputs: inputs.map((v) => builder.whole(v)),
       call,
       node: builder.node,
     };
