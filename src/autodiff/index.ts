@@ -2,7 +2,6 @@
 export { AggregationMethod } from './aggregate.ts';
 export { customGradient, type WithGradient } from './customGradient.ts';
 export { type GradientSource, type GradientsOptions, gradients, UnconnectedGradients } from './gradients.ts';
-export { type HessiansOptions, hessians } from './hessians.ts';
 export {
   type GradientFunction,
   type GradientResult,

@@ -2,6 +2,7 @@
 export { type AssignOptions, type Updated, UpdatedVariable, type UpdateOptions } from './baseVariable.ts';
 export * from './collections.ts';
 export * from './controlFlow/index.ts';
+export { type HessiansOptions, hessians } from './hessians.ts';
 export {
   constantInitializer,
   glorotNormalInitializer,

@@ -6,7 +6,6 @@ import {
   AggregationMethod,
   customGradient,
   gradients,
-  hessians,
   notDifferentiable,
   registerGradient,
 } from '../../src/autodiff/index.ts';
@@ -90,6 +89,10 @@ const programs: Record<string, () => void> = {
     const x = x4();
     const [dx] = gradients(tf.multiply(tf.multiply(x, x), x), x);
     gradients(dx!, x, { name: 'second' });
+  },
+  hessian() {
+    const x = tf.placeholder(tf.float32, [null], { name: 'x' });
+    tf.hessians(tf.reduceSum(tf.multiply(tf.square(x), x)), x);
   },
   groups() {
     const x = x4();
@@ -223,13 +226,32 @@ describe('values', () => {
     await new tf.Graph().asDefault(async () => {
       const x = tf.placeholder(tf.float32, [2]);
       const y = tf.reduceSum(tf.multiply(tf.multiply(x, x), tf.reduceSum(x)));
-      const [h] = hessians(y, x);
+      const [h] = tf.hessians(y, x);
       const sess = new tf.Session();
       // y = (a² + b²)(a + b): d²/da² = 6a + 2b, d²/dadb = 2a + 2b, d²/db² = 6b + 2a
       expect((await sess.run(h!, [[x, [1, 2]]])).toArray()).toEqual([
         [10, 6],
         [6, 14],
       ]);
+    });
+  });
+
+  it('of Hessians whose size is known only when they run', async () => {
+    await new tf.Graph().asDefault(async () => {
+      const x = tf.placeholder(tf.float32, null);
+      const [ofCube, ofLine] = [tf.pow(x, 3), tf.multiply(x, 2)].map((y) => tf.hessians(y, x)[0]!);
+      const sess = new tf.Session();
+      expect((await sess.run(ofCube!, [[x, [1, 2]]])).toArray()).toEqual([
+        [6, 0],
+        [0, 12],
+      ]);
+      expect((await sess.run(ofCube!, [[x, [[1], [2], [3]]]])).shape).toEqual([3, 1, 3, 1]);
+      expect((await sess.run(ofCube!, [[x, 5]])).toArray()).toBe(30);
+      expect((await sess.run(ofLine!, [[x, [1, 2]]])).toArray()).toEqual([
+        [0, 0],
+        [0, 0],
+      ]);
+      expect(() => tf.hessians(tf.constant(1.5), x)).toThrow(/ys do not depend on .*so there is no Hessian/);
     });
   });
 

@@ -129,6 +129,18 @@ def secondOrder():
     tf.gradients(dx, x, name="second")
 
 
+tf.enable_control_flow_v2()
+
+
+@program
+def hessian():
+    x = tf.placeholder(tf.float32, [None], name="x")
+    tf.hessians(tf.reduce_sum(tf.multiply(tf.square(x), x)), x)
+
+
+tf.disable_control_flow_v2()
+
+
 @program
 def groups():
     x = x4()
