@@ -16,6 +16,7 @@ import { identity } from '../ops/array/identity.ts';
 import { AttrList } from '../proto/attr.ts';
 import { BaseVariable, type Parts } from './baseVariable.ts';
 import { GraphKeys } from './collections.ts';
+import { cond } from './controlFlow/cond.ts';
 import { usesResource } from './resourceVariables.ts';
 
 /** How a new value is projected after an optimizer has changed the variable. */
@@ -116,6 +117,20 @@ export class Variable<out D extends DType = DType, out S extends Dims = Dims> ex
   }
   protected override get validatesShape(): boolean {
     return this.validateShape;
+  }
+
+  /**
+   * The value of the variable once it has one, and its initial value before: for use in initial values of other variables.
+   * Adds an `If` node.
+   */
+  initializedValue(): Tensor {
+    return initScope(() =>
+      cond(
+        this.isInitialized(),
+        () => this.readValue(),
+        () => this.initialValue,
+      ),
+    );
   }
 
   /** Gives the variable a value in a session, without adding operations. */
