@@ -1,7 +1,6 @@
 /** @file `tf.losses`: the loss functions of TensorFlow 1.x, which also add their result to the collection of losses. */
 
 import { type DType, float32 } from '../core/dtypes.ts';
-import { compatible, showTuple } from '../core/shape.ts';
 import { controlDependencies, fromOnePlace, getDefaultGraph, nameScope } from '../graph/graph.ts';
 import { onlyOptions } from '../graph/options.ts';
 import { Tensor, type TensorLike } from '../graph/tensor.ts';
@@ -34,7 +33,7 @@ import {
   sparseSoftmaxCrossEntropyWithLogits,
 } from '../ops/nn/index.ts';
 import { GraphKeys } from './collections.ts';
-import { asType, removeSqueezableDimensions, squeezeLastIf } from './squeezing.ts';
+import { asType, checkSameShape, removeSqueezableDimensions, squeezeLastIf } from './squeezing.ts';
 import { assertBroadcastable, broadcastWeights } from './weightsBroadcast.ts';
 
 /** How the weighted losses of a batch become one number. */
@@ -119,15 +118,8 @@ function added(loss: Tensor, { lossCollection = GraphKeys.LOSSES }: LossOptions)
 function prepared(predictions: TensorLike, labels: TensorLike, dtype: DType): [Tensor, Tensor] {
   const p = asType(predictions, dtype);
   const l = asType(labels, dtype);
-  checkCompatible(p, l);
+  checkSameShape({ predictions: p, labels: l });
   return [p, l];
-}
-
-function checkCompatible(predictions: Tensor, labels: Tensor): void {
-  if (!compatible(predictions.shape, labels.shape))
-    throw userError(
-      `Shapes ${showTuple(predictions.shape)} and ${showTuple(labels.shape)} are incompatible: predictions (${predictions.name}) and labels (${labels.name}) must have one shape. tf.reshape changes it.`,
-    );
 }
 
 /** The scope of a loss: its own function makes the losses, `computeWeightedLoss` goes on in the same scope. */
@@ -256,7 +248,7 @@ export function meanPairwiseSquaredError(
     const l = asType(labels, float32);
     return controlDependencies([assertBroadcastable(weights, l)], () => {
       const p = asType(predictions, float32);
-      checkCompatible(p, l);
+      checkSameShape({ predictions: p, labels: l });
       const diffs = subtract(p, l);
       const axis = range(1, rank(diffs));
       const squares = reduceSum(square(diffs), axis, { keepdims: true });
@@ -294,7 +286,7 @@ export interface CrossEntropyOptions extends LossOptions {
 function logitsAndLabels(logits: TensorLike, labels: TensorLike): [Tensor, Tensor] {
   const z = convertToTensor(logits, { hint: float32 });
   const l = asType(labels, z.dtype);
-  checkCompatible(z, l);
+  checkSameShape({ logits: z, labels: l });
   return [z, l];
 }
 

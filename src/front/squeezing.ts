@@ -1,7 +1,9 @@
 /** @file Arguments of losses and metrics: conversion to one type, and trailing axes of size 1 that come and go. */
 import { type DType, int32 } from '../core/dtypes.ts';
+import { compatible, showTuple } from '../core/shape.ts';
 import { nameScope } from '../graph/graph.ts';
 import type { Tensor, TensorLike } from '../graph/tensor.ts';
+import { userError } from '../graph/userError.ts';
 import { convertToTensor, isSymbolic } from '../op/convert.ts';
 import { concat, fill, rank, reshape, shape, slice, squeeze, stack } from '../ops/array/index.ts';
 import { cast, equal } from '../ops/math/index.ts';
@@ -14,6 +16,15 @@ export function asType(value: TensorLike, dtype: DType): Tensor {
     const literal = convertToTensor(value, { name: 'x', hint: dtype });
     return literal.dtype === dtype ? literal : cast(literal, dtype, { name });
   });
+}
+
+/** Refuses two arguments whose shapes cannot be the same; the keys are what the caller calls them. */
+export function checkSameShape(given: Readonly<Record<string, Tensor>>): void {
+  const [[aName, a], [bName, b]] = Object.entries(given) as [[string, Tensor], [string, Tensor]]; // always two
+  if (!compatible(a.shape, b.shape))
+    throw userError(
+      `Shapes ${showTuple(a.shape)} and ${showTuple(b.shape)} are incompatible: ${aName} (${a.name}) and ${bName} (${b.name}) must have one shape. tf.reshape changes it.`,
+    );
 }
 
 const mayBeOne = (x: Tensor) => x.rank === null || (x.rank > 0 && (x.shape!.at(-1) ?? 1) === 1);

@@ -1,8 +1,6 @@
 /** @file Metrics over classes: mean intersection over union, mean accuracy per class. */
 import { float32, float64, int64 } from '../../core/dtypes.ts';
-import { compatible, showTuple } from '../../core/shape.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
-import { userError } from '../../graph/userError.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { diagPart, ones, onesLike, reshape, size } from '../../ops/array/index.ts';
 import {
@@ -18,7 +16,7 @@ import {
   where,
 } from '../../ops/math/index.ts';
 import { confusionMatrix } from '../confusionMatrix.ts';
-import { asType } from '../squeezing.ts';
+import { asType, checkSameShape } from '../squeezing.ts';
 import {
   type Counted,
   collected,
@@ -30,13 +28,6 @@ import {
 } from './common.ts';
 
 const flat = (x: Tensor) => ((x.rank ?? 0) > 1 ? reshape(x, [-1]) : x);
-
-function checkShapes(predictions: Tensor, labels: Tensor): void {
-  if (!compatible(predictions.shape, labels.shape))
-    throw userError(
-      `Shapes ${showTuple(predictions.shape)} and ${showTuple(labels.shape)} are incompatible: predictions (${predictions.name}) and labels (${labels.name}) must have one shape.`,
-    );
-}
 
 function meanIntersection(total: Counted): Tensor {
   const rows = cast(reduceSum(total, 0), float32);
@@ -65,7 +56,7 @@ export function meanIou(
   return metricScope(options.name, 'mean_iou', () => {
     const p = convertToTensor(predictions);
     const l = convertToTensor(labels);
-    checkShapes(p, l);
+    checkSameShape({ predictions: p, labels: l });
     const total = metricVariable([numClasses, numClasses], float64, 'total_confusion_matrix');
     const guesses = cast(p, int64);
     const truths = cast(l, int64);
@@ -90,7 +81,7 @@ export function meanPerClassAccuracy(
     const given = convertToTensor(predictions);
     const truths = flat(asType(labels, int64));
     let guesses = flat(given);
-    checkShapes(guesses, truths);
+    checkSameShape({ predictions: guesses, labels: truths });
     const total = metricVariable([numClasses], float32, 'total');
     const count = metricVariable([numClasses], float32, 'count');
     let each = ones([size(truths)], { dtype: float32 });

@@ -1,7 +1,7 @@
 /** @file What the metrics share: their local variables, their options, and the shapes of their arguments. */
 
 import { type DType, float32 } from '../../core/dtypes.ts';
-import { compatible, type Dims, isFullyDefined, showTuple } from '../../core/shape.ts';
+import { type Dims, isFullyDefined, showTuple } from '../../core/shape.ts';
 import { fromOnePlace } from '../../graph/graph.ts';
 import { checkOptions, type OptionNames } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
@@ -12,7 +12,7 @@ import { equal, logicalAnd, logicalNot } from '../../ops/math/index.ts';
 import { minus } from '../../ops/math/operators.ts';
 import { BaseVariable, type Updated } from '../baseVariable.ts';
 import { addToCollections, GraphKeys } from '../collections.ts';
-import { expandLastIf, removeSqueezableDimensions, squeezeLastIf } from '../squeezing.ts';
+import { checkSameShape, expandLastIf, removeSqueezableDimensions, squeezeLastIf } from '../squeezing.ts';
 import { Variable } from '../variable.ts';
 import { variableScope } from '../variableScope.ts';
 
@@ -69,6 +69,17 @@ export function collected<V, U>(value: V, update: U, options: MetricOptions): Me
   return [value, update];
 }
 
+/** A metric by one formula: of what has been counted so far for its value, of what is counted then for its update. */
+export function byFormula<S>(
+  formula: (state: S, name: string) => Tensor,
+  before: S,
+  after: S,
+  options: MetricOptions,
+): Metric {
+  const value = formula(before, 'value');
+  return collected(value, formula(after, 'update_op'), options);
+}
+
 /** The value of a variable as an operator reads it: in the scope outside the operator's own. */
 export function read(x: Counted): Tensor {
   return x instanceof BaseVariable ? x.value() : x;
@@ -84,10 +95,7 @@ export interface Arguments {
 export function squeezed(predictions: TensorLike, labels: TensorLike, weights: TensorLike | undefined): Arguments {
   const given = convertToTensor(predictions);
   const pair = removeSqueezableDimensions(labels, given);
-  if (!compatible(pair.predictions.shape, pair.labels.shape))
-    throw userError(
-      `Shapes ${showTuple(pair.predictions.shape)} and ${showTuple(pair.labels.shape)} are incompatible: predictions (${pair.predictions.name}) and labels (${pair.labels.name}) must have one shape.`,
-    );
+  checkSameShape({ predictions: pair.predictions, labels: pair.labels });
   return { ...pair, weights: weights === undefined ? undefined : squeezedWeights(weights, pair.predictions) };
 }
 

@@ -8,6 +8,7 @@ import { cast, divide, equal, greater, logicalAnd, multiply, reduceSum, where } 
 import { asType } from '../squeezing.ts';
 import {
   type Arguments,
+  byFormula,
   type Counted,
   collected,
   type Metric,
@@ -62,7 +63,7 @@ export const trueNegatives: Counter = counter('true_negatives', false, false);
 export const falseNegatives: Counter = counter('false_negatives', true, false);
 
 /** `hits / (hits + misses)`, or 0 when there are none. */
-function share(hits: Counted, misses: Counted, name: string): Tensor {
+function share({ hits, misses }: { hits: Counted; misses: Counted }, name: string): Tensor {
   const some = greater(hits.add(misses), 0);
   const all = hits.add(misses);
   return where(some, divide(read(hits), all), 0, { name });
@@ -74,8 +75,7 @@ function shareOf(name: string, second: Counter) {
       const { predictions: p, labels: l, weights } = asBooleans(labels, predictions, options.weights);
       const [hits, newHits] = truePositives(l, p, { weights });
       const [misses, newMisses] = second(l, p, { weights });
-      const value = share(hits, misses, 'value');
-      return collected(value, share(newHits, newMisses, 'update_op'), options);
+      return byFormula(share, { hits, misses }, { hits: newHits, misses: newMisses }, options);
     });
 }
 

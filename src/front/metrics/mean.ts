@@ -1,9 +1,7 @@
 /** @file Metrics that are a running mean: accuracy, errors, shares. */
 import { float32 } from '../../core/dtypes.ts';
-import { compatible, showTuple } from '../../core/shape.ts';
 import { controlDependencies } from '../../graph/graph.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
-import { userError } from '../../graph/userError.ts';
 import { onesLike, size, zerosLike } from '../../ops/array/index.ts';
 import {
   abs,
@@ -20,9 +18,11 @@ import {
   subtract,
   where,
 } from '../../ops/math/index.ts';
-import { asType, removeSqueezableDimensions } from '../squeezing.ts';
+import { asType, checkSameShape, removeSqueezableDimensions } from '../squeezing.ts';
+import type { Variable } from '../variable.ts';
 import { broadcastWeights } from '../weightsBroadcast.ts';
 import {
+  byFormula,
   type Counted,
   collected,
   type Metric,
@@ -33,8 +33,17 @@ import {
   squeezedWeights,
 } from './common.ts';
 
-function ratio(total: Counted, count: Counted, name: string): Tensor {
-  return divNoNan(total, maximum(count, 0), { name });
+/** Adds to the sum of what was seen and to its number; the number waits for `values`. */
+function runningMean(
+  { total, count }: { total: Variable; count: Variable },
+  added: { sum: Tensor; number: Tensor; values: Tensor },
+  options: MetricOptions,
+): Metric {
+  const ratio = (state: { total: Counted; count: Counted }, name: string) =>
+    divNoNan(state.total, maximum(state.count, 0), { name });
+  const newTotal = total.assignAdd(added.sum);
+  const newCount = controlDependencies([added.values], () => count.assignAdd(added.number));
+  return byFormula(ratio, { total, count }, { total: newTotal, count: newCount }, options);
 }
 
 function weighted(values: Tensor, weights: TensorLike): { values: Tensor; weights: Tensor } {
@@ -59,10 +68,7 @@ export function mean(values: TensorLike, options: MetricOptions = {}): Metric {
       x = product.values;
       number = reduceSum(product.weights);
     }
-    const newTotal = total.assignAdd(reduceSum(x));
-    const newCount = controlDependencies([x], () => count.assignAdd(number));
-    const value = ratio(total, count, 'value');
-    return collected(value, ratio(newTotal, newCount, 'update_op'), options);
+    return runningMean({ total, count }, { sum: reduceSum(x), number, values: x }, options);
   });
 }
 
@@ -82,10 +88,7 @@ export function meanTensor(values: TensorLike, options: MetricOptions = {}): Met
       x = product.values;
       number = multiply(number, product.weights);
     }
-    const newTotal = total.assignAdd(x);
-    const newCount = controlDependencies([x], () => count.assignAdd(number));
-    const value = ratio(total, count, 'value');
-    return collected(value, ratio(newTotal, newCount, 'update_op'), options);
+    return runningMean({ total, count }, { sum: x, number, values: x }, options);
   });
 }
 
@@ -136,10 +139,7 @@ export function meanRelativeError(
   // The two are named the other way round in Python, too: the normalizer is what may lose an axis first.
   const pair = removeSqueezableDimensions(p, normalizer);
   const [guess, scale] = [pair.labels, pair.predictions];
-  if (!compatible(guess.shape, scale.shape))
-    throw userError(
-      `Shapes ${showTuple(guess.shape)} and ${showTuple(scale.shape)} are incompatible: predictions (${guess.name}) and normalizer (${scale.name}) must have one shape.`,
-    );
+  checkSameShape({ predictions: guess, normalizer: scale });
   const isZero = equal(scale, 0);
   const none = zerosLike(l);
   const errors = where(isZero, none, divide(abs(l.sub(guess)), scale));

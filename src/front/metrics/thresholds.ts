@@ -40,6 +40,7 @@ import { plus } from '../../ops/math/operators.ts';
 import { asType } from '../squeezing.ts';
 import { broadcastWeights } from '../weightsBroadcast.ts';
 import {
+  byFormula,
   type Counted,
   collected,
   type Metric,
@@ -159,8 +160,7 @@ function shareAtThresholds(name: 'precision' | 'recall', misses: 'fp' | 'fn') {
       // `share` looks only at the kinds named here.
       const includes = ['tp', misses] as readonly ('tp' | 'fp' | 'fn')[];
       const { values, updates } = confusionAtThresholds(labels, predictions, thresholds, options.weights, includes);
-      const value = share(values, 'value');
-      return collected(value, share(updates, 'update_op'), options);
+      return byFormula(share, values, updates, options);
     });
 }
 
@@ -256,8 +256,7 @@ export function auc(labels: TensorLike, predictions: TensorLike, options: AucOpt
       : spread(options.numThresholds ?? 200);
     const last = thresholds.length - 1;
     const { values, updates } = confusionAtThresholds(labels, predictions, thresholds, options.weights, allKinds);
-    const value = area(values, last, options, 'value');
-    return collected(value, area(updates, last, options, 'update_op'), options);
+    return byFormula((counts, name) => area(counts, last, options, name), values, updates, options);
   });
 }
 
@@ -297,8 +296,7 @@ export function sensitivityAtSpecificity(
       const specificities = divide(read(tn), all);
       return shareAt(argmin(abs(specificities.sub(specificity)), 0), tp, fn, name);
     };
-    const value = compute(values, 'value');
-    return collected(value, compute(updates, 'update_op'), options);
+    return byFormula(compute, values, updates, options);
   });
 }
 
@@ -322,7 +320,6 @@ export function specificityAtSensitivity(
       const index = argmax(cumsum(cast(isNearest, int64)), 0);
       return shareAt(index, tn, fp, name);
     };
-    const value = compute(values, 'value');
-    return collected(value, compute(updates, 'update_op'), options);
+    return byFormula(compute, values, updates, options);
   });
 }
