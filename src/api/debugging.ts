@@ -1,4 +1,5 @@
 /** @file `tf.debugging`. */
+export { assertProperIterable, assertSameFloatDtype } from '../front/asserts.ts';
 export { checkNumerics, verifyTensorAllFinite as assertAllFinite } from '../ops/array/index.ts';
 export {
   Assert,

@@ -1,2 +1,3 @@
 /** @file `tf.image`. */
 export * from '../ops/image/index.ts';
+export { randomCrop } from '../ops/random/index.ts';

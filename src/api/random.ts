@@ -13,6 +13,7 @@ export {
 export { categorical } from '../ops/random/multinomial.ts';
 export {
   statelessCategorical,
+  statelessMultinomial,
   statelessNormal,
   statelessTruncatedNormal,
   statelessUniform,

@@ -7,6 +7,7 @@ export {
   type GradientResult,
   notDifferentiable,
   notDifferentiable as NoGradient,
+  notDifferentiable as noGradient,
   notDifferentiable as NotDifferentiable,
   registerGradient,
   registerGradient as RegisterGradient,

@@ -119,6 +119,15 @@ export function errorFromCode(code: number, message: string, details?: ErrorDeta
   return new Class(message, details);
 }
 
+/** The status code of an error class, for example `InvalidArgumentError` gives 3. */
+export function errorCodeFromExceptionType(type: new (text: string) => OpError): number {
+  return new type('').code;
+}
+/** The error class of a status code; `UnknownError` for codes that are none. */
+export function exceptionTypeFromErrorCode(code: number): new (text: string, details?: ErrorDetails) => OpError {
+  return classes[code - 1] ?? UnknownError;
+}
+
 export const OK = 0;
 export const CANCELLED = 1;
 export const UNKNOWN = 2;

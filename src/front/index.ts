@@ -1,4 +1,5 @@
 /** @file Public names of the front that belong to `tf` itself: variables, scopes, collections, initializers. */
+export { assertProperIterable, assertSameFloatDtype } from './asserts.ts';
 export { type AssignOptions, type Updated, UpdatedVariable, type UpdateOptions } from './baseVariable.ts';
 export * from './collections.ts';
 export * from './controlFlow/index.ts';

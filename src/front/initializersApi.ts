@@ -19,6 +19,8 @@ export {
 } from './initializers.ts';
 export {
   globalVariablesInitializer as global,
+  globalVariablesInitializer as globalVariables,
   localVariablesInitializer as local,
+  localVariablesInitializer as localVariables,
   variablesInitializer as variables,
 } from './variables.ts';

@@ -182,3 +182,16 @@ function randomArray(dtype: DType, shape: Shape): NDArray {
   );
   return fromElements(dtype, shape, elements);
 }
+
+/** Whether a GPU can be used. Not yet: sessions run on CPUs. */
+export function isGpuAvailable(): boolean {
+  return false;
+}
+/** The name of a GPU, or the empty string when there is none. */
+export function gpuDeviceName(): string {
+  return '';
+}
+/** Whether this build can use CUDA. */
+export function isBuiltWithCuda(): boolean {
+  return false;
+}

@@ -37,6 +37,7 @@ export const withoutValueCase: Readonly<Record<string, string>> = {
   PyFunc: callback,
   PyFuncStateless: callback,
   TemporaryVariable: 'its content is undefined until assigned; tested in test/whole/variables.test.ts',
+  Timestamp: 'is another one each time; tested in test/null/publicNames.test.ts',
   VarHandleOp: 'a handle has no value; every case of an op that takes one goes through it',
   Variable: 'has no value until assigned; every case of an op that takes a reference goes through VariableV2',
   VariableV2: 'has no value until assigned; every case of an op that takes a reference goes through it',

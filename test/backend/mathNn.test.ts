@@ -323,6 +323,52 @@ cases['embeddingLookupSparse tables'] = (x) => {
     maxNorm: 1.5,
   });
 };
+for (const n of [6, 5]) {
+  cases[`rfft ${n}`] = (x) => tf.real(tf.signal.rfft(x.float([2, n])));
+  cases[`rfft2d ${n}`] = (x) => tf.imag(tf.signal.rfft2d(x.float([2, 3, n])));
+  const half = Math.floor(n / 2) + 1;
+  cases[`irfft ${n}`] = (x) => {
+    const spectrum = tf.complex(x.float([2, half]), x.float([2, half], 'y', { seed: 2 }));
+    return tf.signal.irfft(spectrum, { fftLength: [n] });
+  };
+  cases[`irfft2d ${n}`] = (x) => {
+    const spectrum = tf.complex(x.float([3, half]), x.float([3, half], 'y', { seed: 2 }));
+    return tf.signal.irfft2d(spectrum, { fftLength: [3, n] });
+  };
+}
+cases['rfft unknown'] = (x) => tf.real(tf.signal.rfft(x.float([2, 6], 'x', { static: [null, null] })));
+cases['rfft padded'] = (x) => tf.real(tf.signal.rfft(x.float([2, 6]), { fftLength: [8] }));
+cases['rfft padded unknown'] = (x) => {
+  const signal = x.float([2, 6], 'x', { static: [null, null], diff: false });
+  return tf.real(tf.signal.rfft(signal, { fftLength: x.ints([8]) }));
+};
+cases['irfft unknown'] = (x) =>
+  tf.signal.irfft(tf.complex(x.float([2, 4], 'x', { static: [null, null] }), x.float([2, 4], 'y', { seed: 2 })));
+cases['irfft2d unknown'] = (x) => {
+  const dims = { static: [null, null] };
+  return tf.signal.irfft2d(tf.complex(x.float([2, 4], 'x', dims), x.float([2, 4], 'y', dims)));
+};
+cases['rfft3d'] = (x) => tf.real(tf.signal.rfft3d(x.float([2, 3, 4], 'x', { diff: false })));
+cases['irfft3d'] = (x) =>
+  tf.signal.irfft3d(tf.complex(x.float([2, 3, 4], 'x', { diff: false }), x.float([2, 3, 4], 'y', { diff: false })));
+cases['rgbToYuv'] = (x) => tf.image.rgbToYuv(x.float([2, 2, 3]));
+cases['yiqToRgb'] = (x) => tf.image.yiqToRgb(tf.image.rgbToYiq(x.float([2, 2, 3])));
+const resizes = {
+  '': { size: [3, 5] },
+  ' nearest': { size: [3, 5], method: tf.image.ResizeMethod.NEAREST_NEIGHBOR },
+  ' same': { size: [2, 4] },
+  ' corners': { size: [3, 5], alignCorners: true },
+};
+for (const [kind, { size, ...options }] of Object.entries(resizes))
+  cases[`resizeImages${kind}`] = (x) => tf.image.resizeImages(x.float([2, 4, 3]), size, options);
+cases['resizeImages unknown'] = (x) => {
+  const images = x.float([1, 2, 4, 3], 'x', { static: [null, null, null, 3] });
+  return tf.image.resizeImages(images, [8, 5], { preserveAspectRatio: true });
+};
+cases['batchNormWithGlobalNormalization'] = (x) => {
+  const [t, m, v] = [x.float([2, 3]), x.float([3], 'm'), x.float([3], 'v', { low: 1 })];
+  return tf.nn.batchNormWithGlobalNormalization(t, m, v, x.float([3], 'b'), x.float([3], 'g'), 1e-3);
+};
 cases['sparseToDense'] = (x) => {
   const values = x.float([2]);
   const places = [

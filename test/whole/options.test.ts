@@ -160,11 +160,11 @@ describe('options that do not exist', () => {
 
   it('are refused when they are no object', () => {
     refuse(
-      () => tf.squeeze(x(), 1 as never),
-      /tf\.squeeze takes its options as an object, as in \{ axis: … \}, but got 1/,
+      () => tf.unstack(x(), 1 as never),
+      /tf\.unstack takes its options as an object, as in \{ num: … \}, but got 1/,
     );
     refuse(() => tf.exp(x(), 'y' as never), /Exp takes its options as an object.*"y"/);
-    refuse(() => tf.stack([x()], [1] as never), /tf\.stack takes its options as an object.*\[1\]/);
+    refuse(() => tf.concat([x()], 0, [1] as never), /tf\.concat takes its options as an object.*\[1\]/);
   });
 });
 
@@ -184,6 +184,9 @@ describe('an axis', () => {
       [tf.argmin(x), tf.argmin(x, { name: 'least' })],
       [tf.nn.softmax(x, 0), tf.nn.softmax(x, { axis: 0 })],
       [tf.nn.logSoftmax(x, 0), tf.nn.logSoftmax(x, { axis: 0 })],
+      [tf.stack([x, x], 1), tf.stack([x, x], { axis: 1 })],
+      [tf.split(x, 2, 1)[0]!, tf.split(x, 2, { axis: 1 })[0]!],
+      [tf.squeeze(x.slice(':, :1'), [1]), tf.squeeze(x.slice(':, :1'), { axis: 1 })],
     ] as const;
     for (const [alone, among] of pairs) {
       const [a, b] = await new tf.Session().run([alone, among]);

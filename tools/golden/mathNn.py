@@ -178,6 +178,31 @@ for kind, weights in {"": None, " weights": [0.5, 1.0, 2.0]}.items():
         case(f"embeddingLookupSparse {combiner}{kind}", lookup)
 case("embeddingLookupSparse tables", lambda x: tf.nn.embedding_lookup_sparse(
     [x([2, 3]), x([2, 3], "y", seed=2)], tf.SparseTensor([[0, 0], [0, 1]], x.ints([1, 2]), [2, 2]), None, max_norm=1.5))
+for length in [6, 5]:
+    case(f"rfft {length}", lambda x, n=length: tf.real(tf.signal.rfft(x([2, n]))))
+    case(f"rfft2d {length}", lambda x, n=length: tf.imag(tf.signal.rfft2d(x([2, 3, n]))))
+    case(f"irfft {length}", lambda x, n=length: tf.signal.irfft(
+        tf.complex(x([2, n // 2 + 1]), x([2, n // 2 + 1], "y", seed=2)), [n]))
+    case(f"irfft2d {length}", lambda x, n=length: tf.signal.irfft2d(
+        tf.complex(x([3, n // 2 + 1]), x([3, n // 2 + 1], "y", seed=2)), [3, n]))
+case("rfft unknown", lambda x: tf.real(tf.signal.rfft(x([2, 6], static=[None, None]))))
+case("rfft padded", lambda x: tf.real(tf.signal.rfft(x([2, 6]), [8])))
+case("rfft padded unknown", lambda x: tf.real(tf.signal.rfft(x([2, 6], static=[None, None], diff=False), x.ints([8]))))
+case("irfft unknown", lambda x: tf.signal.irfft(tf.complex(x([2, 4], static=[None, None]), x([2, 4], "y", seed=2))))
+case("irfft2d unknown", lambda x: tf.signal.irfft2d(tf.complex(x([2, 4], static=[None, None]), x([2, 4], "y", static=[None, None]))))
+case("rfft3d", lambda x: tf.real(tf.signal.rfft3d(x([2, 3, 4], diff=False))))
+case("irfft3d", lambda x: tf.signal.irfft3d(tf.complex(x([2, 3, 4], diff=False), x([2, 3, 4], "y", diff=False))))
+case("rgbToYuv", lambda x: tf.image.rgb_to_yuv(x([2, 2, 3])))
+case("yiqToRgb", lambda x: tf.image.yiq_to_rgb(tf.image.rgb_to_yiq(x([2, 2, 3]))))
+for kind, arguments in {
+    "": dict(size=[3, 5]), " nearest": dict(size=[3, 5], method=1), " same": dict(size=[2, 4]),
+    " corners": dict(size=[3, 5], align_corners=True),
+}.items():  # fmt: skip
+    case(f"resizeImages{kind}", lambda x, a=arguments: tf.image.resize_images(x([2, 4, 3]), **a))
+case("resizeImages unknown", lambda x: tf.image.resize_images(
+    x([1, 2, 4, 3], static=[None, None, None, 3]), [8, 5], preserve_aspect_ratio=True))
+case("batchNormWithGlobalNormalization", lambda x: tf.nn.batch_norm_with_global_normalization(
+    x([2, 3]), x([3], "m"), x([3], "v", low=1.0), x([3], "b"), x([3], "g"), 1e-3, True))
 case("sparseToDense", lambda x: tf.sparse.to_dense(tf.SparseTensor([[0, 0], [1, 2]], x([2]), [2, 3])))
 
 

@@ -36,16 +36,21 @@ export { type RangeOptions, range } from './range.ts';
 export { repeat } from './repeat.ts';
 export { requiredSpaceToBatchPaddings } from './requiredPaddings.ts';
 export { reshape } from './reshape.ts';
-export { reverse, reverseSequence } from './reverse.ts';
+export { reverse, reverse as reverseV2, reverseSequence } from './reverse.ts';
 export { roll, unravelIndex } from './roll.ts';
 export {
   type ScatterOptions,
   scatterNd,
   tensorScatterAdd,
+  tensorScatterAdd as tensorScatterNdAdd,
   tensorScatterMax,
+  tensorScatterMax as tensorScatterNdMax,
   tensorScatterMin,
+  tensorScatterMin as tensorScatterNdMin,
   tensorScatterSub,
+  tensorScatterSub as tensorScatterNdSub,
   tensorScatterUpdate,
+  tensorScatterUpdate as tensorScatterNdUpdate,
 } from './scatterNd.ts';
 export { searchsorted } from './searchsorted.ts';
 export { rank, type ShapeOptions, shape, shapeN, size } from './shape.ts';

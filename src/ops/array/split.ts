@@ -10,7 +10,7 @@ import { convertToTensor } from '../../op/convert.ts';
 import { defineOp } from '../../op/defineOp.ts';
 import type { ProgramBuilder } from '../../program/builder.ts';
 import type { Value } from '../../program/value.ts';
-import { complete, type Known, type Named, unknownDims } from './common.ts';
+import { complete, type Known, type Named, unknownDims, withAxis } from './common.ts';
 import { concat } from './concat.ts';
 
 /** Views of the pieces. */
@@ -203,6 +203,13 @@ function resolveSizes(sizes: readonly number[], total: number, axis: number): re
   return sizes.map((s) => (s === -1 ? total - given : s));
 }
 
+interface SplitOptions extends Named {
+  /** May stand here, or alone as the third argument. */
+  readonly axis?: TensorLike | undefined;
+  /** How many pieces, where their sizes do not tell. */
+  readonly num?: number | undefined;
+}
+
 /**
  * Cuts a tensor into `numOrSizes` equal pieces, or into pieces of these sizes. Adds one `Split` or `SplitV` node.
  *
@@ -211,8 +218,10 @@ function resolveSizes(sizes: readonly number[], total: number, axis: number): re
 export function split(
   value: TensorLike,
   numOrSizes: number | TensorLike,
-  options: Named & { axis?: TensorLike | undefined; num?: number | undefined } = {},
+  given?: TensorLike | SplitOptions,
+  last: SplitOptions = {},
 ): readonly Tensor[] {
+  const options = withAxis(given, last);
   const { axis = 0, num, name = 'split' } = onlyOptions('tf.split', options, 'axis', 'num', 'name');
   if (typeof numOrSizes === 'number')
     return Split.build({ split_dim: axis, value }, { name, attrs: { num_split: numOrSizes } }).output;

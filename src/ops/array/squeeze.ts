@@ -3,11 +3,11 @@
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { type Dims, showShape } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
-import type { DTypeOf, KnownShape, ShapeOf, Squeeze as Squeezed } from '../../graph/staticShapes.ts';
+import type { AxisIn, DTypeOf, KnownShape, ShapeOf, Squeeze as Squeezed } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, attr } from '../../op/attrs.ts';
 import { defineOp } from '../../op/defineOp.ts';
-import type { Named } from './common.ts';
+import { type Named, withAxis } from './common.ts';
 import { reshapeToInput } from './reshape.ts';
 
 /** The dims that stay; unknown rank when it cannot be told which go. */
@@ -54,20 +54,25 @@ export const Squeeze = defineOp({
   ],
 });
 
+type SqueezeAxis = number | readonly number[] | null;
+interface SqueezeOptions extends Named {
+  /** May stand here, or alone as the second argument. */
+  readonly axis?: SqueezeAxis | undefined;
+}
+
 /**
  * The tensor without its axes of size 1, or without those named in `axis`. Adds one `Squeeze` node.
  *
  * @example tf.squeeze(tf.constant([[[1], [2]]])) // runs to [1 2]
  */
-export function squeeze<X extends TensorLike, const A extends number | readonly number[] | undefined = undefined>(
+export function squeeze<X extends TensorLike, const A extends SqueezeAxis | SqueezeOptions | undefined = undefined>(
   input: X,
-  options?: Named & { axis?: A },
-): Tensor<DTypeOf<X>, KnownShape<Squeezed<ShapeOf<X>, A>>>;
-export function squeeze(
-  input: TensorLike,
-  options: Named & { axis?: number | readonly number[] | undefined } = {},
-): Tensor {
-  const { axis = [], name } = onlyOptions('tf.squeeze', options, 'axis', 'name');
-  const squeeze_dims = typeof axis === 'number' ? [axis] : axis;
+  axis?: A,
+  options?: SqueezeOptions,
+): Tensor<DTypeOf<X>, KnownShape<Squeezed<ShapeOf<X>, AxisIn<A, undefined>>>>;
+export function squeeze(input: TensorLike, given?: SqueezeAxis | SqueezeOptions, last: SqueezeOptions = {}): Tensor {
+  const options = withAxis(given, last);
+  const { axis, name } = onlyOptions('tf.squeeze', options, 'axis', 'name');
+  const squeeze_dims = typeof axis === 'number' ? [axis] : (axis ?? []);
   return Squeeze.build({ input }, { name, attrs: { squeeze_dims } }).output;
 }

@@ -3,13 +3,13 @@
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { type Dims, mergeShapes, normalizeAxis, showRuntime, showShape } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
-import type { DTypeOf, KnownShape, ShapeOf, Stack as Stacked } from '../../graph/staticShapes.ts';
+import type { AxisIn, DTypeOf, KnownShape, ShapeOf, Stack as Stacked } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { anyType, attr } from '../../op/attrs.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { defineOp, gradientPending } from '../../op/defineOp.ts';
-import { type Named, scoped } from './common.ts';
+import { type Named, scoped, withAxis } from './common.ts';
 import { expandDims } from './expandDims.ts';
 
 function packed(values: readonly Dims[], axis: number): Dims {
@@ -192,23 +192,31 @@ export const ParallelConcat = defineOp({
   ],
 });
 
+interface StackOptions extends Named {
+  /** May stand here, or alone as the second argument. */
+  readonly axis?: number | undefined;
+}
+
 /**
  * Tensors of one shape as the entries of a new axis. Adds one `Pack` node; plain values along axis 0 become one `Const`.
  *
  * @example tf.stack([tf.constant([1, 2]), tf.constant([3, 4])], { axis: 1 }) // runs to [[1 3] [2 4]]
  */
-export function stack<const L extends readonly TensorLike[], const A extends number = 0>(
+export function stack<const L extends readonly TensorLike[], const A extends number | StackOptions = 0>(
   values: L,
-  options?: Named & { axis?: A | undefined },
+  axis?: A,
+  options?: StackOptions,
 ): Tensor<
   DTypeOf<L[number]>,
-  KnownShape<Stacked<ShapeOf<L[number]>, number extends L['length'] ? null : L['length'], A>>
+  KnownShape<Stacked<ShapeOf<L[number]>, number extends L['length'] ? null : L['length'], AxisIn<A, 0>>>
 >;
-export function stack(values: TensorLike, options?: Named & { axis?: number | undefined }): Tensor;
+export function stack(values: TensorLike, axis?: number | StackOptions, options?: StackOptions): Tensor;
 export function stack(
   values: readonly TensorLike[] | TensorLike,
-  options: Named & { axis?: number | undefined } = {},
+  given?: number | StackOptions,
+  last: StackOptions = {},
 ): Tensor {
+  const options = withAxis(given, last);
   const { axis = 0, name = 'stack' } = onlyOptions('tf.stack', options, 'axis', 'name');
   if (axis === 0 || !Array.isArray(values)) return convertToTensor(values as TensorLike, { name });
   const list = values as readonly TensorLike[]; // an array, as just checked

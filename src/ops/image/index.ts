@@ -18,6 +18,7 @@ export {
 export { hsvToRgb, rgbToHsv } from './colors.ts';
 export { type CropAndResizeOptions, cropAndResize } from './cropAndResize.ts';
 export { type ResizeOptions, resizeBilinear, resizeNearestNeighbor } from './resize.ts';
+export { type ResizeImagesOptions, ResizeMethod, resizeImages, resizeImages as resize } from './resizeImages.ts';
 export {
   centralCrop,
   cropToBoundingBox,
@@ -30,3 +31,4 @@ export {
   transposeImage as transpose,
 } from './transform.ts';
 export { imageGradients, totalVariation } from './variation.ts';
+export { rgbToYiq, rgbToYuv, yiqToRgb, yuvToRgb } from './yiq.ts';

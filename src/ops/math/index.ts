@@ -98,6 +98,9 @@ export {
   qr,
 } from './linalg.ts';
 export { type NormOptions, norm, trace } from './norm.ts';
+
+import './signal.ts';
+
 export { selfAdjointEig, selfAdjointEigvals, svd } from './spectrum.ts';
 
 import './topk.ts';

@@ -63,6 +63,7 @@ export { l2Loss } from './l2Loss.ts';
 export { type LrnOptions, localResponseNormalization, localResponseNormalization as lrn } from './lrn.ts';
 export {
   batchNormalization,
+  batchNormWithGlobalNormalization,
   l2Normalize,
   type MeanAndVariance,
   type MomentsOptions,

@@ -378,9 +378,33 @@ export function statelessCategorical(
   options: { dtype?: DType; name?: string } = {},
 ): Tensor {
   onlyOptions('tf.random.statelessCategorical', options, 'dtype', 'name');
-  return nameScope(options.name ?? 'stateless_categorical', () => {
+  return drawClasses(options.name ?? 'stateless_categorical', logits, numSamples, seed, options.dtype);
+}
+
+/**
+ * The older form of `statelessCategorical`. Adds one `StatelessMultinomial` node under `stateless_multinomial/`.
+ *
+ * @example tf.random.statelessMultinomial([[0.5, 0.5]], 4, [1, 2])
+ */
+export function statelessMultinomial(
+  logits: TensorLike,
+  numSamples: TensorLike,
+  seed: TensorLike,
+  options: { outputDtype?: DType; name?: string } = {},
+): Tensor {
+  onlyOptions('tf.random.statelessMultinomial', options, 'outputDtype', 'name');
+  return drawClasses(options.name ?? 'stateless_multinomial', logits, numSamples, seed, options.outputDtype);
+}
+
+function drawClasses(
+  scope: string,
+  logits: TensorLike,
+  num_samples: TensorLike,
+  seed: TensorLike,
+  output_dtype: DType = int64,
+): Tensor {
+  return nameScope(scope, () => {
     const x = convertToTensor(logits, { name: 'logits' });
-    const attrs = { output_dtype: options.dtype ?? int64 };
-    return StatelessMultinomial.build({ logits: x, num_samples: numSamples, seed }, { attrs }).output;
+    return StatelessMultinomial.build({ logits: x, num_samples, seed }, { attrs: { output_dtype } }).output;
   });
 }

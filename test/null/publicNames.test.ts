@@ -1,0 +1,231 @@
+/** @file Every public name of TensorFlow 1.x that is in scope exists under its name in camelCase; the others have a reason. */
+import { readFileSync } from 'node:fs';
+import * as tf from 'tensorloom';
+import { describe, expect, it } from 'vitest';
+
+const golden = JSON.parse(readFileSync(new URL('../golden/publicNames.json', import.meta.url), 'utf8')) as Record<
+  string,
+  readonly string[]
+>;
+
+const words = (text: string) => text.trim().split(/\s+/);
+
+/** Names that are left out, by module, each group with its reason. */
+const leftOut: Record<string, Record<string, readonly string[]>> = {
+  '': {
+    'control flow has an issue of its own':
+      words(`case cond foldl foldr map_fn scan switch_case vectorized_map while_loop
+      TensorArray TensorArraySpec CriticalSection control_flow_v2_enabled disable_control_flow_v2 enable_control_flow_v2
+      add_check_numerics_ops`),
+    'queues, readers, records and parsing have an issue of their own': words(`ConditionalAccumulator
+      ConditionalAccumulatorBase FIFOQueue FixedLenFeature FixedLenSequenceFeature FixedLengthRecordReader IdentityReader
+      LMDBReader PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue ReaderBase SparseConditionalAccumulator
+      SparseFeature TFRecordReader TextLineReader VarLenFeature WholeFileReader decode_base64 decode_compressed decode_csv
+      decode_json_example decode_raw encode_base64 matching_files parse_example parse_single_example
+      parse_single_sequence_example parse_tensor read_file serialize_tensor write_file`),
+    'tables come with the lookup ops': words('initialize_all_tables tables_initializer'),
+    'eager execution and functions have an issue of their own': words(`GradientTape Module disable_eager_execution
+      disable_v2_behavior enable_eager_execution enable_v2_behavior executing_eagerly
+      executing_eagerly_outside_functions function init_scope is_symbolic_tensor wrap_function recompute_grad
+      grad_pass_through nondifferentiable_batch_function variable_creator_scope`),
+    'messages of checkpoints, events and logs come with the files': words(`AttrValue Event HistogramProto LogMessage
+      MetaGraphDef NameAttrList NodeDef SessionLog Summary SummaryMetadata TensorInfo OptimizerOptions`),
+    'describes types, of which TypeScript has its own': words(`IndexedSlicesSpec NoneTensorSpec OptionalSpec
+      RaggedTensorSpec SparseTensorSpec TensorSpec TypeSpec type_spec_from_value register_tensor_conversion_function
+      Dimension dimension_at_index dimension_value VariableAggregation VariableSynchronization`),
+    'tier 2 ops of sparse and ragged tensors': words(`RaggedTensor convert_to_tensor_or_sparse_tensor
+      deserialize_many_sparse edit_distance ragged_fill_empty_rows ragged_fill_empty_rows_grad serialize_many_sparse
+      serialize_sparse sparse_add sparse_concat sparse_fill_empty_rows sparse_mask sparse_matmul sparse_maximum
+      sparse_merge sparse_minimum sparse_reduce_max sparse_reduce_max_sparse sparse_reduce_sum sparse_reduce_sum_sparse
+      sparse_reorder sparse_reset_shape sparse_reshape sparse_retain sparse_slice sparse_softmax sparse_split
+      sparse_tensor_dense_matmul sparse_to_indicator sparse_transpose`),
+    'quantized arithmetic': words(`dequantize fake_quant_with_min_max_args fake_quant_with_min_max_args_gradient
+      fake_quant_with_min_max_vars fake_quant_with_min_max_vars_gradient fake_quant_with_min_max_vars_per_channel
+      fake_quant_with_min_max_vars_per_channel_gradient quantize quantize_v2 quantized_concat`),
+    'tier 2 and 3 ops':
+      words(`approx_top_k extract_image_patches extract_volume_patches fftnd fingerprint ifftnd irfftnd
+      matrix_solve_ls matrix_square_root random_index_shuffle rfftnd string_split string_to_hash_bucket
+      string_to_hash_bucket_fast string_to_hash_bucket_strong`),
+    'raw convolution ops': words('conv conv2d_backprop_filter_v2 conv2d_backprop_input_v2'),
+    'loads libraries of C++ ops': words('load_file_system_library load_library load_op_library'),
+    'values kept on a server between runs': words('delete_session_tensor get_session_handle get_session_tensor'),
+    'about Python itself': words(`check_pinned disable_tensor_equality disable_v2_tensorshape enable_tensor_equality
+      enable_v2_tensorshape get_logger numpy_function py_function`),
+    'deprecated since 1.0': words('op_scope variable_op_scope create_partitioned_variables batch_scatter_update'),
+  },
+  debugging: {
+    'about Python itself': words(`disable_check_numerics disable_traceback_filtering enable_check_numerics
+      enable_traceback_filtering is_traceback_filtering_enabled get_log_device_placement set_log_device_placement`),
+    'an assertion of TensorFlow 2': words('assert_shapes'),
+  },
+  initializers: { 'tables come with the lookup ops': words('tables_initializer') },
+  linalg: {
+    'a library of its own': golden['linalg']!.filter((name) => name.startsWith('LinearOperator')),
+    'tier 2 and 3 ops': words(`eigh_tridiagonal logm lstsq lu lu_matrix_inverse lu_reconstruct lu_solve sqrtm
+      tridiagonal_matmul tridiagonal_solve`),
+    'needs loops': words('expm'),
+  },
+  math: { 'tier 3 ops': words('approx_max_k approx_min_k bessel_i0 bessel_i0e bessel_i1 bessel_i1e sobol_sample') },
+  nn: {
+    'convolution, pooling, sampling, CTC and recurrent layers have issues of their own': words(`all_candidate_sampler
+      atrous_conv2d atrous_conv2d_transpose avg_pool avg_pool1d avg_pool2d avg_pool3d avg_pool_v2
+      bidirectional_dynamic_rnn collapse_repeated compute_accidental_hits conv1d conv1d_transpose conv2d
+      conv2d_backprop_filter conv2d_backprop_input conv2d_transpose conv3d conv3d_backprop_filter
+      conv3d_backprop_filter_v2 conv3d_transpose conv_transpose convolution ctc_beam_search_decoder
+      ctc_beam_search_decoder_v2 ctc_greedy_decoder ctc_loss ctc_loss_v2 ctc_unique_labels depthwise_conv2d
+      depthwise_conv2d_backprop_filter depthwise_conv2d_backprop_input depthwise_conv2d_native
+      depthwise_conv2d_native_backprop_filter depthwise_conv2d_native_backprop_input dilation2d dynamic_rnn erosion2d
+      fixed_unigram_candidate_sampler fractional_avg_pool fractional_max_pool learned_unigram_candidate_sampler
+      local_response_normalization log_uniform_candidate_sampler lrn max_pool max_pool1d max_pool2d max_pool3d
+      max_pool_v2 max_pool_with_argmax nce_loss pool raw_rnn sampled_softmax_loss separable_conv2d
+      static_bidirectional_rnn static_rnn static_state_saving_rnn uniform_candidate_sampler with_space_to_batch`),
+    'tier 3 ops': words('approx_max_k approx_min_k'),
+    'quantized arithmetic': words('quantized_avg_pool quantized_conv2d quantized_max_pool quantized_relu_x'),
+    'belongs to the distribution strategies of TensorFlow 2': words('compute_average_loss scale_regularization_loss'),
+    'tier 2 ops of sparse tensors': words('safe_embedding_lookup_sparse'),
+  },
+  random: {
+    'generators of TensorFlow 2': words(`Algorithm Generator create_rng_state fold_in get_global_generator
+      set_global_generator split`),
+    'sampling has an issue of its own': words(`all_candidate_sampler fixed_unigram_candidate_sampler
+      learned_unigram_candidate_sampler log_uniform_candidate_sampler uniform_candidate_sampler`),
+    'tier 3 ops': words(`stateless_binomial stateless_gamma stateless_parameterized_truncated_normal
+      stateless_poisson`),
+  },
+  signal: {
+    'a library of sound, later': words(`dct fftshift frame hamming_window hann_window idct ifftshift inverse_mdct
+      inverse_stft inverse_stft_window_fn kaiser_bessel_derived_window kaiser_window linear_to_mel_weight_matrix mdct
+      mfccs_from_log_mel_spectrograms overlap_and_add stft vorbis_window`),
+    'tier 3 ops': words('fftnd ifftnd irfftnd rfftnd'),
+  },
+  sparse: {
+    'tier 2 and 3 ops': words(`SparseConditionalAccumulator add bincount concat cross cross_hashed expand_dims eye
+      fill_empty_rows from_dense mask matmul maximum merge minimum reduce_max reduce_max_sparse reduce_sum
+      reduce_sum_sparse reorder reset_shape reshape retain segment_mean segment_sqrt_n segment_sum slice softmax
+      sparse_dense_matmul split to_indicator transpose`),
+  },
+  strings: {
+    'tier 2 and 3 ops': words(`bytes_split format ngrams split to_hash_bucket to_hash_bucket_fast to_hash_bucket_strong
+      unicode_decode unicode_decode_with_offsets unicode_encode unicode_script unicode_split
+      unicode_split_with_offsets unicode_transcode unsorted_segment_join`),
+  },
+  train: {
+    'all but optimizers, schedules and servers have issues of their own': golden['train']!.filter(
+      (name) => !/Optimizer$|decay|Decay|^Server$|^ClusterSpec$|[gG]lobal_?[sS]tep|MovingAverage/.test(name),
+    ),
+    'training on several machines has an issue of its own': words(
+      'SyncReplicasOptimizer GlobalStepWaiterHook sdca_optimizer',
+    ),
+  },
+  image: {
+    'files of images': words(`adjust_jpeg_quality decode_and_crop_jpeg decode_bmp decode_gif decode_image decode_jpeg
+      decode_jxl decode_png decode_webp encode_jpeg encode_png extract_jpeg_shape is_jpeg random_jpeg_quality`),
+    'tier 2 and 3 ops': words(`combined_non_max_suppression draw_bounding_boxes extract_glimpse extract_image_patches
+      extract_patches generate_bounding_box_proposals non_max_suppression non_max_suppression_overlaps
+      non_max_suppression_padded non_max_suppression_with_scores resize_area resize_bicubic
+      sample_distorted_bounding_box`),
+    'needs branches or convolution': words(`psnr random_flip_left_right random_flip_up_down resize_image_with_pad rot90
+      sobel_edges ssim ssim_multiscale`),
+  },
+  errors: { 'about Python itself': words('raise_exception_on_not_ok_status') },
+  test: {
+    "Python's unittest": words(`Benchmark StubOutForTesting TestCase assert_equal_graph_def benchmark_config
+      create_local_cluster disable_with_predicate get_temp_dir is_built_with_gpu_support is_built_with_rocm
+      is_built_with_xla is_cpu_target_available main test_src_dir_path with_eager_op_as_function`),
+  },
+  graph_util: { 'frozen graphs come with the checkpoints': golden['graph_util']! },
+};
+
+const camelCase = (name: string) =>
+  /^[A-Z]/.test(name) ? name : name.replace(/_+([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+
+function namesOf(module: string): ReadonlySet<string> {
+  const found: unknown = module === '' ? tf : Reflect.get(tf, camelCase(module));
+  return new Set(Object.keys(found ?? {}));
+}
+
+describe('public names', () => {
+  for (const [module, names] of Object.entries(golden))
+    it(`of tf.${module}`, () => {
+      const ours = namesOf(module);
+      const reasons = new Set(Object.values(leftOut[module] ?? {}).flat());
+      expect(names.filter((name) => !ours.has(camelCase(name)) && !reasons.has(name))).toEqual([]);
+    });
+
+  it('left out are names that there are', () => {
+    for (const [module, groups] of Object.entries(leftOut))
+      expect(
+        Object.values(groups)
+          .flat()
+          .filter((name) => !golden[module]!.includes(name)),
+        module,
+      ).toEqual([]);
+  });
+});
+
+it('The version is that of the package', () => {
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+    version: string;
+  };
+  expect([tf.VERSION, tf.version.VERSION, tf.GIT_VERSION]).toEqual([version, version, `v${version}`]);
+  expect(tf.version.GRAPH_DEF_VERSION).toBe(new tf.Graph().asGraphDef().versions?.producer);
+});
+
+it('A config can be made and then set', async () => {
+  const config = new tf.ConfigProto({ allowSoftPlacement: true, deviceCount: { CPU: 2 } });
+  config.gpuOptions.allowGrowth = true;
+  config.deviceCount.CPU = 3;
+  expect(new tf.Session({ config }).listDevices().length).toBe(3);
+  expect(() => new tf.ConfigProto({ allowSoftPlacment: true } as never)).toThrow(/Did you mean 'allowSoftPlacement'/);
+  expect(() => new tf.GPUOptions({ growth: true } as never)).toThrow(/gpuOptions has no option 'growth'/);
+});
+
+it('Sparse tensors are fed, fetched and evaluated as a whole', async () => {
+  tf.resetDefaultGraph();
+  const x = tf.sparse.placeholder(tf.float32, [2, null], { name: 'x' });
+  expect([x.shape, x.values.name, x.indices.shape]).toEqual([[2, null], 'x/values:0', [null, 2]]);
+  const doubled = x.withValues(x.values.mul(2));
+  const sess = new tf.Session();
+  const parts = [[[0, 1], [1, 0]], [1.5, 2.5], [2, 3]]; // biome-ignore format: positions read better in rows
+  const value = await sess.run(doubled, [[x, parts]]);
+  expect(value).toBeInstanceOf(tf.SparseTensorValue);
+  expect([value.values.toArray(), value.denseShape.numbers()]).toEqual([
+    [3, 5],
+    [2, 3],
+  ]);
+  const dense = await sess.run(tf.sparse.toDense(x), new Map([[x, value]]));
+  expect(dense.toArray()).toEqual([
+    [0, 3, 0],
+    [5, 0, 0],
+  ]);
+  await expect(sess.run(doubled, [[x, 3]])).rejects.toThrow(/fed with a tf\.SparseTensorValue or with \[indices/);
+  const constant = new tf.SparseTensor([[0], [2]], [1.5, 2.5], [4]);
+  expect((await constant.eval([], sess)).values.toArray()).toEqual([1.5, 2.5]);
+  expect(() => new tf.SparseTensor([[0], [2]], [1.5], [4])).toThrow(/one value per row.*publicNames/s);
+});
+
+it('The time is another one at each run', async () => {
+  const now = tf.timestamp();
+  const sess = new tf.Session();
+  const before = Date.now() / 1000;
+  const first = (await sess.run(now)).item() as number;
+  while (Date.now() / 1000 <= first) await new Promise((resolve) => setImmediate(resolve));
+  const second = (await sess.run(now)).item() as number;
+  expect([first >= before, second > first]).toEqual([true, true]);
+});
+
+it('Types and lists are checked without a graph', () => {
+  expect(tf.assertSameFloatDtype([tf.constant(1.5), null])).toBe(tf.float32);
+  expect(tf.assertSameFloatDtype()).toBe(tf.float32);
+  const mixed = [tf.constant(1.5, { name: 'a' }), tf.constant(1.5, tf.float64)];
+  expect(() => tf.assertSameFloatDtype(mixed)).toThrow(/type=float64, must be of the same type \(float32\) as a:0/);
+  expect(() => tf.assertSameFloatDtype([tf.constant(1)])).toThrow(/Expected floating point type, got int32/);
+  expect(() => tf.assertProperIterable([1, 2])).not.toThrow();
+  expect(() => tf.assertProperIterable(3)).toThrow(/Put it into \[ \]/);
+});
+
+it('Error classes and codes lead to each other', () => {
+  expect(tf.errors.errorCodeFromExceptionType(tf.errors.NotFoundError)).toBe(5);
+  expect(tf.errors.exceptionTypeFromErrorCode(5)).toBe(tf.errors.NotFoundError);
+  expect(tf.errors.exceptionTypeFromErrorCode(99)).toBe(tf.errors.UnknownError);
+});
