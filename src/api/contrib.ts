@@ -1,2 +1,3 @@
 /** @file `tf.contrib`. */
+export * as seq2seq from '../front/contrib/seq2seq/index.ts';
 export * as layers from './contribLayers.ts';

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import * as tf from '../../src/api/index.ts';
-import type { Nested } from '../../src/core/ndarray.ts';
+import { fromNested, type Nested } from '../../src/core/ndarray.ts';
 import { flatten } from '../../src/front/nest.ts';
 
 interface Recorded {
@@ -37,13 +37,27 @@ const builds: Record<string, Build> = {
       new DropoutWrapper(new BasicLSTMCell(5), { ...keep, variationalRecurrent: true, inputSize: 3, dtype: float32 }),
   ),
   residual: dynamic(() => new ResidualWrapper(new GRUCell(3))),
-  timeMajor: (x) =>
-    tf.nn.dynamicRnn(new GRUCell(5), tf.transpose(x, [1, 0, 2]), { dtype: float32, timeMajor: true }),
+  timeMajor: (x) => tf.nn.dynamicRnn(new GRUCell(5), tf.transpose(x, [1, 0, 2]), { dtype: float32, timeMajor: true }),
   static: (x) => tf.nn.staticRnn(new BasicLSTMCell(5), tf.unstack(x, { axis: 1 }), { dtype: float32 }),
   staticLengths: (x) =>
     tf.nn.staticRnn(new GRUCell(5), tf.unstack(x, { axis: 1 }), { dtype: float32, sequenceLength: [2, 4] }),
   bidirectional: (x) =>
     tf.nn.bidirectionalDynamicRnn(new GRUCell(4), new BasicLSTMCell(3), x, { dtype: float32, sequenceLength: [3, 4] }),
+  raw(x) {
+    const inputs = tf.transpose(x, [1, 0, 2]);
+    const cell = new GRUCell(5);
+    const [outputs, state] = tf.nn.rawRnn<tf.Tensor>(cell, (time, _, state) => {
+      const finished = tf.greaterEqual(time, tf.constant([2, 4]));
+      const input = tf.cond(
+        tf.reduceAll(finished),
+        () => tf.zeros([2, 3]),
+        () => tf.gather(inputs, time),
+      );
+      input.setShape([2, 3]);
+      return { finished, input, state: state ?? cell.zeroState(2, float32) };
+    });
+    return [outputs.stack(), state];
+  },
   staticBidirectional: (x) =>
     tf.nn.staticBidirectionalRnn(new GRUCell(4), new GRUCell(3), tf.unstack(x, { axis: 1 }), { dtype: float32 }),
 };
@@ -69,7 +83,7 @@ test.each(Object.keys(builds))('%s', async (name) => {
   });
   const sess = new tf.Session({ graph });
   await graph.asDefault(() => sess.run(tf.globalVariablesInitializer()));
-  const results = await sess.run([fetches, grads as tf.Tensor[]], new Map([['x:0', inputs]])); // everything is connected
+  const results = await sess.run([fetches, grads as tf.Tensor[]], new Map([['x:0', fromNested(inputs, float32)]])); // everything is connected
   for (const [i, value] of results[0].entries()) close(value, values[i]!, golden[name]!.names[i]!);
   for (const [i, value] of results[1].entries()) close(value, gradients[i]!, `gradient ${i}`);
 });

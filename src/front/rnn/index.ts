@@ -5,6 +5,7 @@ export {
   type DynamicRnnOptions,
   dynamicRnn,
 } from './dynamic.ts';
+export { type RawRnnLoop, type RawRnnOptions, type RawRnnStep, rawRnn } from './raw.ts';
 export * as rnnCell from './rnnCell.ts';
 export {
   type StaticBidirectionalOptions,

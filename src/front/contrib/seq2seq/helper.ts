@@ -1,0 +1,196 @@
+/** @file Helpers: where a decoder's inputs come from, in training and when it writes by itself. */
+import { float32, int32 } from '../../../core/dtypes.ts';
+import { onlyOptions } from '../../../graph/options.ts';
+import type { Tensor, TensorLike } from '../../../graph/tensor.ts';
+import { convertToTensor } from '../../../op/convert.ts';
+import { gather, shape, tile, transpose } from '../../../ops/array/index.ts';
+import { argmax, cast, equal, minimum, reduceAll, where } from '../../../ops/math/index.ts';
+import { embeddingLookup } from '../../../ops/nn/index.ts';
+import { multinomial, randomUniform } from '../../../ops/random/index.ts';
+import { cond } from '../../controlFlow/cond.ts';
+
+/** What a helper says about the next step. */
+export interface NextInputs {
+  readonly finished: Tensor;
+  readonly inputs: Tensor;
+}
+
+/** Chooses symbols from a decoder's outputs and the inputs of its next step. */
+export interface Helper {
+  readonly batchSize: number | Tensor;
+  /** The inputs of the first step, and which examples have none at all. */
+  initialize(): NextInputs;
+  /** The symbols that outputs stand for, [batch]. */
+  sample(time: Tensor, outputs: Tensor): Tensor;
+  nextInputs(time: Tensor, outputs: Tensor, sampleIds: Tensor): NextInputs;
+}
+
+export interface TrainingHelperOptions {
+  /** Inputs are [time, batch, depth] rather than [batch, time, depth]. */
+  readonly timeMajor?: boolean | undefined;
+}
+
+/**
+ * Feeds the decoder with what it should have written: for training.
+ *
+ * @example new tf.contrib.seq2seq.TrainingHelper(embeddedTargets, lengths)
+ */
+export class TrainingHelper implements Helper {
+  readonly batchSize: number | Tensor;
+  protected readonly steps: Tensor;
+  protected readonly lengths: Tensor;
+  private readonly zeroInputs: Tensor;
+
+  constructor(inputs: TensorLike, sequenceLength: TensorLike, options: TrainingHelperOptions = {}) {
+    onlyOptions('tf.contrib.seq2seq.TrainingHelper', options, 'timeMajor');
+    const given = convertToTensor(inputs);
+    const order = [1, 0, ...Array.from({ length: given.shape!.length - 2 }, (_, i) => i + 2)];
+    this.steps = options.timeMajor ? given : transpose(given, order);
+    this.lengths = convertToTensor(sequenceLength, { dtype: int32 });
+    this.batchSize = this.lengths.shape?.[0] ?? shape(this.lengths).slice('0');
+    this.zeroInputs = gather(this.steps, 0).mul(0);
+  }
+
+  initialize(): NextInputs {
+    const finished = equal(0, this.lengths);
+    return { finished, inputs: this.inputsAt(convertToTensor(0), reduceAll(finished)) };
+  }
+
+  sample(_time: Tensor, outputs: Tensor): Tensor {
+    return argmax(outputs, { axis: -1, outputType: int32 });
+  }
+
+  nextInputs(time: Tensor, _outputs: Tensor, _sampleIds: Tensor): NextInputs {
+    const next = time.add(1);
+    const finished = next.greaterEqual(this.lengths);
+    return { finished, inputs: this.inputsAt(next, reduceAll(finished)) };
+  }
+
+  /** The inputs of a step; when all examples are finished there may be none left. */
+  protected inputsAt(time: Tensor, allFinished: Tensor): Tensor {
+    const inputs = cond(
+      allFinished,
+      () => this.zeroInputs,
+      () => gather(this.steps, minimum(time, shape(this.steps).slice('0').sub(1))),
+    );
+    inputs.setShape(this.steps.shape!.slice(1));
+    return inputs;
+  }
+}
+
+/** Maps symbols to inputs: a matrix of embeddings, or a function. */
+export type Embedding = TensorLike | ((ids: Tensor) => Tensor);
+
+function embed(embedding: Embedding, ids: Tensor): Tensor {
+  return typeof embedding === 'function' ? embedding(ids) : embeddingLookup(embedding, ids);
+}
+
+/**
+ * Feeds the decoder with its own best guesses, from `startTokens` on until `endToken`: for writing.
+ *
+ * @example new tf.contrib.seq2seq.GreedyEmbeddingHelper(embedding, tf.fill([batch], GO), END)
+ */
+export class GreedyEmbeddingHelper implements Helper {
+  readonly batchSize: number | Tensor;
+  private readonly start: Tensor;
+  private readonly startInputs: Tensor;
+
+  constructor(
+    private readonly embedding: Embedding,
+    startTokens: TensorLike,
+    private readonly endToken: TensorLike,
+  ) {
+    this.start = convertToTensor(startTokens, { dtype: int32 });
+    this.startInputs = embed(embedding, this.start);
+    this.batchSize = this.start.shape?.[0] ?? shape(this.start).slice('0');
+  }
+
+  initialize(): NextInputs {
+    return { finished: tile(convertToTensor([false]), [this.batchSize] as never), inputs: this.startInputs };
+  }
+
+  sample(_time: Tensor, outputs: Tensor): Tensor {
+    return argmax(outputs, { axis: -1, outputType: int32 });
+  }
+
+  nextInputs(_time: Tensor, _outputs: Tensor, sampleIds: Tensor): NextInputs {
+    const finished = equal(sampleIds, this.endToken);
+    const inputs = cond(
+      reduceAll(finished),
+      () => this.startInputs,
+      () => embed(this.embedding, sampleIds),
+    );
+    inputs.setShape(this.startInputs.shape);
+    return { finished, inputs };
+  }
+}
+
+export interface SampleOptions {
+  /** Divides the scores; above 1 the choice is freer. */
+  readonly softmaxTemperature?: number | Tensor | undefined;
+  readonly seed?: number | undefined;
+}
+
+/**
+ * Like `GreedyEmbeddingHelper`, but symbols are drawn by their probabilities.
+ *
+ * @example new tf.contrib.seq2seq.SampleEmbeddingHelper(embedding, starts, END, { softmaxTemperature: 0.8 })
+ */
+export class SampleEmbeddingHelper extends GreedyEmbeddingHelper {
+  constructor(
+    embedding: Embedding,
+    startTokens: TensorLike,
+    endToken: TensorLike,
+    private readonly options: SampleOptions = {},
+  ) {
+    super(embedding, startTokens, endToken);
+    onlyOptions('tf.contrib.seq2seq.SampleEmbeddingHelper', options, 'softmaxTemperature', 'seed');
+  }
+
+  override sample(_time: Tensor, outputs: Tensor): Tensor {
+    return drawn(outputs, this.options);
+  }
+}
+
+function drawn(outputs: Tensor, { softmaxTemperature, seed }: SampleOptions): Tensor {
+  const scores = softmaxTemperature === undefined ? outputs : outputs.div(softmaxTemperature);
+  const ids = multinomial(scores, 1, { seed, outputDtype: int32 });
+  return ids.slice(':, 0');
+}
+
+export interface ScheduledOptions extends TrainingHelperOptions {
+  readonly seed?: number | undefined;
+}
+
+/**
+ * Training inputs, some of which are replaced by the decoder's own symbols, with a given probability (scheduled sampling).
+ *
+ * @example new tf.contrib.seq2seq.ScheduledEmbeddingTrainingHelper(inputs, lengths, embedding, 0.1)
+ */
+export class ScheduledEmbeddingTrainingHelper extends TrainingHelper {
+  constructor(
+    inputs: TensorLike,
+    sequenceLength: TensorLike,
+    private readonly embedding: Embedding,
+    private readonly samplingProbability: TensorLike,
+    private readonly scheduled: ScheduledOptions = {},
+  ) {
+    onlyOptions('tf.contrib.seq2seq.ScheduledEmbeddingTrainingHelper', scheduled, 'timeMajor', 'seed');
+    super(inputs, sequenceLength, { timeMajor: scheduled.timeMajor });
+  }
+
+  /** The symbol drawn where the decoder's own is used, -1 where the training input is. */
+  override sample(_time: Tensor, outputs: Tensor): Tensor {
+    const ids = drawn(outputs, { seed: this.scheduled.seed });
+    const own = randomUniform(shape(ids), { dtype: float32, seed: this.scheduled.seed }).less(this.samplingProbability);
+    return where(own, ids, cast(ids, int32).mul(0).sub(1));
+  }
+
+  override nextInputs(time: Tensor, outputs: Tensor, sampleIds: Tensor): NextInputs {
+    const { finished, inputs } = super.nextInputs(time, outputs, sampleIds);
+    const own = sampleIds.greaterEqual(0);
+    const chosen = where(own, embed(this.embedding, where(own, sampleIds, sampleIds.mul(0))), inputs);
+    chosen.setShape(inputs.shape);
+    return { finished, inputs: chosen };
+  }
+}

@@ -1,0 +1,84 @@
+/** @file rawRnn: a cell in a loop whose inputs, states and end a function of yours decides step by step. */
+import { int32 } from '../../core/dtypes.ts';
+import { onlyOptions } from '../../graph/options.ts';
+import type { Tensor } from '../../graph/tensor.ts';
+import { constant, shape, stack, zeros } from '../../ops/array/index.ts';
+import { logicalNot, logicalOr, reduceAll, where } from '../../ops/math/index.ts';
+import { TensorArray } from '../controlFlow/tensorArray.ts';
+import { whileLoop } from '../controlFlow/whileLoop.ts';
+import { flatten, mapStructure } from '../nest.ts';
+import { type VariableScope, variableScope } from '../variableScope.ts';
+import type { RNNCell } from './cell.ts';
+
+/** What the loop function decides for the next step. */
+export interface RawRnnStep<S, L> {
+  /** Which examples are finished, [batch]. */
+  readonly finished: Tensor;
+  readonly input: Tensor;
+  readonly state: S;
+  /** What the step gives out; the cell's output unless given. In the first call: an example of it, of one row's shape. */
+  readonly emit?: Tensor | undefined;
+  /** Anything to hand on to the next call. */
+  readonly loopState?: L | undefined;
+}
+
+/** Called before the first step with nothing but the time, and after each step with what the cell gave. */
+export type RawRnnLoop<S, L> = (
+  time: Tensor,
+  output: Tensor | undefined,
+  state: S | undefined,
+  loopState: L | undefined,
+) => RawRnnStep<S, L>;
+
+export interface RawRnnOptions {
+  readonly parallelIterations?: number | undefined;
+  readonly swapMemory?: boolean | undefined;
+  readonly scope?: string | VariableScope | undefined;
+}
+
+/**
+ * Applies a cell as long as `loop` says that some example is not finished. Gives what the steps gave out, the last state, and
+ * the last loop state.
+ *
+ * @example
+ * const [outputs, state] = tf.nn.rawRnn(cell, (time, output, state) => ({
+ *   finished: time.greaterEqual(lengths), input: nextInput(time), state: state ?? cell.zeroState(batch, tf.float32) }));
+ */
+export function rawRnn<S, L = null>(
+  cell: RNNCell<S>,
+  loop: RawRnnLoop<S, L>,
+  options: RawRnnOptions = {},
+): [outputs: TensorArray, state: S, loopState: L | undefined] {
+  onlyOptions('tf.nn.rawRnn', options, 'parallelIterations', 'swapMemory', 'scope');
+  return variableScope(options.scope ?? 'rnn', () => {
+    const time = constant(0, { dtype: int32 });
+    const first = loop(time, undefined, undefined, undefined);
+    const rows = first.input.shape?.[0] ?? null;
+    const batch = rows ?? shape(first.input).slice('0');
+    const dtype = first.emit?.dtype ?? (flatten(first.state)[0] as Tensor).dtype; // states consist of tensors
+    const row = first.emit ? [...(first.emit.shape ?? [])].map((n) => n ?? -1) : [cell.outputSize];
+    const outputs = new TensorArray(dtype, { size: 0, dynamicSize: true, elementShape: [rows, ...row] });
+    const idle = zeros(stack([batch, ...row]), { dtype });
+    const step = (t: Tensor, finished: Tensor, input: Tensor, emitted: TensorArray, state: S, given: L) => {
+      const [output, next] = cell.apply(input, state);
+      const decided = loop(t.add(1), output, next, first.loopState === undefined ? undefined : given);
+      const kept = (before: Tensor, after: Tensor) => (after.rank === 0 ? after : where(finished, before, after));
+      return [
+        t.add(1),
+        logicalOr(finished, decided.finished),
+        decided.input,
+        emitted.write(t, kept(idle, decided.emit ?? output)),
+        mapStructure(kept, state, decided.state),
+        decided.loopState ?? given,
+      ];
+    };
+    const results = whileLoop(
+      ((_: Tensor, finished: Tensor) => logicalNot(reduceAll(finished))) as never,
+      step as never,
+      [time, first.finished, first.input, outputs, first.state, first.loopState ?? constant(0, { dtype: int32 })],
+      { parallelIterations: options.parallelIterations ?? 32, swapMemory: options.swapMemory },
+    ) as unknown[]; // the structure that was put in
+    const [emitted, state, loopState] = results.slice(-3) as [TensorArray, S, L];
+    return [emitted, state, first.loopState === undefined ? undefined : loopState];
+  });
+}
