@@ -1,5 +1,12 @@
 /** @file `tf.random`. */
 export {
+  allCandidateSampler,
+  fixedUnigramCandidateSampler,
+  learnedUnigramCandidateSampler,
+  logUniformCandidateSampler,
+  uniformCandidateSampler,
+} from '../ops/nn/candidateSampling.ts';
+export {
   getSeed,
   multinomial,
   randomGamma as gamma,

@@ -29,7 +29,8 @@ const attrs = {
   data_format: imageFormat,
   T: floats,
 };
-const noDepth = 'Non-spatial pooling is not yet supported. Volunteers? :)';
+/** Strides along channels are not looked at. */
+const noDepth = { depth: 'Non-spatial pooling is not yet supported. Volunteers? :)', anyDepthStride: true };
 
 function avgPoolOf(value: Gradient, given: PoolAttrs): Tensor {
   return AvgPool.build({ value }, { attrs: given }).output;
@@ -45,7 +46,7 @@ export const AvgPool = defineOp({
     value: AvgPoolGrad.build({ orig_input_shape: shapeOf(value), grad: dy.output }, { attrs: given }).output,
   }),
   lower(p, { value }, given) {
-    checkImagePool(value.shape, given, { depth: noDepth });
+    checkImagePool(value.shape, given, noDepth);
     checkPositive(given.ksize, (k) => `ksize must be a positive int32 value, got:${k}`);
     const { apply } = poolGeometry(p, value.shape, given);
     return { output: apply('mean', [value], 'pooled') };
@@ -107,7 +108,7 @@ export const AvgPoolGrad = defineOp({
       throw new InvalidArgumentError('out_backprop must be 1-dimensional and 4 elements');
     expectRank(4, { out_backprop: grad.shape });
     const shape = concreteShape(p, orig_input_shape, 'orig_input_shape');
-    checkImagePool(shape, given, { depth: noDepth });
+    checkImagePool(shape, given, noDepth);
     checkPositive(given.ksize, (k) => `ksize must be a positive int32 value, got:${k}`);
     const { output, apply } = poolGeometry(p, shape, given);
     expectShape('grad', grad.shape, output);

@@ -14,6 +14,7 @@ import { seedAttrs } from '../random/distributions.ts';
 import { initialState, type Seeds } from '../random/seed.ts';
 import { ranked } from './convSizes.ts';
 import { image } from './poolCases.ts';
+import { uniformDouble } from './rangeSamplers.ts';
 
 const poolable = attr('type', { allowed: [d.float32, d.float64, d.int32, d.int64] });
 const attrs = {
@@ -48,12 +49,6 @@ function fractionalShape(value: Dims, ratios: readonly number[]) {
   // One entry more than windows, which TensorFlow's own static shapes forget.
   const [rows, columns] = [1, 2].map((axis) => (output[axis] == null ? null : output[axis] + 1));
   return { output, row_pooling_sequence: [rows!], col_pooling_sequence: [columns!] };
-}
-
-/** Two words as a double in [0, 1), the way TensorFlow makes one. */
-function uniformDouble(random: Philox): number {
-  const high = random.next() % 2 ** 20;
-  return (high * 2 ** 32 + random.next()) / 2 ** 52;
 }
 
 /** Window sizes for a random place in an even sequence (Graham, "Fractional Max-Pooling", 2014). */

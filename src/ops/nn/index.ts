@@ -32,6 +32,18 @@ export {
 
 import './convOp.ts';
 
+export {
+  type AccidentalHits,
+  allCandidateSampler,
+  computeAccidentalHits,
+  type FixedUnigramOptions,
+  fixedUnigramCandidateSampler,
+  learnedUnigramCandidateSampler,
+  logUniformCandidateSampler,
+  type SampledCandidates,
+  type SamplerOptions,
+  uniformCandidateSampler,
+} from './candidateSampling.ts';
 export { type Conv1DOptions, type Conv1DTransposeOptions, conv1d, conv1dTranspose } from './conv1d.ts';
 export {
   type ConvTransposeOptions,
@@ -94,6 +106,7 @@ export {
   type PoolWithArgmax,
   pool,
 } from './pooling.ts';
+export { nceLoss, type SampledLossOptions, sampledSoftmaxLoss } from './sampledLosses.ts';
 export { logSoftmax, type SoftmaxOptions, softmax } from './softmax.ts';
 export { type WithSpaceToBatchOptions, withSpaceToBatch } from './withSpaceToBatch.ts';
 export { zeroFraction } from './zeroFraction.ts';

@@ -139,20 +139,20 @@ function spansOf(p: ProgramBuilder, count: number, window: number, stride: numbe
 export function checkImagePool(
   shape: Shape,
   attrs: PoolAttrs,
-  options: { depth?: string; format?: string } = {},
+  options: { depth?: string; anyDepthStride?: boolean } = {},
 ): void {
   const { ksize, strides } = attrs;
   const format = formatOf(attrs);
   if (format === 'NCHW_VECT_C')
-    throw new InvalidArgumentError(`Default ${options.format ?? 'MaxPoolingOp'} only supports NHWC on device type CPU`);
+    throw new InvalidArgumentError('Default MaxPoolingOp only supports NHWC on device type CPU');
   if (shape.length !== 4)
     throw new InvalidArgumentError(`tensor_in_shape must have 2 spatial dimensions. ${shape.length} ${format}`);
   checkLengths(attrs, 4);
   const { channel, spatial } = imageAxes(4, format);
   if (ksize[0] !== 1 || strides[0] !== 1)
     throw new UnimplementedError('Pooling is not yet supported on the batch dimension.');
-  if (options.depth !== undefined && (ksize[channel] !== 1 || strides[channel] !== 1))
-    throw new UnimplementedError(options.depth);
+  const overDepth = ksize[channel] !== 1 || (strides[channel] !== 1 && !options.anyDepthStride);
+  if (options.depth !== undefined && overDepth) throw new UnimplementedError(options.depth);
   if (ksize[channel] !== 1 && spatial.some((axis) => ksize[axis] !== 1))
     throw new UnimplementedError(
       'MaxPooling supports exactly one of pooling across depth or pooling across width/height.',
