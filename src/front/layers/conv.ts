@@ -1,70 +1,37 @@
 /** @file Convolution layers over one, two and three axes. */
-import type { Dims } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
-import { userError } from '../../graph/userError.ts';
-import { biasAdd, convolution } from '../../ops/nn/index.ts';
-import { zerosInitializer } from '../initializers.ts';
+import { convolution } from '../../ops/nn/index.ts';
 import type { Variable } from '../variable.ts';
-import { type ConvLayerOptions, checkPadding, convOptionNames, ImageFormat, perSpatialAxis } from './kernelOptions.ts';
-import { Layer, layerOptionNames } from './layer.ts';
+import { kernelWeight } from './biasedLayer.ts';
+import { perSpatialAxis } from './imageFormat.ts';
+import { type ConvLayerOptions, convOptionNames, ImageLayer } from './imageLayer.ts';
 
-/** What convolution layers share: a kernel [size…, channels, filters] and a bias. */
-abstract class Conv extends Layer {
+/** What convolution layers share: a kernel [size…, channels, filters]. */
+abstract class Conv extends ImageLayer<ConvLayerOptions> {
   kernel: Variable | undefined;
-  bias: Variable | undefined;
-  readonly kernelSize: readonly number[];
-  protected readonly format: ImageFormat;
   private readonly dilation: readonly number[];
-  private readonly strides: readonly number[];
 
-  constructor(
-    rank: number,
-    readonly filters: number,
-    kernelSize: number | readonly number[],
-    protected readonly options: ConvLayerOptions,
-  ) {
-    super(options);
-    onlyOptions(`tf.layers.Conv${rank}D`, options, ...layerOptionNames, ...convOptionNames);
-    if (!Number.isInteger(filters) || filters <= 0)
-      throw userError(`Received an invalid value for \`filters\`, expected a positive integer, got ${filters}.`);
-    this.kernelSize = perSpatialAxis(kernelSize, rank, 'kernelSize');
-    this.strides = perSpatialAxis(options.strides ?? 1, rank, 'strides');
+  constructor(rank: number, filters: number, kernelSize: number | readonly number[], options: ConvLayerOptions) {
+    super(rank, filters, kernelSize, options);
+    onlyOptions(`tf.layers.Conv${rank}D`, options, ...convOptionNames, 'dilationRate');
     this.dilation = perSpatialAxis(options.dilationRate ?? 1, rank, 'dilationRate');
-    this.format = new ImageFormat(rank, options.dataFormat);
-    checkPadding(options.padding);
-    this.inputSpec = { rank: rank + 2 };
   }
 
-  override build(inputShape: Dims): void {
-    const { options } = this;
-    const channels = this.format.channelsOf({ shape: inputShape });
-    this.kernel = this.addWeight('kernel', [...this.kernelSize, channels, this.filters], {
-      initializer: options.kernelInitializer,
-      regularizer: options.kernelRegularizer,
-      constraint: options.kernelConstraint,
-    });
-    if (options.useBias ?? true)
-      this.bias = this.addWeight('bias', [this.filters], {
-        initializer: options.biasInitializer ?? zerosInitializer(),
-        regularizer: options.biasRegularizer,
-        constraint: options.biasConstraint,
-      });
-    this.inputSpec = { rank: this.format.rank + 2, axes: { [this.format.channelAxis]: channels } };
-    super.build(inputShape);
+  protected override addKernels(channels: number): void {
+    this.kernel = this.addWeight('kernel', [...this.kernelSize, channels, this.filters], kernelWeight(this.options));
   }
 
   override call(inputs: Tensor): Tensor {
-    const { format, options } = this;
-    let outputs = convolution(inputs, this.kernel!, {
-      padding: checkPadding(options.padding),
-      strides: this.strides,
+    const { format, padding, strides, rank } = this;
+    const outputs = convolution(inputs, this.kernel!, {
+      padding,
+      strides,
       dilationRate: this.dilation,
       dataFormat: format.letters,
-      name: format.rank === 1 ? 'conv1d' : `Conv${format.rank}D`,
+      name: rank === 1 ? 'conv1d' : `Conv${rank}D`,
     });
-    if (this.bias) outputs = biasAdd(outputs, this.bias, { dataFormat: format.channelsFirst ? 'NCHW' : 'NHWC' });
-    return options.activation ? options.activation(outputs) : outputs;
+    return this.activated(this.biased(outputs, format.channelsFirst));
   }
 }
 

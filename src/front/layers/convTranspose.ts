@@ -1,78 +1,50 @@
 /** @file Transposed convolution layers: from small images to large ones. */
-import type { Dims } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { shape, stack } from '../../ops/array/index.ts';
-import { biasAdd, conv2dTranspose as transpose2d, conv3dTranspose as transpose3d } from '../../ops/nn/index.ts';
-import { zerosInitializer } from '../initializers.ts';
+import { conv2dTranspose as transpose2d, conv3dTranspose as transpose3d } from '../../ops/nn/index.ts';
 import type { Variable } from '../variable.ts';
-import { type ConvLayerOptions, checkPadding, convOptionNames, ImageFormat, perSpatialAxis } from './kernelOptions.ts';
-import { Layer, layerOptionNames } from './layer.ts';
+import { kernelWeight } from './biasedLayer.ts';
+import { type ConvLayerOptions, convOptionNames, ImageLayer } from './imageLayer.ts';
 
 export type ConvTransposeLayerOptions = Omit<ConvLayerOptions, 'dilationRate'>;
 
-/** What transposed convolution layers share: a kernel [size…, filters, channels] and a bias. */
-abstract class ConvTranspose extends Layer {
+/** What transposed convolution layers share: a kernel [size…, filters, channels]. */
+abstract class ConvTranspose extends ImageLayer<ConvTransposeLayerOptions> {
   kernel: Variable | undefined;
-  bias: Variable | undefined;
-  private readonly size: readonly number[];
-  private readonly steps: readonly number[];
-  private readonly format: ImageFormat;
 
   constructor(
-    private readonly rank: 2 | 3,
-    readonly filters: number,
+    rank: 2 | 3,
+    filters: number,
     kernelSize: number | readonly number[],
-    private readonly options: ConvTransposeLayerOptions,
+    options: ConvTransposeLayerOptions,
   ) {
-    super(options);
-    const names = convOptionNames.filter((name) => name !== 'dilationRate');
-    onlyOptions(`tf.layers.Conv${rank}DTranspose`, options, ...layerOptionNames, ...names);
-    this.size = perSpatialAxis(kernelSize, rank, 'kernelSize');
-    this.steps = perSpatialAxis(options.strides ?? 1, rank, 'strides');
-    this.format = new ImageFormat(rank, options.dataFormat);
-    checkPadding(options.padding);
-    this.inputSpec = { rank: rank + 2 };
+    super(rank, filters, kernelSize, options);
+    onlyOptions(`tf.layers.Conv${rank}DTranspose`, options, ...convOptionNames);
   }
 
-  override build(inputShape: Dims): void {
-    const { options } = this;
-    const channels = this.format.channelsOf({ shape: inputShape });
-    this.kernel = this.addWeight('kernel', [...this.size, this.filters, channels], {
-      initializer: options.kernelInitializer,
-      regularizer: options.kernelRegularizer,
-      constraint: options.kernelConstraint,
-    });
-    if (options.useBias ?? true)
-      this.bias = this.addWeight('bias', [this.filters], {
-        initializer: options.biasInitializer ?? zerosInitializer(),
-        regularizer: options.biasRegularizer,
-        constraint: options.biasConstraint,
-      });
-    this.inputSpec = { rank: this.rank + 2, axes: { [this.format.channelAxis]: channels } };
-    super.build(inputShape);
+  protected override addKernels(channels: number): void {
+    this.kernel = this.addWeight('kernel', [...this.kernelSize, this.filters, channels], kernelWeight(this.options));
   }
 
   override call(inputs: Tensor): Tensor {
-    const { format, options } = this;
-    const padding = checkPadding(options.padding);
+    const { format, padding, strides } = this;
     const actual = shape(inputs);
     const batch = actual.slice('0');
     const sizes = format.spatialAxes.map((axis, i) => {
-      const [size, step] = [this.size[i]!, this.steps[i]!];
+      const [size, step] = [this.kernelSize[i]!, strides[i]!];
       const more = padding === 'VALID' ? Math.max(size - step, 0) : 0;
       const known = inputs.shape![axis] ?? null;
       return known === null ? actual.slice([axis]).mul(step).add(more) : known * step + more;
     });
     const whole = format.channelsFirst ? [batch, this.filters, ...sizes] : [batch, ...sizes, this.filters];
-    const given = { strides: this.steps, padding, dataFormat: format.letters };
+    const given = { strides, padding, dataFormat: format.letters };
     const transposed = this.rank === 2 ? transpose2d : transpose3d;
-    let outputs = transposed(inputs, this.kernel!, stack(whole), given);
+    const outputs = transposed(inputs, this.kernel!, stack(whole), given);
     const known = sizes.map((n) => (typeof n === 'number' ? n : null));
     const rows = inputs.shape![0] ?? null;
     outputs.setShape(format.channelsFirst ? [rows, this.filters, ...known] : [rows, ...known, this.filters]);
-    if (this.bias) outputs = biasAdd(outputs, this.bias, { dataFormat: format.channelsFirst ? 'NCHW' : 'NHWC' });
-    return options.activation ? options.activation(outputs) : outputs;
+    return this.activated(this.biased(outputs, format.channelsFirst));
   }
 }
 

@@ -6,62 +6,32 @@ import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { tensordot } from '../../ops/math/index.ts';
 import { MatMul } from '../../ops/math/matmul.ts';
-import { biasAdd } from '../../ops/nn/index.ts';
-import { zerosInitializer } from '../initializers.ts';
-import type { Constraint, Variable } from '../variable.ts';
-import type { Regularizer, VariableInitializer } from '../variableStore.ts';
-import { Layer, type LayerOptions, layerOptionNames } from './layer.ts';
+import type { Variable } from '../variable.ts';
+import { BiasedLayer, type KernelOptions, kernelOptionNames, kernelWeight } from './biasedLayer.ts';
 
-/** A function applied to what a layer computes. */
-export type Activation = (x: Tensor) => Tensor;
-
-export interface DenseOptions extends LayerOptions {
-  /** Applied to the result; nothing unless given. */
-  readonly activation?: Activation | null | undefined;
-  readonly useBias?: boolean | undefined;
-  /** Glorot's uniform distribution unless given. */
-  readonly kernelInitializer?: VariableInitializer | undefined;
-  /** Zeros unless given. */
-  readonly biasInitializer?: VariableInitializer | undefined;
-  readonly kernelRegularizer?: Regularizer | undefined;
-  readonly biasRegularizer?: Regularizer | undefined;
-  readonly kernelConstraint?: Constraint | undefined;
-  readonly biasConstraint?: Constraint | undefined;
-}
-const optionNames = [
-  'activation',
-  'useBias',
-  'kernelInitializer',
-  'biasInitializer',
-  'kernelRegularizer',
-  'biasRegularizer',
-  'kernelConstraint',
-  'biasConstraint',
-] as const;
+export type DenseOptions = KernelOptions;
 
 /**
  * `activation(inputs * kernel + bias)`; the variables are `kernel` and `bias`.
  *
  * @example const layer = new tf.layers.Dense(10, { activation: tf.nn.relu }); layer.apply(x);
  */
-export class Dense extends Layer {
+export class Dense extends BiasedLayer<DenseOptions> {
   kernel: Variable | undefined;
-  bias: Variable | undefined;
-  readonly units: number;
-  private readonly options: DenseOptions;
 
-  constructor(units: number, options: DenseOptions = {}) {
+  constructor(
+    readonly units: number,
+    options: DenseOptions = {},
+  ) {
     super(options);
-    onlyOptions('tf.layers.Dense', options, ...layerOptionNames, ...optionNames);
+    onlyOptions('tf.layers.Dense', options, ...kernelOptionNames);
     if (!Number.isInteger(units) || units < 0)
       throw userError(`Received an invalid value for \`units\`, expected a positive integer, got ${units}.`);
-    this.units = units;
-    this.options = options;
     this.inputSpec = { minRank: 2 };
   }
 
   override build(inputShape: Dims): void {
-    const { options, dtype } = this;
+    const { dtype } = this;
     if (dtype && !dtype.isFloating && !dtype.isComplex)
       throw userError(
         `Unable to build \`Dense\` layer with non-floating point dtype ${dtype}. Wrap the input in tf.cast(…, tf.float32).`,
@@ -72,17 +42,8 @@ export class Dense extends Layer {
         'The last dimension of the inputs to `Dense` should be defined. Found `None`. Give the placeholder a size there, or use setShape.',
       );
     this.inputSpec = { minRank: 2, axes: { [-1]: width } };
-    this.kernel = this.addWeight('kernel', [width, this.units], {
-      initializer: options.kernelInitializer,
-      regularizer: options.kernelRegularizer,
-      constraint: options.kernelConstraint,
-    });
-    if (options.useBias ?? true)
-      this.bias = this.addWeight('bias', [this.units], {
-        initializer: options.biasInitializer ?? zerosInitializer(),
-        regularizer: options.biasRegularizer,
-        constraint: options.biasConstraint,
-      });
+    this.kernel = this.addWeight('kernel', [width, this.units], kernelWeight(this.options));
+    this.addBias(this.units);
     super.build(inputShape);
   }
 
@@ -94,8 +55,7 @@ export class Dense extends Layer {
       outputs = tensordot(inputs, kernel, [[inputs.rank - 1], [0]]);
       outputs.setShape([...inputs.shape!.slice(0, -1), this.units]);
     }
-    if (this.bias) outputs = biasAdd(outputs, this.bias);
-    return this.options.activation ? this.options.activation(outputs) : outputs;
+    return this.activated(this.biased(outputs));
   }
 }
 

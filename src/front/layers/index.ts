@@ -5,6 +5,7 @@ export {
   type BatchNormalizationOptions,
   batchNormalization,
 } from './batchNormalization.ts';
+export type { Activation } from './biasedLayer.ts';
 export { Conv1D, Conv2D, Conv3D, conv1d, conv2d, conv3d } from './conv.ts';
 export {
   Conv2DTranspose,
@@ -13,10 +14,10 @@ export {
   conv2dTranspose,
   conv3dTranspose,
 } from './convTranspose.ts';
-export { type Activation, Dense, type DenseOptions, dense } from './dense.ts';
+export { Dense, type DenseOptions, dense } from './dense.ts';
 export { Dropout, type DropoutCall, type DropoutOptions, dropout } from './dropout.ts';
 export { Flatten, type FlattenOptions, flatten } from './flatten.ts';
-export type { ConvLayerOptions } from './kernelOptions.ts';
+export type { ConvLayerOptions } from './imageLayer.ts';
 export { type ActivityRegularizer, type InputSpec, Layer, type LayerOptions, type WeightOptions } from './layer.ts';
 export {
   AveragePooling1D,

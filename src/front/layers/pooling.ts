@@ -3,7 +3,7 @@ import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { expandDims, squeeze } from '../../ops/array/index.ts';
 import { avgPool, avgPool3d, maxPool, maxPool3d } from '../../ops/nn/index.ts';
-import { checkPadding, ImageFormat, perSpatialAxis } from './kernelOptions.ts';
+import { checkPadding, ImageFormat, perSpatialAxis } from './imageFormat.ts';
 import { Layer, type LayerOptions, layerOptionNames } from './layer.ts';
 
 export interface PoolingOptions extends LayerOptions {

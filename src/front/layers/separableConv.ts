@@ -1,18 +1,14 @@
 /** @file Separable convolution layers: every channel by itself, then a mix of the channels. */
-import type { Dims } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { expandDims, squeeze } from '../../ops/array/index.ts';
-import { biasAdd, separableConv2d as separable } from '../../ops/nn/index.ts';
-import { zerosInitializer } from '../initializers.ts';
+import { separableConv2d as separable } from '../../ops/nn/index.ts';
 import type { Constraint, Variable } from '../variable.ts';
 import type { Regularizer, VariableInitializer } from '../variableStore.ts';
-import { type ConvLayerOptions, checkPadding, ImageFormat, perSpatialAxis } from './kernelOptions.ts';
-import { Layer, layerOptionNames } from './layer.ts';
+import { ImageFormat, perSpatialAxis } from './imageFormat.ts';
+import { type DilationOption, ImageLayer, type ImageOptions, imageOptionNames } from './imageLayer.ts';
 
-type Base = Omit<ConvLayerOptions, 'kernelInitializer' | 'kernelRegularizer' | 'kernelConstraint'>;
-
-export interface SeparableConvOptions extends Base {
+export interface SeparableConvOptions extends ImageOptions, DilationOption {
   /** How many features each channel gives before they are mixed; 1 unless given. */
   readonly depthMultiplier?: number | undefined;
   readonly depthwiseInitializer?: VariableInitializer | undefined;
@@ -23,15 +19,8 @@ export interface SeparableConvOptions extends Base {
   readonly pointwiseConstraint?: Constraint | undefined;
 }
 const optionNames = [
-  'strides',
-  'padding',
-  'dataFormat',
+  ...imageOptionNames,
   'dilationRate',
-  'activation',
-  'useBias',
-  'biasInitializer',
-  'biasRegularizer',
-  'biasConstraint',
   'depthMultiplier',
   'depthwiseInitializer',
   'pointwiseInitializer',
@@ -41,73 +30,49 @@ const optionNames = [
   'pointwiseConstraint',
 ] as const;
 
-abstract class SeparableConv extends Layer {
+/** What separable convolution layers share: a kernel for each channel, and one that mixes the channels. */
+abstract class SeparableConv extends ImageLayer<SeparableConvOptions> {
   depthwiseKernel: Variable | undefined;
   pointwiseKernel: Variable | undefined;
-  bias: Variable | undefined;
-  private readonly size: readonly number[];
-  private readonly steps: readonly number[];
   private readonly rate: readonly number[];
-  private readonly format: ImageFormat;
 
-  constructor(
-    private readonly rank: 1 | 2,
-    readonly filters: number,
-    kernelSize: number | readonly number[],
-    private readonly options: SeparableConvOptions,
-  ) {
-    super(options);
-    onlyOptions(`tf.layers.SeparableConv${rank}D`, options, ...layerOptionNames, ...optionNames);
-    this.size = perSpatialAxis(kernelSize, rank, 'kernelSize');
-    this.steps = perSpatialAxis(options.strides ?? 1, rank, 'strides');
+  constructor(rank: 1 | 2, filters: number, kernelSize: number | readonly number[], options: SeparableConvOptions) {
+    super(rank, filters, kernelSize, options);
+    onlyOptions(`tf.layers.SeparableConv${rank}D`, options, ...optionNames);
     this.rate = perSpatialAxis(options.dilationRate ?? 1, rank, 'dilationRate');
-    this.format = new ImageFormat(rank, options.dataFormat);
-    checkPadding(options.padding);
-    this.inputSpec = { rank: rank + 2 };
   }
 
-  override build(inputShape: Dims): void {
-    const { options } = this;
-    const channels = this.format.channelsOf({ shape: inputShape });
+  protected override addKernels(channels: number): void {
+    const { options, kernelSize } = this;
     const multiplier = options.depthMultiplier ?? 1;
-    this.depthwiseKernel = this.addWeight('depthwise_kernel', [...this.size, channels, multiplier], {
+    this.depthwiseKernel = this.addWeight('depthwise_kernel', [...kernelSize, channels, multiplier], {
       initializer: options.depthwiseInitializer,
       regularizer: options.depthwiseRegularizer,
       constraint: options.depthwiseConstraint,
     });
-    const ones = this.size.map(() => 1);
+    const ones = kernelSize.map(() => 1);
     this.pointwiseKernel = this.addWeight('pointwise_kernel', [...ones, multiplier * channels, this.filters], {
       initializer: options.pointwiseInitializer,
       regularizer: options.pointwiseRegularizer,
       constraint: options.pointwiseConstraint,
     });
-    if (options.useBias ?? true)
-      this.bias = this.addWeight('bias', [this.filters], {
-        initializer: options.biasInitializer ?? zerosInitializer(),
-        regularizer: options.biasRegularizer,
-        constraint: options.biasConstraint,
-      });
-    this.inputSpec = { rank: this.rank + 2, axes: { [this.format.channelAxis]: channels } };
-    super.build(inputShape);
   }
 
   override call(inputs: Tensor): Tensor {
-    const { options } = this;
-    const image = new ImageFormat(2, options.dataFormat);
+    const image = new ImageFormat(2, this.options.dataFormat);
     // A row of pixels is an image of height 1.
     const axis = image.channelsFirst ? 2 : 1;
     const wide = (x: TensorLike, at: number) => (this.rank === 1 ? expandDims(x, at) : x);
     const both = (list: readonly number[], first: number) => (this.rank === 1 ? [first, ...list] : list);
-    const steps = both(this.steps, this.steps[0]!);
-    let outputs = separable(wide(inputs, axis), wide(this.depthwiseKernel!, 0), wide(this.pointwiseKernel!, 0), {
+    const steps = both(this.strides, this.strides[0]!);
+    const mixed = separable(wide(inputs, axis), wide(this.depthwiseKernel!, 0), wide(this.pointwiseKernel!, 0), {
       strides: image.everyAxis(steps),
-      padding: checkPadding(options.padding),
+      padding: this.padding,
       rate: both(this.rate, 1),
       dataFormat: image.letters,
     });
-    if (this.bias) outputs = biasAdd(outputs, this.bias, { dataFormat: image.letters });
-    if (this.rank === 1) outputs = squeeze(outputs, { axis: [axis] });
-    return options.activation ? options.activation(outputs) : outputs;
+    const outputs = this.biased(mixed, image.channelsFirst);
+    return this.activated(this.rank === 1 ? squeeze(outputs, { axis: [axis] }) : outputs);
   }
 }
 

@@ -6,7 +6,7 @@ import { concat, split } from '../../ops/array/index.ts';
 import { matmul, sigmoid, tanh } from '../../ops/math/index.ts';
 import { biasAdd } from '../../ops/nn/index.ts';
 import { constantInitializer, zerosInitializer } from '../initializers.ts';
-import type { Activation } from '../layers/dense.ts';
+import type { Activation } from '../layers/biasedLayer.ts';
 import type { Variable } from '../variable.ts';
 import type { VariableInitializer } from '../variableStore.ts';
 import { type CellOptions, type CellStep, oneMinus, RNNCell } from './cell.ts';

@@ -7,7 +7,7 @@ import { concat, constant, split } from '../../ops/array/index.ts';
 import { add, clipByValue, matmul, multiply, sigmoid, tanh } from '../../ops/math/index.ts';
 import { biasAdd } from '../../ops/nn/index.ts';
 import { zerosInitializer } from '../initializers.ts';
-import type { Activation } from '../layers/dense.ts';
+import type { Activation } from '../layers/biasedLayer.ts';
 import type { Variable } from '../variable.ts';
 import type { VariableInitializer } from '../variableStore.ts';
 import { type BasicRNNCellOptions, cellOptionNames } from './basicCells.ts';

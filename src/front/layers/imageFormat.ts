@@ -1,44 +1,6 @@
-/** @file What all layers with a kernel and a bias can be told. */
+/** @file Images as layers are told about them: where the channels are, sizes per axis, padding. */
 import type { Tensor } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
-import type { Constraint } from '../variable.ts';
-import type { Regularizer, VariableInitializer } from '../variableStore.ts';
-import type { Activation } from './dense.ts';
-import type { LayerOptions } from './layer.ts';
-
-export interface ConvLayerOptions extends LayerOptions {
-  /** A number, or one per spatial axis; 1 unless given. */
-  readonly strides?: number | readonly number[] | undefined;
-  readonly padding?: 'valid' | 'same' | 'VALID' | 'SAME' | undefined;
-  readonly dataFormat?: 'channels_last' | 'channels_first' | undefined;
-  /** How far apart the kernel's elements are. */
-  readonly dilationRate?: number | readonly number[] | undefined;
-  readonly activation?: Activation | null | undefined;
-  readonly useBias?: boolean | undefined;
-  /** Glorot's uniform distribution unless given. */
-  readonly kernelInitializer?: VariableInitializer | undefined;
-  /** Zeros unless given. */
-  readonly biasInitializer?: VariableInitializer | undefined;
-  readonly kernelRegularizer?: Regularizer | undefined;
-  readonly biasRegularizer?: Regularizer | undefined;
-  readonly kernelConstraint?: Constraint | undefined;
-  readonly biasConstraint?: Constraint | undefined;
-}
-
-export const convOptionNames = [
-  'strides',
-  'padding',
-  'dataFormat',
-  'dilationRate',
-  'activation',
-  'useBias',
-  'kernelInitializer',
-  'biasInitializer',
-  'kernelRegularizer',
-  'biasRegularizer',
-  'kernelConstraint',
-  'biasConstraint',
-] as const;
 
 /** One number per spatial axis. */
 export function perSpatialAxis(value: number | readonly number[], rank: number, what: string): readonly number[] {
