@@ -46,8 +46,11 @@ const variants =
       }
     : { portable: [] };
 
-/** The matrix product wants its multiplications and additions contracted; its result is a sum in no set order anyway. */
-const fileFlags = { 'dot/gemm.simd.cpp': ['-ffp-contract=fast'] };
+/** Matrix products want their multiplications and additions contracted; their results are sums in no set order anyway. */
+const fileFlags = {
+  'dot/gemm.simd.cpp': ['-ffp-contract=fast'],
+  'conv/strip.simd.cpp': ['-ffp-contract=fast'],
+};
 
 function findCompiler() {
   const candidates = process.env.CXX ? [process.env.CXX] : ['g++', 'clang++', 'c++'];

@@ -7,79 +7,85 @@
 namespace tl {
 namespace {
 
-/** The dims (or strides) of a view's spatial axes, with `fill` for those in front that it lacks. */
-void spread(const std::vector<int64_t>& values, int64_t fill, int64_t (&to)[kAxes]) {
-  const int rank = static_cast<int>(values.size()) - 3;
-  for (int i = 0; i < kAxes; i++) to[i] = i < kAxes - rank ? fill : values[3 + i - (kAxes - rank)];
-}
-
 class Conv final : public Instruction {
  public:
   Conv(ConvResult result, const View& input, const View& filter, const View& output, Reader& in)
       : result_(result), input_(input), filter_(filter), output_(output) {
-    const size_t rank = input.dims.size();
-    if (rank < 3 || rank > 3 + kAxes) refuse("a convolution has at most three spatial axes");
-    if (filter.dims.size() != rank || output.dims.size() != rank) refuse("convolution ranks do not agree");
+    const int64_t rank = static_cast<int64_t>(input.dims.size());
+    if (rank < 3 || rank > 2 + kAxes) refuse("a convolution has at most three spatial axes");
+    if (filter.dims.size() != input.dims.size() || output.dims.size() != input.dims.size())
+      refuse("convolution ranks do not agree");
     if (filter.dtype != input.dtype || output.dtype != input.dtype) refuse("convolution types do not agree");
-    ConvGeometry& g = geometry_;
-    g.batch = input.dims[0];
-    g.groups = input.dims[1];
-    g.channels = input.dims[2];
-    g.features = output.dims[2];
-    if (output.dims[0] != g.batch || output.dims[1] != g.groups || filter.dims[0] != g.groups ||
-        filter.dims[1] != g.features || filter.dims[2] != g.channels)
+    if (output.dims[0] != input.dims[0] || output.dims[1] != input.dims[1] || filter.dims[0] != input.dims[1] ||
+        filter.dims[1] != output.dims[2] || filter.dims[2] != input.dims[2])
       refuse("convolution sizes do not agree");
-    spread(input.dims, 1, g.in);
-    spread(filter.dims, 1, g.taps);
-    spread(output.dims, 1, g.out);
-    const int first = kAxes - (static_cast<int>(rank) - 3);
-    for (int i = 0; i < kAxes; i++) g.stride[i] = i < first ? 1 : in.word(1, INT32_MAX, "stride");
-    for (int i = 0; i < kAxes; i++) g.dilation[i] = i < first ? 1 : in.word(1, INT32_MAX, "dilation");
-    for (int i = 0; i < kAxes; i++) g.before[i] = i < first ? 0 : in.word(-INT32_MAX, INT32_MAX, "padding");
+    first_ = kAxes - static_cast<int>(rank - 3);
+    for (Axis& a : axes_) a = {1, 1, 1, 1, 1, 0};
+    axes_[0].in = axes_[0].out = input.dims[0];
+    for (int i = first_; i < kAxes; i++) {
+      axes_[i].in = input.dims[dim(i)];
+      axes_[i].taps = filter.dims[dim(i)];
+      axes_[i].out = output.dims[dim(i)];
+    }
+    for (int i = first_; i < kAxes; i++) axes_[i].stride = in.word(1, INT32_MAX, "stride");
+    for (int i = first_; i < kAxes; i++) axes_[i].dilation = in.word(1, INT32_MAX, "dilation");
+    for (int i = first_; i < kAxes; i++) axes_[i].before = in.word(-INT32_MAX, INT32_MAX, "padding");
   }
 
   Failure run(void* const* table) override {
     switch (input_.dtype) {
-      case DType::f32: compute<float>(table); break;
-      case DType::f64: compute<double>(table); break;
+      case DType::f32: computeFast<float>(table); break;
+      case DType::f64: computeFast<double>(table); break;
       // Sums wrap, so signed integers are multiplied as unsigned ones.
-      case DType::i8: case DType::u8: compute<uint8_t>(table); break;
-      case DType::i16: case DType::u16: compute<uint16_t>(table); break;
-      case DType::i32: case DType::u32: compute<uint32_t>(table); break;
-      case DType::i64: case DType::u64: compute<uint64_t>(table); break;
-      case DType::c64: compute<std::complex<float>>(table); break;
-      case DType::c128: compute<std::complex<double>>(table); break;
-      default: break;
+      case DType::i8: case DType::u8: convPlain(arrays<uint8_t>(table), result_); break;
+      case DType::i16: case DType::u16: convPlain(arrays<uint16_t>(table), result_); break;
+      case DType::i32: case DType::u32: convPlain(arrays<uint32_t>(table), result_); break;
+      case DType::i64: case DType::u64: convPlain(arrays<uint64_t>(table), result_); break;
+      case DType::c64: convPlain(arrays<std::complex<float>>(table), result_); break;
+      default: convPlain(arrays<std::complex<double>>(table), result_); break;
     }
     return {};
   }
 
  private:
   template <class T>
-  void compute(void* const* table) const {
-    convPlain(arrays<T>(table), result_);
+  void computeFast(void* const* table) const {
+    const Convolution<T> c = arrays<T>(table);
+    // Sums of nothing are zeros, and there are no sums where the result is empty.
+    if (c.work() == 0) return clearResult(c, result_);
+    if (result_ == ConvResult::output) correlate(c);
+    else if (result_ == ConvResult::input) inputGradient(c);
+    else filterGradient(c);
   }
+
+  /** The place of a spatial axis among a view's dims. */
+  size_t dim(int axis) const { return static_cast<size_t>(3 + axis - first_); }
 
   template <class T>
   Convolution<T> arrays(void* const* table) const {
-    return {geometry_, image<T>(input_, table), filter<T>(table), image<T>(output_, table)};
+    Convolution<T> c;
+    c.groups = input_.dims[1];
+    c.channels = input_.dims[2];
+    c.features = output_.dims[2];
+    for (int i = 0; i < kAxes; i++) c.axes[i] = axes_[i];
+    c.input = image<T>(input_, table);
+    c.output = image<T>(output_, table);
+    c.filter = {filter_.as<T>(table), filter_.strides[0], filter_.strides[1], filter_.strides[2], {}};
+    for (int i = first_; i < kAxes; i++) c.filter.tap[i] = filter_.strides[dim(i)];
+    return c;
   }
   template <class T>
-  static Image<T> image(const View& v, void* const* table) {
-    Image<T> image{v.as<T>(table), v.strides[0], v.strides[1], v.strides[2], {}};
-    spread(v.strides, 0, image.space);
+  Image<T> image(const View& v, void* const* table) const {
+    Image<T> image{v.as<T>(table), v.strides[1], v.strides[2], {v.strides[0]}};
+    for (int i = first_; i < kAxes; i++) image.along[i] = v.strides[dim(i)];
     return image;
-  }
-  template <class T>
-  Filter<T> filter(void* const* table) const {
-    Filter<T> filter{filter_.as<T>(table), filter_.strides[0], filter_.strides[1], filter_.strides[2], {}};
-    spread(filter_.strides, 0, filter.tap);
-    return filter;
   }
 
   ConvResult result_;
   View input_, filter_, output_;
-  ConvGeometry geometry_;
+  Axis axes_[kAxes];
+  /** The first spatial axis; those before it are not there. */
+  int first_;
 };
 
 }  // namespace

@@ -1,28 +1,30 @@
-/** A convolution as the kernels see it: sizes, where things meet, and the steps of its three arrays. */
+/** A convolution as the kernels see it: axes, and the steps of its three arrays. */
 #pragma once
-#include <algorithm>
 #include <cstdint>
 
 #include "../core/names.h"
 
 namespace tl {
 
-/** Spatial axes; a convolution with fewer has axes of size 1 in front. */
-constexpr int kAxes = 3;
+/** The batch, then the spatial axes; a convolution with fewer than three of those has axes of size 1. */
+constexpr int kAxes = 4;
 
-struct ConvGeometry {
-  int64_t batch, groups, features, channels;
-  /** Sizes of the input, the filter and the output along each spatial axis. */
-  int64_t in[kAxes], taps[kAxes], out[kAxes];
-  /** Output position y and tap k meet at input position y * stride + k * dilation - before. */
-  int64_t stride[kAxes], dilation[kAxes], before[kAxes];
+/** Output position y and tap k meet at input position y * stride + k * dilation - before. The batch has one tap. */
+struct Axis {
+  int64_t in, taps, out;
+  int64_t stride, dilation, before;
+
+  /** How many input positions a stretch of `count` output positions reaches over. */
+  int64_t reach(int64_t count) const { return (count - 1) * stride + (taps - 1) * dilation + 1; }
+  /** Whether input and output positions are the same, so that the axis only repeats everything. */
+  bool isPlain() const { return taps == 1 && stride == 1 && before == 0 && in == out; }
 };
 
-/** The input or the output of a convolution; steps count elements. `channel` steps through the output's features. */
+/** The input or the output; steps count elements. `channel` steps through the output's features. */
 template <class T>
 struct Image {
   T* data;
-  int64_t batch, group, channel, space[kAxes];
+  int64_t group, channel, along[kAxes];
 };
 
 template <class T>
@@ -34,22 +36,37 @@ struct Filter {
 /** Of the three arrays one is computed and the other two are only read, whichever they are. */
 template <class T>
 struct Convolution {
-  ConvGeometry geometry;
+  int64_t groups, channels, features;
+  Axis axes[kAxes];
   Image<T> input;
   Filter<T> filter;
   Image<T> output;
+
+  int64_t taps() const { return axes[0].taps * axes[1].taps * axes[2].taps * axes[3].taps; }
+  int64_t positions() const { return axes[0].out * axes[1].out * axes[2].out * axes[3].out; }
+  /** Multiply-adds, those with padding included. */
+  double work() const {
+    return static_cast<double>(groups * features) * static_cast<double>(channels * taps()) * static_cast<double>(positions());
+  }
 };
-
-inline int64_t product(const int64_t (&sizes)[kAxes]) { return sizes[0] * sizes[1] * sizes[2]; }
-
-/** Multiply-adds, those with padding included. */
-inline double workOf(const ConvGeometry& g) {
-  return static_cast<double>(g.batch) * static_cast<double>(g.groups) * static_cast<double>(g.features) *
-         static_cast<double>(g.channels) * static_cast<double>(product(g.out)) * static_cast<double>(product(g.taps));
-}
 
 /** Computes one of the arrays product by product: for types without a fast way. */
 template <class T>
 void convPlain(const Convolution<T>& c, ConvResult result);
+
+/** Sets the array to be computed to zero. */
+template <class T>
+void clearResult(const Convolution<T>& c, ConvResult result);
+
+// For float and double:
+/** Computes the output. */
+template <class T>
+void correlate(const Convolution<T>& c);
+/** Computes the input. */
+template <class T>
+void inputGradient(const Convolution<T>& c);
+/** Computes the filter. */
+template <class T>
+void filterGradient(const Convolution<T>& c);
 
 }  // namespace tl

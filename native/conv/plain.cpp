@@ -1,4 +1,5 @@
 /** Convolution of any type: every product is added to the element it belongs to, whichever array is computed. */
+#include <algorithm>
 #include <complex>
 
 #include "../core/pool.h"
@@ -20,7 +21,7 @@ void addProduct(std::complex<R>& sum, const std::complex<R>& a, const std::compl
   sum += std::complex<R>(a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real());
 }
 
-/** Walks along the spatial axes from `axis` on; the pointers stand at the positions chosen on the axes before it. */
+/** Walks along the axes from `axis` on; the pointers stand at the positions chosen on the axes before it. */
 template <class T>
 void addAlong(const Convolution<T>& c, ConvResult result, int axis, T* input, T* filter, T* output) {
   if (axis == kAxes) {
@@ -29,69 +30,71 @@ void addAlong(const Convolution<T>& c, ConvResult result, int axis, T* input, T*
     else addProduct(*filter, *input, *output);
     return;
   }
-  const ConvGeometry& g = c.geometry;
-  for (int64_t y = 0; y < g.out[axis]; y++)
-    for (int64_t k = 0; k < g.taps[axis]; k++) {
-      const int64_t x = y * g.stride[axis] + k * g.dilation[axis] - g.before[axis];
-      if (x < 0 || x >= g.in[axis]) continue;
-      addAlong(c, result, axis + 1, input + x * c.input.space[axis], filter + k * c.filter.tap[axis],
-               output + y * c.output.space[axis]);
+  const Axis& a = c.axes[axis];
+  for (int64_t y = 0; y < a.out; y++)
+    for (int64_t k = 0; k < a.taps; k++) {
+      const int64_t x = y * a.stride + k * a.dilation - a.before;
+      if (x < 0 || x >= a.in) continue;
+      addAlong(c, result, axis + 1, input + x * c.input.along[axis], filter + k * c.filter.tap[axis],
+               output + y * c.output.along[axis]);
     }
 }
 
 template <class T>
-void addAll(const Convolution<T>& c, ConvResult result, Range batch, Range features) {
-  const ConvGeometry& g = c.geometry;
-  for (int64_t n = batch.begin; n < batch.end; n++)
-    for (int64_t group = 0; group < g.groups; group++)
-      for (int64_t f = features.begin; f < features.end; f++)
-        for (int64_t channel = 0; channel < g.channels; channel++)
-          addAlong(c, result, 0, c.input.data + n * c.input.batch + group * c.input.group + channel * c.input.channel,
-                   c.filter.data + group * c.filter.group + f * c.filter.feature + channel * c.filter.channel,
-                   c.output.data + n * c.output.batch + group * c.output.group + f * c.output.channel);
+void addAll(const Convolution<T>& c, ConvResult result, int64_t group, Range features, Range channels) {
+  for (int64_t f = features.begin; f < features.end; f++)
+    for (int64_t channel = channels.begin; channel < channels.end; channel++)
+      addAlong(c, result, 0, c.input.data + group * c.input.group + channel * c.input.channel,
+               c.filter.data + group * c.filter.group + f * c.filter.feature + channel * c.filter.channel,
+               c.output.data + group * c.output.group + f * c.output.channel);
 }
 
-/** Sets one array to zero; `sizes` and `steps` go with each other. */
+/** An array's sizes and steps: groups, channels (for a filter, features and channels), then along the axes. */
 template <class T>
-void clear(T* data, const int64_t (&sizes)[6], const int64_t (&steps)[6], int axis = 0) {
-  if (axis == 6) {
-    *data = T(0);
-    return;
-  }
-  for (int64_t i = 0; i < sizes[axis]; i++) clear(data + i * steps[axis], sizes, steps, axis + 1);
-}
-
-template <class T>
-void clearResult(const Convolution<T>& c, ConvResult result) {
-  const ConvGeometry& g = c.geometry;
-  const auto image = [&](const Image<T>& i, int64_t channels, const int64_t (&sizes)[kAxes]) {
-    clear(i.data, {g.batch, g.groups, channels, sizes[0], sizes[1], sizes[2]},
-          {i.batch, i.group, i.channel, i.space[0], i.space[1], i.space[2]});
-  };
-  if (result == ConvResult::output) return image(c.output, g.features, g.out);
-  if (result == ConvResult::input) return image(c.input, g.channels, g.in);
-  const Filter<T>& f = c.filter;
-  clear(f.data, {g.groups, g.features, g.channels, g.taps[0], g.taps[1], g.taps[2]},
-        {f.group, f.feature, f.channel, f.tap[0], f.tap[1], f.tap[2]});
+void clear(T* data, const int64_t* sizes, const int64_t* steps, int rank) {
+  if (rank == 0) *data = T(0);
+  else
+    for (int64_t i = 0; i < *sizes; i++) clear(data + i * *steps, sizes + 1, steps + 1, rank - 1);
 }
 
 }  // namespace
 
 template <class T>
+void clearResult(const Convolution<T>& c, ConvResult result) {
+  const Axis* a = c.axes;
+  if (result == ConvResult::filter) {
+    const Filter<T>& f = c.filter;
+    const int64_t sizes[] = {c.groups, c.features, c.channels, a[0].taps, a[1].taps, a[2].taps, a[3].taps};
+    const int64_t steps[] = {f.group, f.feature, f.channel, f.tap[0], f.tap[1], f.tap[2], f.tap[3]};
+    return clear(f.data, sizes, steps, 7);
+  }
+  const bool isOutput = result == ConvResult::output;
+  const Image<T>& image = isOutput ? c.output : c.input;
+  const auto size = [&](int axis) { return isOutput ? a[axis].out : a[axis].in; };
+  const int64_t sizes[] = {c.groups, isOutput ? c.features : c.channels, size(0), size(1), size(2), size(3)};
+  const int64_t steps[] = {image.group, image.channel, image.along[0], image.along[1], image.along[2], image.along[3]};
+  clear(image.data, sizes, steps, 6);
+}
+
+template <class T>
 void convPlain(const Convolution<T>& c, ConvResult result) {
   clearResult(c, result);
-  const ConvGeometry& g = c.geometry;
-  // No two parts may add to the same element: filters are shared by the batch, images by the features.
-  const int64_t shares = result == ConvResult::filter ? g.features : g.batch;
-  const int64_t parts = std::min(std::max<int64_t>(shares, 1), Pool::get().parts(workOf(g), kGrain));
+  // No two parts may add to the same element: the input is shared by all features, the others by all channels.
+  const bool byChannel = result == ConvResult::input;
+  const int64_t each = byChannel ? c.channels : c.features, shares = c.groups * each;
+  const int64_t parts = std::min(shares, Pool::get().parts(c.work(), kGrain));
   Pool::get().run(parts, [&](int64_t part) {
-    const Range share = rangeOf(part, parts, shares);
-    if (result == ConvResult::filter) addAll(c, result, {0, g.batch}, share);
-    else addAll(c, result, share, {0, g.features});
+    const Range mine = rangeOf(part, parts, shares);
+    for (int64_t share = mine.begin; share < mine.end; share++) {
+      const Range one{share % each, share % each + 1};
+      addAll(c, result, share / each, byChannel ? Range{0, c.features} : one, byChannel ? one : Range{0, c.channels});
+    }
   });
 }
 
-#define TL_PLAIN(T) template void convPlain<T>(const Convolution<T>&, ConvResult);
+#define TL_PLAIN(T)                                              \
+  template void convPlain<T>(const Convolution<T>&, ConvResult); \
+  template void clearResult<T>(const Convolution<T>&, ConvResult);
 TL_PLAIN(uint8_t)
 TL_PLAIN(uint16_t)
 TL_PLAIN(uint32_t)

@@ -16,6 +16,7 @@ namespace tl {
   void fillFolds(SimdKernels&);               \
   void fillWindow(SimdKernels&);              \
   void fillGemm(SimdKernels&);                \
+  void fillStrip(SimdKernels&);               \
   }
 TL_DECLARE(portable)
 #if defined(__x86_64__)
@@ -35,6 +36,7 @@ namespace {
     variant::fillFolds(k);                    \
     variant::fillWindow(k);                   \
     variant::fillGemm(k);                     \
+    variant::fillStrip(k);                    \
   }
 
 struct Variant {

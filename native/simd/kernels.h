@@ -82,6 +82,30 @@ struct WindowKernels {
   WindowFn max, sum, mean, argmax, pick, spread, near, share;
 };
 
+/** A stretch of a sum of products: where its factors begin, and how many there are. */
+struct Run {
+  int64_t a, b, length;
+};
+
+/**
+ * c[row, column] = or += the sum over all runs and their steps t of
+ * a[run.a + row * aRow + t * aStep] * b[run.b + t * bStep + column]. Either aStep or aRow is 1. There are at most as many
+ * columns as fit `stripBytes`; b can be read for whole vectors of them.
+ */
+template <class T>
+struct Strip {
+  int64_t rows, columns;
+  const Run* runs;
+  int64_t runCount;
+  const T* a;
+  int64_t aRow, aStep;
+  const T* b;
+  int64_t bStep;
+  T* c;
+  int64_t cRow, cColumn;
+  bool add;
+};
+
 struct SimdKernels {
   const char* name;
   /** Operations by the kind of their first operand (the second, for `select`); null where there is none. */
@@ -103,6 +127,9 @@ struct SimdKernels {
   void (*gemmF32)(const Gemm<float>&, char* scratch);
   void (*gemmF64)(const Gemm<double>&, char* scratch);
   int64_t (*gemmScratch)(int64_t m, int64_t n, int64_t k, int64_t size);
+  void (*stripF32)(const Strip<float>&);
+  void (*stripF64)(const Strip<double>&);
+  int64_t stripBytes;
 };
 
 /** The fastest variant this processor can run. */
