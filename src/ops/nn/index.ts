@@ -57,6 +57,14 @@ export type { ConvOptions, ConvPadding, PerAxis } from './convArgs.ts';
 export { type AtrousOptions, atrousConv2d, type ConvolutionOptions, convolution } from './convolution.ts';
 export { type AnyConvTransposeOptions, convTranspose } from './convTranspose.ts';
 export {
+  type CtcLossOptions,
+  ctcBeamSearchDecoder,
+  ctcBeamSearchDecoderV2,
+  ctcGreedyDecoder,
+  ctcLoss,
+  type Decoded,
+} from './ctc.ts';
+export {
   type DepthwiseNativeOptions,
   type DepthwiseOptions,
   depthwiseConv2d,
