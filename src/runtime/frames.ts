@@ -113,7 +113,7 @@ class FrameFinder {
  * What must be so for a node to be alive, as a set of conditions all of which must hold: a node is dead when any of its
  * inputs is. Equal sets mean that nodes live and die together.
  *
- * Conditions are texts: `p5of2:1` (predicate number 5 chose output 1 of 2), `enter:f` (the loop f was entered alive), `turn:f` (its
+ * Conditions are texts: `p5of2:1` (predicate number 5 chose output 1 of 2), `enter:f` (something entered the loop f alive), `turn:f` (its
  * loop variables are alive in this iteration), and one of its own for every node of which nothing better is known. That
  * all loop variables of a frame live and die together is assumed at first; it holds by induction over the iterations if it
  * follows from itself, which `brokenFrames` looks at.
@@ -168,14 +168,24 @@ class Liveness {
 
   private isRegular(frame: StaticFrame): boolean {
     const { next, exit } = this.ends.get(frame)!;
-    const entered = new Set(frame.enters.map((node) => this.textOf(this.ofInputs(node))));
+    const entered = this.enteringVariables(frame);
+    if (!entered) return false;
+    // All loop variables enter together, and what is the same in every iteration is there if they are.
+    for (const node of frame.enters)
+      if (!follows(this.ofInputs(node), entered, !node.attrs['is_constant'])) return false;
     const again = new Set(next.map((node) => this.textOf(this.conditions.get(node)!)));
     const left = new Set(exit.map((node) => this.textOf(this.ofInputs(node))));
-    if (entered.size > 1 || again.size !== 1 || left.size > 1) return false;
+    if (again.size !== 1 || left.size > 1) return false;
     const turn = turnOf(frame);
     const goesOn = new RegExp(`^(p\\d+of2):1,${escaped(turn)}$`).exec([...again][0]!);
     const [out] = left;
     return goesOn !== null && (out === undefined || out === `${goesOn[1]}:0,${turn}`);
+  }
+
+  /** What a loop variable needs outside of the loop. */
+  private enteringVariables(frame: StaticFrame): ReadonlySet<string> | undefined {
+    const variable = frame.enters.find(({ attrs }) => !attrs['is_constant']);
+    return variable && this.ofInputs(variable);
   }
 
   private textOf(conditions: ReadonlySet<string>): string {
@@ -187,17 +197,23 @@ class Liveness {
     const isRegular = !this.irregular.has(frame);
     switch (node.def.controlFlow) {
       case 'enter':
-        return new Set(isRegular ? [enterOf(frame)] : [ownOf(node)]);
+        return new Set(isRegular ? [enterOf(frame, this.textOf(this.ofInputs(node)))] : [ownOf(node)]);
       case 'exit':
         // A loop that is entered alive is left alive, whenever that is.
-        return isRegular ? this.ofInputs(frame.enters[0]!) : new Set([ownOf(node)]);
+        return (isRegular && this.enteringVariables(frame)) || new Set([ownOf(node)]);
       case 'merge':
         return this.ofMerge(node, isRegular ? frame : undefined);
       case 'controlTrigger':
-        return new Set([ownOf(node)]);
+        return this.ofTrigger(node);
       default:
         return this.ofInputs(node);
     }
+  }
+
+  /** A trigger is never dead. It may only come to nothing, where something that it waits for does not come at all. */
+  private ofTrigger(node: RunNode): ReadonlySet<string> {
+    const mayNotCome = [...this.ofInputs(node)].some((c) => c.startsWith('node:') || c.startsWith('first:'));
+    return mayNotCome ? new Set([ownOf(node)]) : always;
   }
 
   /** All that the inputs need. */
@@ -261,16 +277,23 @@ class Liveness {
 }
 
 const always: ReadonlySet<string> = new Set();
-const enterOf = (frame: StaticFrame) => `enter:${frame.name}`;
+const enterOf = (frame: StaticFrame, needed: string) => `enter:${frame.name}\0${needed}`;
 const turnOf = (frame: StaticFrame) => `turn:${frame.name}`;
+/** The loop that a condition of entering it is about. */
+const loopOf = (condition: string) => /^enter:([^\0]*)\0/.exec(condition)?.[1];
 const ownOf = (node: RunNode) => `node:${node.name}`;
 const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
-/** Without what follows from the rest: loop variables are alive only in loops that were entered alive. */
+/** Without what follows from the rest: where loop variables are alive, so is all that entered the loop. */
 function implied(conditions: Set<string>): ReadonlySet<string> {
-  for (const condition of conditions)
-    if (condition.startsWith('turn:')) conditions.delete(`enter:${condition.slice('turn:'.length)}`);
+  for (const condition of conditions) if (conditions.has(`turn:${loopOf(condition)}`)) conditions.delete(condition);
   return conditions;
+}
+
+/** Whether what is `needed` is there whenever `given` is; `exactly` if the converse must hold as well. */
+function follows(needed: ReadonlySet<string>, given: ReadonlySet<string>, exactly: boolean): boolean {
+  for (const condition of needed) if (!given.has(condition) && !given.has(`turn:${loopOf(condition)}`)) return false;
+  return !exactly || needed.size === given.size;
 }
 
 /** What is left when one of several ways always holds: the ways must differ in one choice, and make all of its options. */

@@ -6,11 +6,13 @@ import base64
 import gzip
 import json
 import os
+import random
 import re
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 import numpy as np
 import tensorflow.compat.v1 as tf
+from tensorflow.python.framework import function
 from tensorflow.python.ops import control_flow_ops, gen_data_flow_ops
 from tensorflow.python.training import moving_averages
 
@@ -368,6 +370,88 @@ def feeds_inside_branches():
     z = tf.cond(x > 0., lambda: y + 1., lambda: y - 1.)
     return [([z], {x: 2., y: 100.}), ([z], {x: -2.}), ([y, z], {x: 3., y: 5.})]
 
+
+@case
+def functions_with_frames():
+    @function.Defun(tf.float32, tf.int32)
+    def power(x, n):
+        _, y = tf.while_loop(lambda i, _: i < n, lambda i, y: (i + 1, tf.cond(i > 1, lambda: y * x, lambda: y + x)), [0, x])
+        return y
+    x = tf.placeholder(tf.float32, [], name="x")
+    n = tf.placeholder(tf.int32, [], name="n")
+    y = power(x, n)
+    z = tf.cond(x > 0., lambda: power(-x, 2), lambda: power(x, n) + 1.)
+    _, w = tf.while_loop(lambda i, _: i < 3, lambda i, w: (i + 1, tf.reshape(power(w, i), [])), [0, x])
+    return [([y, z, w], {x: v, n: k}) for v in (1.5, -0.5) for k in (0, 1, 4)]
+
+
+class RandomProgram(object):
+    """Branches and loops in each other, over a few numbers and a reference variable."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+
+    def value(self, values):
+        return self.random.choice(values)
+
+    def term(self, values):
+        a, b = self.value(values), self.value(values)
+        return self.random.choice([
+            lambda: a + b, lambda: a - b * 0.5, lambda: a * b * 0.25, lambda: tf.tanh(a), lambda: tf.maximum(a, b),
+            lambda: a + self.random.randint(-3, 3), lambda: tf.constant(self.random.randint(-3, 3) / 2.) + a,
+            lambda: tf.constant(float(self.random.randint(-3, 3))),
+        ])()
+
+    def predicate(self, values):
+        return self.term(values) > self.random.choice([self.term(values), tf.constant(0.)])
+
+    def block(self, values, depth):
+        """A few steps; gives the values there are after them."""
+        values = list(values)
+        for _ in range(self.random.randint(1, 3)):
+            kind = self.random.random()
+            if depth > 0 and kind < 0.3:
+                values += self.branch(values, depth - 1)
+            elif depth > 0 and kind < 0.55:
+                values += self.loop(values, depth - 1)
+            else:
+                values.append(self.term(values))
+        return values
+
+    def branch(self, values, depth):
+        count = self.random.randint(1, 2)
+        side = lambda: self.block(values, depth)[-count:]
+        result = tf.cond(self.predicate(values), side, side)
+        return list(result) if isinstance(result, (list, tuple)) else [result]
+
+    def loop(self, values, depth):
+        count, trips = self.random.randint(1, 2), self.random.randint(0, 4)
+        start = [self.value(values) for _ in range(count)]
+        stops = self.random.random() < 0.3
+        def go_on(i, *now):
+            counted = i < trips
+            return tf.logical_and(counted, self.predicate(list(now) + values)) if stops else counted
+        def body(i, *now):
+            after = self.block(list(now) + values, depth)
+            return [i + 1] + [tf.clip_by_value(v, -9., 9.) for v in after[-count:]]
+        return list(tf.while_loop(go_on, body, [tf.constant(0)] + start, parallel_iterations=self.random.choice([1, 2, 10]))[1:])
+
+    def __call__(self):
+        x = tf.placeholder(tf.float32, [], name="x")
+        y = tf.placeholder(tf.float32, [], name="y")
+        v = tf.get_variable("v", [], initializer=tf.constant_initializer(0.75))
+        values = self.block([x, y, v.read_value()], 3)
+        results = [t for t in values[3:] if t.op.type != "Const"] or [x + y]
+        change = tf.assign(v, tf.clip_by_value(results[-1], -2., 2.))
+        gradients = [g for g in tf.gradients(tf.add_n(results), [x, y]) if g is not None]
+        return [(results + gradients, {x: a, y: b}) for a, b in ((0.5, -1.), (2., 0.25))] + [
+            ([change], {x: 1., y: 1.}), (results, {x: -1., y: 0.5})]
+
+
+for seed in range(24):
+    program = RandomProgram(seed)
+    program.__name__ = "random_%d" % seed
+    case(program)
 
 with open(os.path.join(os.path.dirname(__file__), "../../test/golden/frames.json"), "w") as file:
     file.write("[\n" + ",\n".join(json.dumps(c) for c in cases) + "\n]\n")
