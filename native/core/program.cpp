@@ -17,23 +17,6 @@ struct Program {
   std::vector<InstructionPtr> instructions;
 };
 
-InstructionPtr decode(Reader& in) {
-  switch (in.code<InstructionKind>("instruction kind")) {
-    case InstructionKind::map: return decodeMap(in);
-    case InstructionKind::reduce: return decodeReduce(in);
-    case InstructionKind::dot: return decodeDot(in);
-    case InstructionKind::conv: return decodeConv(in);
-    case InstructionKind::gather: return decodeGather(in);
-    case InstructionKind::scatter: return decodeScatter(in);
-    case InstructionKind::scan: return decodeScan(in);
-    case InstructionKind::topk: return decodeTopK(in);
-    case InstructionKind::window: return decodeWindow(in);
-    case InstructionKind::random: return decodeRandom(in);
-    default: return decodeCheck(in);
-  }
-}
-
-/** The clock of `process.hrtime`. */
 double now() {
   timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
@@ -81,11 +64,31 @@ constexpr Family families[] = {
 };
 
 }  // namespace
+
+InstructionPtr decodeInstruction(Reader& in) {
+  switch (in.code<InstructionKind>("instruction kind")) {
+    case InstructionKind::map: return decodeMap(in);
+    case InstructionKind::reduce: return decodeReduce(in);
+    case InstructionKind::dot: return decodeDot(in);
+    case InstructionKind::conv: return decodeConv(in);
+    case InstructionKind::gather: return decodeGather(in);
+    case InstructionKind::scatter: return decodeScatter(in);
+    case InstructionKind::scan: return decodeScan(in);
+    case InstructionKind::topk: return decodeTopK(in);
+    case InstructionKind::window: return decodeWindow(in);
+    case InstructionKind::random: return decodeRandom(in);
+    case InstructionKind::blocks: return decodeBlocks(in);
+    default: return decodeCheck(in);
+  }
+}
+
+/** The clock of `process.hrtime`. */
+
 }  // namespace tl
 
 using namespace tl;
 
-int64_t tl_version() { return 4; }
+int64_t tl_version() { return 5; }
 
 const char* tl_variant() { return simd().name; }
 
@@ -102,7 +105,7 @@ void* tl_program_create(const int64_t* words, int64_t count, char* error, int64_
     Reader in(words, count);
     auto program = make<Program>();
     const int64_t n = in.word(0, count, "instruction count");
-    for (int64_t i = 0; i < n; i++) program->instructions.push_back(decode(in));
+    for (int64_t i = 0; i < n; i++) program->instructions.push_back(decodeInstruction(in));
     if (!in.done()) refuse("words are left over after the last instruction");
     return program.release();
   } catch (const BadProgram& bad) {

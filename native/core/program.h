@@ -32,5 +32,8 @@ InstructionPtr decodeTopK(Reader&);
 InstructionPtr decodeWindow(Reader&);
 InstructionPtr decodeRandom(Reader&);
 InstructionPtr decodeCheck(Reader&);
+InstructionPtr decodeBlocks(Reader&);
+/** Any instruction, after its kind. */
+InstructionPtr decodeInstruction(Reader&);
 
 }  // namespace tl

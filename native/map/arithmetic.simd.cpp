@@ -57,20 +57,49 @@ template <class T> void fillOrder(SimdKernels& k, Kind kind) {
   ENTRY(ge, kind) = mirrored<lanes2<uint8_t, T, LessOrEqual<T>>>;
 }
 
+#if defined(__AVX512BW__) && !defined(__clang__)
+/** Elements of x where the truth values, a byte each, are not 0, elsewhere of y. GCC would take the bytes one by one. */
+template <class T> TL_INLINE Full<T> choose(const uint8_t* truth, Full<T> x, Full<T> y) {
+  Vector<char, 16> bytes = {};
+  __builtin_memcpy(&bytes, truth, lanesOf<T>);
+  const auto mask = __builtin_ia32_ptestmb128(bytes, bytes, static_cast<unsigned short>(-1));
+  if constexpr (sizeof(T) == 4) {
+    using Ints = Vector<int, 16>;
+    const auto chosen = __builtin_ia32_blendmd_512_mask(reinterpret_cast<Ints>(y), reinterpret_cast<Ints>(x), mask);
+    return reinterpret_cast<Full<T>>(chosen);
+  } else {
+    using Longs = Vector<long long, 8>;
+    const auto low = static_cast<unsigned char>(mask);
+    return reinterpret_cast<Full<T>>(
+        __builtin_ia32_blendmq_512_mask(reinterpret_cast<Longs>(y), reinterpret_cast<Longs>(x), low));
+  }
+}
+constexpr bool kChooses = true;
+#else
+template <class T> Full<T> choose(const uint8_t*, Full<T>, Full<T>);
+constexpr bool kChooses = false;
+#endif
+
 template <class T> void select(int64_t n, const BlockArgs& args) {
+  constexpr bool whole = kChooses && sizeof(T) >= 4;
+  constexpr int N = whole ? lanesOf<T> : kLanes;
   T* out = static_cast<T*>(args.out);
   const uint8_t* c = static_cast<const uint8_t*>(args.in[0]);
   const T* x = static_cast<const T*>(args.in[1]);
   const T* y = static_cast<const T*>(args.in[2]);
-  const int64_t dc = args.step[0] * kLanes, dx = args.step[1] * kLanes, dy = args.step[2] * kLanes;
+  const int64_t dc = args.step[0] * N, dx = args.step[1] * N, dy = args.step[2] * N;
   int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes, c += dc, x += dx, y += dy)
-    TL_LANE_LOOP
-    for (int64_t j = 0; j < kLanes; j++) {
-      const T yes = x[j], no = y[j];
-      out[i + j] = c[j] ? yes : no;
-    }
-  if (i < n) finishBlock(select<T>, i, n, kLanes, args, {sizeof(T), {1, sizeof(T), sizeof(T)}});
+  for (; i + N <= n; i += N, c += dc, x += dx, y += dy) {
+    if constexpr (whole)
+      storeVector(out + i, choose<T>(c, loadVector(x), loadVector(y)));
+    else
+      TL_LANE_LOOP
+      for (int64_t j = 0; j < N; j++) {
+        const T yes = x[j], no = y[j];
+        out[i + j] = c[j] ? yes : no;
+      }
+  }
+  if (i < n) finishBlock(select<T>, i, n, N, args, {sizeof(T), {1, sizeof(T), sizeof(T)}});
 }
 
 /** The larger and the smaller; among equals, such as zeros of different sign, the second. */

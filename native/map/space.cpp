@@ -191,7 +191,7 @@ void moveBox(const Space& space, const Box& box, ConvertFn move, const Side& to,
     return;
   }
   const bool copies = to.size == from.size && move == copyOf(to.size) && (to.size == 4 || to.size == 8);
-  if (rank == 2 && copies && toStep[1] == 1 && fromStep[0] == 1) {
+  if (rank == 2 && copies && toStep[1] == 1 && fromStep[0] == 1 && fromStep[1] != 0) {
     simd().transpose[to.size / 4 - 1](extent[0], extent[1], to.address, toStep[0], from.address, fromStep[1]);
     return;
   }

@@ -60,19 +60,36 @@ template <class T, class F> TL_INLINE void foldInto(int64_t n, T* to, const T* x
   }
 }
 
-/** Many lanes at once, then the lanes pairwise: fast, and rounding errors grow slowly with the length. */
-template <class T, class F> T foldRow(int64_t n, const T* x) {
-  constexpr int64_t kWidth = kBeside * lanesOf<T>;
-  T lanes[kWidth];
-  const int64_t whole = n / kWidth * kWidth;
-  int64_t left = n - whole;
-  if (whole == 0) {
-    __builtin_memcpy(lanes, x, static_cast<size_t>(n) * sizeof(T));
-  } else {
-    foldDown<T, F, kBeside>(n / kWidth, x, kWidth, lanes);
-    foldInto<T, F>(left, lanes, x + whole);
-    left = kWidth;
+/** A row of at least one vector, folded into one vector: several side by side first, so that errors grow slowly too. */
+template <class T, class F> TL_INLINE Full<T> foldToVector(int64_t n, const T* x) {
+  constexpr int64_t N = lanesOf<T>;
+  Full<T> sum = loadVector(x);
+  int64_t done = N;
+  if (n >= kBeside * N) {
+    Full<T> beside[kBeside];
+    for (int j = 0; j < kBeside; j++) beside[j] = loadVector(x + j * N);
+    for (done = kBeside * N; done + kBeside * N <= n; done += kBeside * N)
+      for (int j = 0; j < kBeside; j++) beside[j] = F::of(beside[j], loadVector(x + done + j * N));
+    sum = F::of(F::of(beside[0], beside[1]), F::of(beside[2], beside[3]));
   }
+  for (; done + N <= n; done += N) sum = F::of(sum, loadVector(x + done));
+  if (done < n) {
+    T lanes[N];
+    storeVector(lanes, sum);
+    foldInto<T, F>(n - done, lanes, x + done);
+    sum = loadVector(lanes);
+  }
+  return sum;
+}
+
+template <class T, class F> T foldRow(int64_t n, const T* x) {
+  constexpr int64_t N = lanesOf<T>;
+  T lanes[N];
+  int64_t left = n < N ? n : N;
+  if (n < N)
+    __builtin_memcpy(lanes, x, static_cast<size_t>(n) * sizeof(T));
+  else
+    storeVector(lanes, foldToVector<T, F>(n, x));
   for (; left > 1; left -= left / 2) foldInto<T, F>(left / 2, lanes, lanes + (left - left / 2));
   return lanes[0];
 }
@@ -111,6 +128,18 @@ template <class T, class F> void foldRows(int64_t rows, int64_t columns, const v
       for (T turned[kShort * kTogether]; r + kTogether <= rows; r += kTogether) {
         transposeBlock<sizeof(T)>(columns, kTogether, turned, kTogether, x + r * columns, columns);
         foldLong<T, F>(columns, kTogether, turned, kTogether, to + r);
+      }
+    // Longer ones become a vector each, and some of these are turned over and folded together.
+    constexpr int64_t N = lanesOf<T>;
+    if (columns >= kShort)
+      for (T vectors[N * N], turned[N * N] = {}, results[N]; rows - r > 1;) {
+        const int64_t count = rows - r < N ? rows - r : N;
+        for (int64_t i = 0; i < count; i++)
+          storeVector(vectors + i * N, foldToVector<T, F>(columns, x + (r + i) * columns));
+        transposeBlock<sizeof(T)>(N, count, turned, N, vectors, N);
+        foldDown<T, F, 1>(N, turned, N, results);
+        __builtin_memcpy(to + r, results, static_cast<size_t>(count) * sizeof(T));
+        r += count;
       }
   }
   for (; r < rows; r++) to[r] = foldRow<T, F>(columns, x + r * columns);

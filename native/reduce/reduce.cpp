@@ -10,56 +10,17 @@
 
 #include "../core/pool.h"
 #include "../map/body.h"
+#include "collector.h"
 
 namespace tl {
 namespace {
 
-constexpr int64_t kBlock = 1024;
+/** Points per box: more than in a map, as a fold holds few registers and pays for every box it begins. */
+constexpr int64_t kBlock = 4096;
 constexpr int64_t kFlush = 64;
 constexpr double kGrain = 150e3;
 /** A fold into few outputs is split into about this many pieces; a fixed number keeps results free of the thread count. */
 constexpr int64_t kPieces = 64;
-
-/** What box results of a kind are collected in: sums and products of floats in a wider type. */
-Kind wideOf(FoldOp op, Kind kind) {
-  const bool ordered = op == FoldOp::max || op == FoldOp::min;
-  return ordered ? kind : kind == Kind::f32 ? Kind::f64 : kind == Kind::c64 ? Kind::c128 : kind;
-}
-
-/** Collects n results in the wide kind, and brings them back. */
-class Collector {
- public:
-  Collector(FoldOp op, Kind kind) : kind_(kind), wide_(wideOf(op, kind)) {
-    constexpr Op joins[] = {Op::add, Op::mul, Op::max, Op::min};
-    const int join = static_cast<int>(joins[static_cast<int>(op)]);
-    near_ = simd().ops[join][static_cast<int>(kind_)];
-    far_ = simd().ops[join][static_cast<int>(wide_)];
-    if (!near_ || !far_) refuse("a reduction is not defined for its type");
-  }
-
-  /** near[i] = F(near[i], more[i]), in the narrow kind. */
-  void join(int64_t n, void* near, const void* more) const { near_(n, {near, {near, more}, {1, 1}, 0, nullptr}); }
-  /** The same in the wide kind. */
-  void joinWide(int64_t n, void* wide, const void* more) const { far_(n, {wide, {wide, more}, {1, 1}, 0, nullptr}); }
-
-  /** Folds narrow results into wide ones, or begins with them. */
-  void take(int64_t n, bool first, const void* results, char* wide, char* spare) const {
-    convert(kind_, wide_, n, results, first ? wide : spare);
-    if (!first) joinWide(n, wide, spare);
-  }
-  void give(int64_t n, const void* wide, void* results) const { convert(wide_, kind_, n, wide, results); }
-
- private:
-  static void convert(Kind from, Kind to, int64_t n, const void* in, void* out) {
-    if (from == to)
-      std::memcpy(out, in, static_cast<size_t>(n * sizeOf(from)));
-    else
-      simd().casts[static_cast<int>(from)][static_cast<int>(to)](n, {out, {in}, {1}, 0, nullptr});
-  }
-
-  Kind kind_, wide_;
-  BlockFn near_, far_;
-};
 
 /** Positions of extremes: updates (best, position) with a block that begins at `base` along the folded axis. */
 struct BestArgs {
@@ -175,7 +136,8 @@ class Reduce : public Instruction {
     moveBox(kept_, kept, convert, {to, output_.strides, sizeOf(output_.dtype)}, {from, denseStrides(kept_, kept), size});
   }
 
-  static constexpr int64_t kRegister = kBlock * 16;  // bytes: a block of the widest type
+  static constexpr int64_t kWidest = 16;  // bytes of the widest type
+  static constexpr int64_t kRegister = kBlock * kWidest;
 
   Space space_, kept_, folded_;
   Owned<Body> body_;
@@ -194,7 +156,7 @@ class Fold final : public Reduce {
     fold_ = table[static_cast<int>(op)][static_cast<int>(kind_)];
     if (!fold_) refuse("a reduction is not defined for its type");
     const int64_t keptBoxes = kept_.boxes(), foldedBoxes = folded_.boxes();
-    pieces_ = std::max<int64_t>(1, std::min(kPieces / keptBoxes, foldedBoxes / 16));
+    pieces_ = std::max<int64_t>(1, std::min(kPieces / keptBoxes, foldedBoxes / 4));
     if (pieces_ > 1) partial_.resize(static_cast<size_t>(keptBoxes * pieces_ * kRegister));
   }
 
@@ -238,7 +200,7 @@ class Fold final : public Reduce {
       }
     }
     if (pieces_ > 1) {
-      std::memcpy(partial_.data() + task * kRegister, wide, kRegister);
+      std::memcpy(partial_.data() + task * kRegister, wide, static_cast<size_t>(kept.points * kWidest));
       return;
     }
     if (collected) collector_.give(kept.points, wide, near);
@@ -403,11 +365,7 @@ InstructionPtr decodeReduce(Reader& in) {
   }
   if (kindOf(out.dtype) != kindOf(e.nodes[static_cast<size_t>(result)].dtype))
     refuse("a reduction's output has another type than its expression");
-  const FoldOp fold = op == ReduceOp::sum                                  ? FoldOp::sum
-                      : op == ReduceOp::prod                               ? FoldOp::prod
-                      : op == ReduceOp::max || op == ReduceOp::any         ? FoldOp::max
-                                                                           : FoldOp::min;
-  return make<Fold>(e, layout, result, out, fold);
+  return make<Fold>(e, layout, result, out, foldOf(op));
 }
 
 }  // namespace tl

@@ -25,6 +25,8 @@ export function readsOf(i: Instruction): readonly View[] {
       return [...i.inputs, ...i.spans];
     case 'random':
       return i.low && i.high ? [i.state, i.low, i.high] : [i.state];
+    case 'blocks':
+      return i.steps.flatMap(readsOf).filter((v) => !i.locals.has(v.buffer));
     case 'host':
       return i.inputs;
   }
@@ -52,6 +54,8 @@ export function writesOf(i: Instruction): readonly View[] {
       return [i.output, i.state];
     case 'check':
       return [];
+    case 'blocks':
+      return i.steps.flatMap(writesOf).filter((v) => !i.locals.has(v.buffer));
     case 'host':
       return i.outputs ?? [];
   }
@@ -92,6 +96,8 @@ export function withReads(i: Instruction, change: (buffer: Buffer) => Buffer): I
       return { ...i, inputs: i.inputs.map(swap), spans: i.spans.map(swap) };
     case 'random':
       return i.low && i.high ? { ...i, low: swap(i.low), high: swap(i.high) } : i;
+    case 'blocks':
+      return { ...i, steps: i.steps.map((step) => withReads(step, change)) };
   }
 }
 

@@ -15,6 +15,8 @@ export function describe(i: DeviceInstruction): string {
       const product = `dot ${showShape(i.a.shape)} · ${showShape(i.b.shape)}`;
       return i.after ? `${product} then ${showExpressions(i.after.results)}` : product;
     }
+    case 'blocks':
+      return `blocks of ${i.rows} rows: ${i.steps.map(describe).join('; ')}`;
     default: {
       const show = (views: readonly { shape: readonly number[] }[]) => views.map((v) => showShape(v.shape)).join(', ');
       return `${i.kind} ${show(readsOf(i))} -> ${show(writesOf(i))}`;

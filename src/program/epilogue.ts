@@ -39,8 +39,8 @@ export function fuseEpilogues(
     if (dot?.kind !== 'dot') return false;
     const after = overProduct(map, dot.output);
     if (!after || after.outputs.some((v) => touches(dot, v))) return false;
-    const rises = hazards.mayRise(map, at);
-    if (!rises && !hazards.maySink(dot, at)) return false;
+    const rises = hazards.mayMove(map, at);
+    if (!rises && !hazards.mayMove(dot, at)) return false;
     const unseen = readers.get(dot.output.buffer) === 1 && !keep.has(dot.output.buffer);
     const joined: Dot = unseen && isCopy(after) ? { ...dot, output: after.outputs[0]! } : { ...dot, after };
     const position = rises ? at : result.length;

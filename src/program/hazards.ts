@@ -23,21 +23,16 @@ export class Hazards {
     return (this.#reads.get(storageOf(buffer)) ?? -1) > position;
   }
 
-  /** Whether an instruction at the end may run right after the one at a position instead. */
-  mayRise(i: DeviceInstruction, position: number): boolean {
+  /**
+   * Whether an instruction at the end may run right after the one at a position instead; or the other way round, one that
+   * stands at a position at the end. Both ask for the same: that nothing in between has to do with it.
+   */
+  mayMove(i: DeviceInstruction, position: number): boolean {
     if (readsOf(i).some((v) => this.writtenAfter(v.buffer, position))) return false;
     const writes = writesOf(i);
     if (writes.some((v) => this.readAfter(v.buffer, position) || this.writtenAfter(v.buffer, position))) return false;
     // What a failed run leaves behind must not depend on the order chosen here.
     return position >= this.#lastFailing || writes.every((v) => v.buffer.kind === 'temp');
-  }
-
-  /** Whether an instruction at a position may run at the end instead. */
-  maySink(i: DeviceInstruction, position: number): boolean {
-    return (
-      !readsOf(i).some((v) => this.writtenAfter(v.buffer, position)) &&
-      !writesOf(i).some((v) => this.readAfter(v.buffer, position) || this.writtenAfter(v.buffer, position))
-    );
   }
 }
 

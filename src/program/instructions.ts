@@ -208,6 +208,23 @@ export interface CheckInstruction {
   readonly input: View;
 }
 
+/** What can run for some of its rows at a time. */
+export type RowStep = (MapInstruction | ReduceInstruction | DotInstruction) & Origin;
+
+/**
+ * Does what its steps do one after the other, but block by block of their rows, so that what one step leaves the next finds
+ * in the cache. The first axis of every view of a step is `rows` long, and no expression depends on the position along it.
+ * Memory that a step writes and another touches holds row after row, and each step only touches there the rows it is at.
+ * A reduction that folds the first axis is complete when all steps are; no other step touches its output.
+ */
+export interface BlocksInstruction {
+  readonly kind: 'blocks';
+  readonly rows: number;
+  readonly steps: readonly RowStep[];
+  /** Temporaries that only the steps use. They need no place in the arena, since a block of them is enough. */
+  readonly locals: ReadonlySet<Buffer>;
+}
+
 /** Calls back to the host between two device segments; never reaches a device. */
 export interface HostInstruction {
   readonly kind: 'host';
@@ -241,6 +258,7 @@ export type DeviceInstruction = (
   | WindowInstruction
   | RandomInstruction
   | CheckInstruction
+  | BlocksInstruction
 ) &
   Origin;
 

@@ -1,5 +1,6 @@
 /** @file The memory plan: temporaries share one arena, each block free again after its last use. */
 import { readsOf, writesOf } from './access.ts';
+import { groupRows } from './blocks.ts';
 import { fuseEpilogues } from './epilogue.ts';
 import { fuse } from './fuse.ts';
 import type { Buffer, DeviceInstruction, Segment } from './instructions.ts';
@@ -10,7 +11,7 @@ const alignment = 64;
 
 /** Optimizes recorded instructions and gives every temporary its place. Buffers in `keep` outlive the segment and are bound. */
 export function planSegment(recorded: readonly DeviceInstruction[], keep: ReadonlySet<Buffer>): Segment {
-  const instructions = fuseEpilogues(fuse(removeDead(recorded, keep), keep), keep);
+  const instructions = groupRows(fuseEpilogues(fuse(removeDead(recorded, keep), keep), keep), keep);
   const bound = new Set<Buffer>();
   const lastUse = new Map<Buffer, number>();
   for (const [k, i] of instructions.entries())

@@ -91,6 +91,8 @@ export function costOf(instruction: DeviceInstruction): number {
       const each = instruction.distribution === 'truncatedNormal' ? perTruncatedNumber : perRandomNumber;
       return perInstruction + sizeOf(instruction.output.shape) * each;
     }
+    case 'blocks':
+      return instruction.steps.reduce((sum, step) => sum + costOf(step), perInstruction);
     case 'check':
       return perInstruction + sizeOf(instruction.input.shape);
   }

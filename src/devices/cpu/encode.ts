@@ -2,16 +2,23 @@
 import { bool, type DType } from '../../core/dtypes.ts';
 import { InternalError } from '../../core/errors.ts';
 import { type Shape, showShape, sizeOf } from '../../core/shape.ts';
+import { readsOf, writesOf } from '../../program/access.ts';
 import type { Expr } from '../../program/expr.ts';
 import {
+  type BlocksInstruction,
   type Buffer,
   type DeviceInstruction,
   type MapInstruction,
+  type ReduceInstruction,
   type Segment,
   storageOf,
   type View,
 } from '../../program/instructions.ts';
+import { firstRows, foldsRows, staysInRow } from '../../program/rows.ts';
+import { BlockTable, rowsPerBlock } from './blockTable.ts';
+import { costOf } from './cost.ts';
 import type { Family } from './library.ts';
+import { Words } from './words.ts';
 
 /** Table slots before the bound buffers. */
 export const arenaSlot = 0;
@@ -21,37 +28,6 @@ export const firstBoundSlot = 2;
 /** Constants begin on cache lines, like all other buffers. */
 const alignment = 64;
 const align = (n: number) => Math.ceil(n / alignment) * alignment;
-
-/** 64-bit words, written as pairs of 32-bit halves: bigints would cost more than all the rest of encoding. */
-class Words {
-  #halves = new Int32Array(1024);
-  #length = 0;
-
-  push(...values: readonly number[]): void {
-    for (const value of values) this.#pair(value | 0, Math.floor(value / 2 ** 32));
-  }
-  pushBig(value: bigint): void {
-    this.#pair(Number(BigInt.asIntN(32, value)), Number(BigInt.asIntN(32, value >> 32n)));
-  }
-  pushDouble(value: number): void {
-    double[0] = value;
-    this.#pair(doubleHalves[0]!, doubleHalves[1]!);
-  }
-  #pair(low: number, high: number): void {
-    if (this.#length === this.#halves.length) {
-      const longer = new Int32Array(2 * this.#halves.length);
-      longer.set(this.#halves);
-      this.#halves = longer;
-    }
-    this.#halves[this.#length++] = low;
-    this.#halves[this.#length++] = high;
-  }
-  get all(): Int32Array {
-    return this.#halves.subarray(0, this.#length);
-  }
-}
-const double = new Float64Array(1);
-const doubleHalves = new Int32Array(double.buffer);
 
 export interface EncodedSegment {
   readonly words: Int32Array;
@@ -67,7 +43,12 @@ export function encodeSegment(segment: Segment, code: (family: Family, name: str
 }
 
 class Encoder {
-  readonly words = new Words();
+  words = new Words();
+  /** Where views are: in the segment's memory, or while the steps of a block are encoded, in the block's. */
+  #locate = (view: View): [slot: number, byte: number] => {
+    const [slot, start] = this.#place(view.buffer);
+    return [slot, start + view.offset * view.dtype.size];
+  };
   readonly #bound: ReadonlyMap<Buffer, number>;
   readonly #constants = new Map<Buffer, number>();
   #constantBytes = 0;
@@ -146,10 +127,52 @@ class Encoder {
         this.#dense(output);
         return;
       }
+      case 'blocks':
+        this.#blocks(instruction);
+        return;
       case 'check':
         this.#view(instruction.input);
         return;
     }
+  }
+
+  /** The steps, for a whole block and for what is left at the end, see a table of their own that moves with the rows. */
+  #blocks(instruction: BlocksInstruction): void {
+    const { rows, steps, locals } = instruction;
+    for (const step of steps)
+      for (const view of [...readsOf(step), ...writesOf(step)]) {
+        checkInside(view);
+        if (locals.has(view.buffer) && !staysInRow(view, rows))
+          throw new InternalError(`${describe(view)} leaves the row of a block that it is at`);
+      }
+    const height = rowsPerBlock(instruction);
+    const table = new BlockTable(locals, rows, height, (buffer) => this.#place(buffer));
+    const across: { step: ReduceInstruction; partial: View }[] = [];
+    const local = steps.map((step) => {
+      if (step.kind !== 'reduce' || !foldsRows(step)) return step;
+      const partial = table.partial(step.output);
+      across.push({ step, partial });
+      return { ...step, output: partial };
+    });
+    const [outer, locate] = [this.words, this.#locate];
+    this.#locate = (view) => table.locate(view);
+    const [whole, last] = [height, rows % height].map((count) => {
+      this.words = new Words();
+      if (count > 0) for (const step of local) this.instruction(firstRows(step, count));
+      return this.words;
+    }) as [Words, Words]; // one for each count
+    this.words = outer;
+    this.#locate = locate;
+
+    outer.push(rows, height, Math.ceil(costOf(instruction)), table.slots.length);
+    for (const { outer: slot, offset, rowBytes } of table.slots) outer.push(slot, offset, rowBytes);
+    outer.push(table.localBytes, across.length);
+    for (const { step, partial } of across) {
+      outer.push(this.code('reduce', step.op), table.locate(partial)[0]);
+      this.#dense(step.output);
+    }
+    outer.pushAll(whole);
+    outer.pushAll(last);
   }
 
   #map({ shape, inputs, outputs, results }: MapInstruction): void {
@@ -185,9 +208,8 @@ class Encoder {
 
   #view(view: View): void {
     const { shape, strides, dtype, buffer } = view;
-    const [slot, start] = this.#place(buffer);
+    const [slot, byte] = this.#locate(view);
     checkInside(view);
-    const byte = start + view.offset * dtype.size;
     this.words.push(this.#dtype(dtype), slot, this.#storage(buffer), byte, shape.length, ...shape, ...strides);
   }
 

@@ -107,5 +107,12 @@ function compileInstruction(instruction: DeviceInstruction, memory: Memory): () 
       return compileRandom(instruction, memory);
     case 'check':
       return compileCheck(instruction, memory);
+    case 'blocks': {
+      memory.addLocals(instruction.locals);
+      const steps = instruction.steps.map((step) => compileInstruction(step, memory));
+      return () => {
+        for (const step of steps) step();
+      };
+    }
   }
 }

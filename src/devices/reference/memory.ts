@@ -39,6 +39,14 @@ export class Memory {
     return place;
   }
 
+  /** Gives memory to buffers that are in no arena. */
+  addLocals(buffers: Iterable<Buffer>): void {
+    for (const buffer of buffers) {
+      const bytes = new Uint8Array(buffer.bytes);
+      this.#places.set(buffer, { data: dataView(bytes), bytes });
+    }
+  }
+
   /** Points the places at the memory of one run. */
   bind(arena: ArrayBuffer, bound: readonly Uint8Array[]): void {
     if (arena !== this.#arena) {

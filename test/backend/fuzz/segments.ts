@@ -3,8 +3,15 @@ import * as d from '../../../src/core/dtypes.ts';
 import { fromElements } from '../../../src/core/ndarray.ts';
 import { sizeOf } from '../../../src/core/shape.ts';
 import * as e from '../../../src/program/expr.ts';
-import type { MapInstruction, ReduceOp, View, WindowOp } from '../../../src/program/instructions.ts';
-import { SegmentBuilder } from '../build.ts';
+import {
+  Buffer,
+  type MapInstruction,
+  type ReduceOp,
+  type RowStep,
+  type View,
+  type WindowOp,
+} from '../../../src/program/instructions.ts';
+import { broadcast, restride, SegmentBuilder, viewOf } from '../build.ts';
 import type { Chance } from './chance.ts';
 import { ExpressionMaker, fuzzDtypes } from './expressions.ts';
 import { randomArray, randomInput, randomOutput, randomShape } from './views.ts';
@@ -240,6 +247,49 @@ function randomTopK(chance: Chance): RandomSegment {
   return { builder: b, terms: 1 };
 }
 
+/** Maps and reductions over the same rows, some of which leave results that only later ones read. */
+function randomBlocks(chance: Chance): RandomSegment {
+  const b = new SegmentBuilder();
+  const rows = chance.integer(1, 60);
+  const columns = chance.integer(1, chance.happens(0.2) ? 300 : 12);
+  const dtype = chance.pick([d.float32, d.float64, d.float16, d.int32]);
+  const locals = new Set<Buffer>();
+  const steps: RowStep[] = [];
+  /** What steps can read, all with the shape of the rows. */
+  const readable: View[] = [
+    b.bind(randomArray(chance, dtype, [rows, columns])),
+    broadcast(b.bind(randomArray(chance, dtype, [columns])), [rows, columns]),
+    broadcast(b.bind(randomArray(chance, dtype, [rows, 1])), [rows, columns]),
+  ];
+  const result = (shape: readonly number[]): View => {
+    if (chance.happens(0.3)) return b.output(dtype, shape);
+    const buffer = new Buffer('temp', sizeOf(shape) * dtype.size);
+    locals.add(buffer);
+    return viewOf(buffer, dtype, shape);
+  };
+  for (let left = chance.integer(1, 6); left > 0; left--) {
+    const inputs = [chance.pick(readable), chance.pick(readable)];
+    const maker = new ExpressionMaker(chance, [dtype, dtype], 0);
+    const shape = [rows, columns];
+    const kind = chance.pick(['map', 'map', 'within', 'across'] as const);
+    if (kind === 'map') {
+      const output = result(shape);
+      steps.push({ kind: 'map', shape, inputs, outputs: [output], results: [maker.make(dtype)] });
+      readable.push(output);
+      continue;
+    }
+    const axes = kind === 'within' ? [1] : chance.happens(0.5) ? [0] : [0, 1];
+    const kept = shape.filter((_, axis) => !axes.includes(axis));
+    const output = kind === 'within' ? result(kept) : b.output(dtype, kept);
+    // A mean would not, but a sum leaves [-1, 1].
+    const op = kind === 'within' ? chance.pick(['max', 'min'] as const) : chance.pick(['sum', 'max', 'min'] as const);
+    steps.push({ kind: 'reduce', op, shape, axes, inputs, result: maker.make(dtype), output });
+    if (kind === 'within') readable.push(restride(output, shape, [1, 0]));
+  }
+  b.add({ kind: 'blocks', rows, steps, locals });
+  return { builder: b, terms: rows * columns + 10 };
+}
+
 /** The kinds of random segments, and how many of each 300 there are. */
 export const segmentKinds: Record<
   string,
@@ -249,6 +299,7 @@ export const segmentKinds: Record<
   reduce: { share: 60, make: randomReduce },
   dot: { share: 80, make: randomDot },
   conv: { share: 60, make: randomConv },
+  blocks: { share: 60, make: randomBlocks },
   gather: { share: 25, make: randomGather },
   scatter: { share: 25, make: randomScatter },
   scan: { share: 15, make: randomScan },

@@ -1,0 +1,157 @@
+/**
+ * The `blocks` instruction: a small program that is run for one block of rows after the other.
+ *
+ * Its steps are ordinary instructions over as many rows as a block has. They find their memory through a table of their
+ * own, whose addresses move on with the rows; what only the steps use lies in memory that belongs to the thread and stays
+ * in its cache. Blocks are divided among threads in pieces. How many pieces there are does not depend on the number of
+ * threads, and neither do the results of reductions across rows, which are collected per piece.
+ */
+#include <algorithm>
+#include <atomic>
+
+#include "../core/pool.h"
+#include "../core/program.h"
+#include "../reduce/collector.h"
+
+namespace tl {
+namespace {
+
+constexpr int64_t kPieces = 32;
+/** Estimated nanoseconds that pay for waking another thread. */
+constexpr double kGrain = 10e3;
+
+/** Where a slot of the steps' table points: into memory of the program, moving with the rows, or into the thread's own. */
+struct Slot {
+  int64_t outer;  // -1: the thread's own
+  int64_t offset, rowBytes;
+};
+
+/** A reduction across rows: each block leaves `count` results in a slot. */
+struct Across {
+  Collector collector;
+  Kind kind;
+  int64_t slot, count;
+  View output;
+  int64_t wideOffset;  // in the memory of a piece
+};
+
+/** What a thread needs to run blocks. Instructions may keep state while they run, so threads do not share them. */
+struct Lane {
+  std::vector<InstructionPtr> whole, last;
+  std::vector<void*> table;
+  std::vector<char> memory;
+  char* local = nullptr;
+  std::atomic<bool> busy{false};
+};
+
+/** An Across collects in 16 bytes or less per result. */
+constexpr int64_t kWide = 16;
+
+constexpr int64_t roundUp(int64_t n) { return (n + 63) & ~int64_t{63}; }
+
+class Blocks final : public Instruction {
+ public:
+  explicit Blocks(Reader& in) {
+    rows_ = in.word(1, INT64_MAX, "row count");
+    block_ = in.word(1, rows_, "rows of a block");
+    work_ = static_cast<double>(in.word());
+    const int64_t slots = in.word(0, 1 << 20, "slot count");
+    for (int64_t i = 0; i < slots; i++) slots_.push_back({in.word(-1, INT32_MAX, "slot"), in.word(), in.word()});
+    localBytes_ = in.word(0, INT64_MAX / 2, "local memory");
+    const int64_t across = in.word(0, 1 << 20, "count of reductions across rows");
+    for (int64_t i = 0; i < across; i++) {
+      const FoldOp op = foldOf(in.code<ReduceOp>("reduction"));
+      const int64_t slot = in.word(0, slots - 1, "slot");
+      const View output = in.view();
+      const Kind kind = kindOf(output.dtype);
+      across_.push_back({Collector(op, kind), kind, slot, output.size(), output, wideBytes_});
+      wideBytes_ += roundUp(output.size() * kWide);
+      widest_ = std::max(widest_, output.size() * kWide);
+    }
+    whole_ = in.list(in.word());
+    last_ = in.list(in.word());
+    const int64_t blocks = (rows_ + block_ - 1) / block_;
+    pieces_ = std::min(blocks, kPieces);
+    wide_.resize(static_cast<size_t>(pieces_ * wideBytes_));
+    addLane();  // a program that makes no sense is refused now
+  }
+
+  Failure run(void* const* table) override {
+    const bool together = Pool::get().parts(work_, kGrain) > 1;
+    const int64_t parts = together ? pieces_ : 1;
+    while (static_cast<int64_t>(lanes_.size()) < std::min<int64_t>(parts, Pool::get().threads())) addLane();
+    Pool::get().run(parts, [&](int64_t part) {
+      Lane& lane = claim();
+      const Range pieces = rangeOf(part, parts, pieces_);
+      for (int64_t piece = pieces.begin; piece < pieces.end; piece++) runPiece(table, lane, piece);
+      lane.busy.store(false, std::memory_order_release);
+    });
+    for (const Across& a : across_) finish(table, a);
+    return {};
+  }
+
+ private:
+  void addLane() {
+    auto lane = make<Lane>();
+    const auto decode = [](const std::vector<int64_t>& words) {
+      std::vector<InstructionPtr> steps;
+      Reader in(words.data(), static_cast<int64_t>(words.size()));
+      while (!in.done()) steps.push_back(decodeInstruction(in));
+      return steps;
+    };
+    lane->whole = decode(whole_);
+    lane->last = decode(last_);
+    lane->table.resize(slots_.size());
+    lane->memory.resize(static_cast<size_t>(roundUp(localBytes_) + widest_ + 64));
+    lane->local = reinterpret_cast<char*>(roundUp(reinterpret_cast<int64_t>(lane->memory.data())));
+    lanes_.push_back(std::move(lane));
+  }
+
+  /** There are as many lanes as threads, so one is always free. */
+  Lane& claim() {
+    for (;;)
+      for (Owned<Lane>& lane : lanes_)
+        if (!lane->busy.exchange(true, std::memory_order_acquire)) return *lane;
+  }
+
+  void runPiece(void* const* table, Lane& lane, int64_t piece) {
+    const Range blocks = rangeOf(piece, pieces_, (rows_ + block_ - 1) / block_);
+    for (int64_t block = blocks.begin; block < blocks.end; block++) {
+      const int64_t row = block * block_;
+      for (size_t i = 0; i < slots_.size(); i++) {
+        const Slot& slot = slots_[i];
+        char* base = slot.outer < 0 ? lane.local : static_cast<char*>(table[slot.outer]);
+        lane.table[i] = base + slot.offset + row * slot.rowBytes;
+      }
+      for (InstructionPtr& step : rows_ - row < block_ ? lane.last : lane.whole) step->run(lane.table.data());
+      for (const Across& a : across_)
+        a.collector.take(a.count, block == blocks.begin, lane.table[static_cast<size_t>(a.slot)],
+                         wide_.data() + piece * wideBytes_ + a.wideOffset, lane.local + roundUp(localBytes_));
+    }
+  }
+
+  /** Joins what the pieces have collected, and stores it. */
+  void finish(void* const* table, const Across& a) {
+    char* total = wide_.data() + a.wideOffset;
+    for (int64_t piece = 1; piece < pieces_; piece++)
+      a.collector.joinWide(a.count, total, total + piece * wideBytes_);
+    char* results = lanes_[0]->local + roundUp(localBytes_);
+    a.collector.give(a.count, total, results);
+    simd().store[static_cast<int>(a.output.dtype)](a.count, a.output.at(table), 1, results, 1);
+  }
+
+  int64_t rows_, block_, localBytes_, pieces_;
+  int64_t wideBytes_ = 0, widest_ = 0;
+  double work_;
+  std::vector<Slot> slots_;
+  std::vector<Across> across_;
+  std::vector<int64_t> whole_, last_;  // the steps' words, for the next lane
+  std::vector<Owned<Lane>> lanes_;
+  std::vector<char> wide_;
+};
+
+}  // namespace
+
+InstructionPtr decodeBlocks(Reader& in) { return make<Blocks>(in); }
+
+}  // namespace tl

@@ -1,0 +1,78 @@
+/** @file The memory that the steps of a `blocks` instruction see: addresses that move on with the rows, and scratch. */
+import { type DType, float32, int32, uint32 } from '../../core/dtypes.ts';
+import { sizeOf } from '../../core/shape.ts';
+import { type BlocksInstruction, Buffer, type View } from '../../program/instructions.ts';
+import { dense } from '../../program/value.ts';
+
+/** So many elements of the widest step make a block: enough to outweigh what starting a step costs. */
+const elementsPerBlock = 8192;
+/** Blocks that there should be at least, so that threads can share them. */
+const minBlocks = 8;
+
+export function rowsPerBlock({ rows, steps }: BlocksInstruction): number {
+  const widest = Math.max(...steps.map((s) => sizeOf(s.kind === 'dot' ? s.output.shape : s.shape) / rows));
+  return Math.max(1, Math.min(Math.ceil(elementsPerBlock / widest), Math.ceil(rows / minBlocks)));
+}
+
+/** Where a slot points at row 0. */
+export interface BlockSlot {
+  /** The slot of the segment's table, or -1 for scratch. */
+  readonly outer: number;
+  readonly offset: number;
+  readonly rowBytes: number;
+}
+
+/** Partial results of reductions are kept in the type in which they are computed. */
+const computed: Partial<Record<DType['storage'], DType>> = {
+  f16: float32,
+  bf16: float32,
+  i8: int32,
+  i16: int32,
+  u8: uint32,
+  u16: uint32,
+};
+
+export class BlockTable {
+  readonly slots: BlockSlot[] = [];
+  localBytes = 0;
+  readonly #known = new Map<string, number>();
+  readonly #locals = new Map<Buffer, number>();
+
+  constructor(
+    locals: Iterable<Buffer>,
+    rows: number,
+    height: number,
+    private readonly place: (buffer: Buffer) => [slot: number, start: number],
+  ) {
+    for (const buffer of locals) this.#addLocal(buffer, (buffer.bytes / rows) * height);
+  }
+
+  /** Scratch for what one block contributes to the result of a reduction across rows. */
+  partial({ dtype, shape }: View): View {
+    const type = computed[dtype.storage] ?? dtype;
+    const buffer = new Buffer('temp', sizeOf(shape) * type.size);
+    this.#addLocal(buffer, buffer.bytes);
+    return dense(buffer, type, shape);
+  }
+
+  locate(view: View): [slot: number, byte: number] {
+    const offset = view.offset * view.dtype.size;
+    const local = this.#locals.get(view.buffer);
+    if (local !== undefined) return [local, offset];
+    const [outer, start] = this.place(view.buffer);
+    return [this.#slot({ outer, offset: start + offset, rowBytes: view.strides[0]! * view.dtype.size }), 0];
+  }
+
+  #addLocal(buffer: Buffer, bytes: number): void {
+    this.#locals.set(buffer, this.slots.push({ outer: -1, offset: this.localBytes, rowBytes: 0 }) - 1);
+    // Results begin on cache lines, like all other buffers.
+    this.localBytes += Math.ceil(bytes / 64) * 64;
+  }
+
+  #slot(slot: BlockSlot): number {
+    const key = `${slot.outer} ${slot.offset} ${slot.rowBytes}`;
+    let known = this.#known.get(key);
+    if (known === undefined) this.#known.set(key, (known = this.slots.push(slot) - 1));
+    return known;
+  }
+}

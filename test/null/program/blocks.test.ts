@@ -1,0 +1,157 @@
+import { describe, expect, it } from 'vitest';
+import { float32 } from '../../../src/core/dtypes.ts';
+import { ReferenceDevice } from '../../../src/devices/reference/device.ts';
+import { groupRows } from '../../../src/program/blocks.ts';
+import { describe as inWords } from '../../../src/program/describe.ts';
+import * as e from '../../../src/program/expr.ts';
+import { Buffer, type DeviceInstruction, type ReduceOp, type View } from '../../../src/program/instructions.ts';
+import { planSegment } from '../../../src/program/plan.ts';
+import { broadcastView, dense, reshapeView, transposeView } from '../../../src/program/value.ts';
+
+const [x0, x1] = [e.input(0, float32), e.input(1, float32)];
+const size = (shape: readonly number[]) => shape.reduce((n, d) => n * d, 1);
+const temp = (...shape: number[]) => dense(new Buffer('temp', 4 * size(shape)), float32, shape);
+const bound = (...shape: number[]) => dense(new Buffer('bound', 4 * size(shape)), float32, shape);
+const map = (inputs: View[], output: View, result: e.Expr): DeviceInstruction => ({
+  kind: 'map',
+  shape: output.shape,
+  inputs: inputs.map((v) => broadcastView(v, output.shape)),
+  outputs: [output],
+  results: [result],
+});
+const reduce = (op: ReduceOp, input: View, axes: number[], output: View, result: e.Expr = x0): DeviceInstruction => ({
+  kind: 'reduce',
+  op,
+  shape: input.shape,
+  axes,
+  inputs: [input],
+  result,
+  output,
+});
+const column = (v: View) => reshapeView(v, [...v.shape, 1])!;
+const words = (program: DeviceInstruction[], keep: Buffer[] = []) =>
+  groupRows(program, new Set(keep)).map((i) => inWords(i));
+
+/** The passes of a softmax over the last axis of logits. */
+function softmax(logits: View, output: View): DeviceInstruction[] {
+  const rows = logits.shape.slice(0, -1);
+  const last = logits.shape.length - 1;
+  const [largest, shifted, total] = [temp(...rows), temp(...logits.shape), temp(...rows)];
+  return [
+    reduce('max', logits, [last], largest),
+    map([logits, column(largest)], shifted, e.sub(x0, x1)),
+    reduce('sum', shifted, [last], total, e.exp(x0)),
+    map([shifted, column(total)], output, e.div(e.exp(x0), x1)),
+  ];
+}
+
+describe('instructions over the same rows', () => {
+  const [logits, output] = [bound(4, 32, 64), bound(4, 32, 64)];
+
+  it('are one: softmax', () => {
+    const [only, ...rest] = groupRows(softmax(logits, output), new Set());
+    expect(rest).toEqual([]);
+    expect(only).toMatchObject({ kind: 'blocks', rows: 128, steps: [{}, {}, {}, {}] });
+    // What lies between the passes needs no memory of its own.
+    expect(only?.kind === 'blocks' && only.locals.size).toBe(3);
+    expect(planSegment(softmax(logits, output), new Set()).arenaBytes).toBe(0);
+  });
+
+  it('give what they gave one by one', () => {
+    const run = (instructions: readonly DeviceInstruction[]) => {
+      const segment = planSegment(instructions, new Set([output.buffer]));
+      const memory = segment.bound.map((b) => new Float32Array(b.bytes / 4).map((_, i) => Math.sin(i)));
+      const views = memory.map((m) => ({ bytes: m.byteLength, host: new Uint8Array(m.buffer) }));
+      new ReferenceDevice().compile(segment).run(views);
+      return [...memory[segment.bound.indexOf(output.buffer)]!];
+    };
+    const together = run(softmax(logits, output));
+    const row = together.slice(64, 128).reduce((sum, x) => sum + x, 0);
+    expect(row).toBeCloseTo(1, 5);
+    const values = Array.from({ length: 64 }, (_, i) => Math.exp(Math.fround(Math.sin(i + 64))));
+    const total = values.reduce((sum, x) => sum + x, 0);
+    for (const [i, x] of values.entries()) expect(together[64 + i]).toBeCloseTo(x / total, 5);
+  });
+
+  it('keep what is wanted later', () => {
+    const program = softmax(logits, output);
+    const largest = (program[0] as { output: View }).output;
+    const [only] = groupRows(program, new Set([largest.buffer]));
+    expect(only?.kind === 'blocks' && only.locals.has(largest.buffer)).toBe(false);
+    expect(only?.kind === 'blocks' && only.locals.size).toBe(2);
+  });
+
+  it('take in reductions across the rows, but not what reads them', () => {
+    const [x, shifted, bias, scaled] = [bound(64, 64), temp(64, 64), temp(64), bound(64, 64)];
+    const program = [
+      map([x], shifted, e.sub(x0, 1)),
+      reduce('sum', shifted, [0], bias),
+      reduce('sum', shifted, [1], bound(64)),
+      map([shifted, bias], scaled, e.mul(x0, x1)),
+    ];
+    expect(words(program)).toEqual([
+      'blocks of 64 rows: map [64, 64] x0 - 1; reduce [64, 64] over 0 sum of x0; reduce [64, 64] over 1 sum of x0',
+      'map [64, 64] x0 * x1',
+    ]);
+  });
+
+  it('share what they read', () => {
+    const x = bound(64, 64);
+    expect(words([reduce('sum', x, [0], bound(64)), reduce('max', x, [0], bound(64))])).toHaveLength(1);
+    const other = bound(64, 64);
+    expect(words([reduce('sum', x, [0], bound(64)), reduce('max', other, [0], bound(64))])).toHaveLength(2);
+  });
+
+  it('stay apart when one reads the rows of another in another order', () => {
+    const [x, y] = [bound(64, 64), temp(64, 64)];
+    const turned = [map([x], y, e.neg(x0)), map([transposeView(y, [1, 0])], bound(64, 64), e.exp(x0))];
+    expect(words(turned)).toHaveLength(2);
+    const reversed = { ...y, strides: [-64, 1], offset: 63 * 64 };
+    expect(words([map([x], y, e.neg(x0)), map([reversed], bound(64, 64), e.exp(x0))])).toHaveLength(2);
+  });
+
+  it('stay apart when small, when their rows are few, or when they depend on the row they are at', () => {
+    expect(groupRows(softmax(bound(8, 8), bound(8, 8)), new Set())).toHaveLength(4);
+    expect(groupRows(softmax(bound(4, 4096), bound(4, 4096)), new Set())).toHaveLength(4);
+    const [x, y] = [bound(64, 64), temp(64, 64)];
+    const position = e.cast(e.index(0), float32);
+    expect(words([map([x], y, e.add(x0, position)), reduce('sum', y, [1], bound(64))])).toHaveLength(2);
+  });
+
+  it('let other instructions pass only where nothing changes', () => {
+    const [x, y, z] = [bound(64, 64), temp(64, 64), bound(64, 64)];
+    const first = map([x], y, e.neg(x0));
+    const last = map([y], bound(64, 64), e.exp(x0));
+    const check: DeviceInstruction = { kind: 'check', input: bound(1) };
+    expect(words([first, check, last])).toEqual([
+      'check [1] -> ',
+      'blocks of 4096 rows: map [4096] neg(x0); map [4096] exp(x0)',
+    ]);
+    // What a failed check leaves behind is the same as without joining: the first has run, the last has not.
+    const kept = map([x], z, e.neg(x0));
+    expect(words([kept, check, map([z], bound(64, 64), e.exp(x0))])).toHaveLength(3);
+    // What the first reads is overwritten before the last could let it wait, and the last reads what is written then.
+    const overwrite: DeviceInstruction = {
+      kind: 'scan',
+      op: 'sum',
+      input: z,
+      output: x,
+      exclusive: false,
+      reverse: false,
+    };
+    expect(words([first, overwrite, map([y, x], bound(64, 64), e.add(x0, x1))])).toHaveLength(3);
+  });
+
+  it('take in products with as many matrices as there are rows', () => {
+    const [q, k, v] = [bound(16, 32, 8), bound(16, 8, 32), bound(16, 32, 8)];
+    const [scores, weights, mixed] = [temp(16, 32, 32), temp(16, 32, 32), bound(16, 32, 8)];
+    const attention: DeviceInstruction[] = [
+      { kind: 'dot', a: q, b: k, output: scores },
+      ...softmax(scores, weights),
+      { kind: 'dot', a: weights, b: v, output: mixed },
+    ];
+    const [only, ...rest] = groupRows(attention, new Set());
+    expect(rest).toEqual([]);
+    expect(only).toMatchObject({ kind: 'blocks', rows: 16 });
+  });
+});
