@@ -22,17 +22,12 @@ import {
   VariableStore,
 } from './variableStore.ts';
 
-/** What a scope sets for the variables made inside. */
-export interface ScopeDefaults {
-  readonly initializer?: VariableInitializer | undefined;
-  readonly regularizer?: Regularizer | undefined;
-  readonly cachingDevice?: string | undefined;
-  readonly partitioner?: Partitioner | undefined;
+export interface GetVariableOptions extends Omit<GetterOptions, 'shape' | 'reuse'> {
   readonly customGetter?: CustomGetter | undefined;
-  readonly dtype?: DType | undefined;
-  readonly useResource?: boolean | undefined;
-  readonly constraint?: Constraint | undefined;
 }
+
+/** What a scope sets for the variables made inside. */
+export type ScopeDefaults = Omit<GetVariableOptions, 'trainable' | 'collections' | 'validateShape'>;
 
 export interface VariableScopeOptions extends ScopeDefaults {
   /** True shares existing variables, `tf.AUTO_REUSE` makes what is missing; otherwise the outer scope decides. */
@@ -41,10 +36,6 @@ export interface VariableScopeOptions extends ScopeDefaults {
   readonly defaultName?: string | undefined;
   /** False opens no name scope. */
   readonly auxiliaryNameScope?: boolean | undefined;
-}
-
-export interface GetVariableOptions extends Omit<GetterOptions, 'shape' | 'reuse'> {
-  readonly customGetter?: CustomGetter | undefined;
 }
 
 const scopeOptionNames: OptionNames<VariableScopeOptions> = {

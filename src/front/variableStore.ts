@@ -14,7 +14,7 @@ import {
   zerosInitializer,
 } from './initializers.ts';
 import { callPartitioner, PartitionedVariable, type Partitioner, slicesOf } from './partitioned.ts';
-import { type Constraint, Variable } from './variable.ts';
+import { Variable, type VariableOptions } from './variable.ts';
 
 /** In a scope with this `reuse`, variables are made when they do not exist and shared when they do. */
 export const AUTO_REUSE: unique symbol = Symbol('AUTO_REUSE');
@@ -26,19 +26,11 @@ export type Regularizer = (value: Variable) => Tensor | null;
 export type VariableInitializer = InitializerFunction | (() => TensorLike) | TensorLike;
 
 /** Everything that decides what `getVariable` gives. */
-export interface GetterOptions {
-  readonly shape?: Dims | undefined;
-  readonly dtype?: DType | undefined;
+export interface GetterOptions extends Omit<VariableOptions, 'name'> {
   readonly initializer?: VariableInitializer | undefined;
   readonly regularizer?: Regularizer | undefined;
   readonly reuse?: Reuse | undefined;
-  readonly trainable?: boolean | undefined;
-  readonly collections?: readonly string[] | undefined;
-  readonly cachingDevice?: string | undefined;
   readonly partitioner?: Partitioner | undefined;
-  readonly validateShape?: boolean | undefined;
-  readonly useResource?: boolean | undefined;
-  readonly constraint?: Constraint | undefined;
 }
 
 export type Getter = (name: string, options: GetterOptions) => Variable | PartitionedVariable;

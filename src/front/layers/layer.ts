@@ -9,9 +9,9 @@ import { convertToTensor } from '../../op/convert.ts';
 import { shape } from '../../ops/array/index.ts';
 import { cast } from '../../ops/math/index.ts';
 import { GraphKeys, getCollectionRef } from '../collections.ts';
-import type { Constraint, Variable } from '../variable.ts';
-import { getVariable, type VariableScope, variableScope } from '../variableScope.ts';
-import type { Regularizer, Reuse, VariableInitializer } from '../variableStore.ts';
+import type { Variable } from '../variable.ts';
+import { type GetVariableOptions, getVariable, type VariableScope, variableScope } from '../variableScope.ts';
+import type { Reuse } from '../variableStore.ts';
 import { globalVariables } from '../variables.ts';
 
 /** A penalty on what a layer gives out, or `null` for none. */
@@ -32,13 +32,10 @@ export interface LayerOptions {
 
 export const layerOptionNames = ['trainable', 'name', 'dtype', 'activityRegularizer', 'reuse', 'scope'] as const;
 
-export interface WeightOptions {
-  readonly dtype?: DType | undefined;
-  readonly initializer?: VariableInitializer | undefined;
-  readonly regularizer?: Regularizer | undefined;
-  readonly constraint?: Constraint | undefined;
-  readonly trainable?: boolean | undefined;
-}
+export type WeightOptions = Pick<
+  GetVariableOptions,
+  'dtype' | 'initializer' | 'regularizer' | 'constraint' | 'trainable'
+>;
 
 /** What a layer asks of its input. */
 export interface InputSpec {

@@ -13,7 +13,7 @@ import type { Waitable } from '../../ops/flow/group.ts';
 import { plus } from '../../ops/math/operators.ts';
 import { constantInitializer } from '../initializers.ts';
 import type { Variable } from '../variable.ts';
-import type { ProximalOptions } from './gradientDescent.ts';
+import { type ProximalOptions, proximalOptionNames } from './gradientDescent.ts';
 import { type Hyperparameter, type OptimizerOptions, RuleOptimizer } from './optimizer.ts';
 
 function checkPositive(name: string, value: number): void {
@@ -65,15 +65,7 @@ export class ProximalAdagradOptimizer extends RuleOptimizer {
     private readonly options: ProximalOptions & AdagradOptions = {},
   ) {
     super(options.name ?? 'ProximalAdagrad', options, { learningRate });
-    onlyOptions(
-      'tf.train.ProximalAdagradOptimizer',
-      options,
-      'useLocking',
-      'name',
-      'l1RegularizationStrength',
-      'l2RegularizationStrength',
-      'initialAccumulatorValue',
-    );
+    onlyOptions('tf.train.ProximalAdagradOptimizer', options, ...proximalOptionNames, 'initialAccumulatorValue');
     this.initial = options.initialAccumulatorValue ?? 0.1;
     checkPositive('initial_accumulator_value', this.initial);
   }
@@ -115,10 +107,7 @@ export class AdagradDAOptimizer extends RuleOptimizer {
     onlyOptions(
       'tf.train.AdagradDAOptimizer',
       options,
-      'useLocking',
-      'name',
-      'l1RegularizationStrength',
-      'l2RegularizationStrength',
+      ...proximalOptionNames,
       'initialGradientSquaredAccumulatorValue',
     );
     this.initial = options.initialGradientSquaredAccumulatorValue ?? 0.1;

@@ -10,7 +10,7 @@ import { ones } from '../../ops/array/fill.ts';
 import { over, plus, times } from '../../ops/math/operators.ts';
 import type { InitializerFunction } from '../initializers.ts';
 import type { Variable } from '../variable.ts';
-import type { ProximalOptions } from './gradientDescent.ts';
+import { type ProximalOptions, proximalOptionNames } from './gradientDescent.ts';
 import { RuleOptimizer } from './optimizer.ts';
 
 export interface FtrlOptions extends ProximalOptions {
@@ -36,10 +36,7 @@ export class FtrlOptimizer extends RuleOptimizer {
     onlyOptions(
       'tf.train.FtrlOptimizer',
       options,
-      'useLocking',
-      'name',
-      'l1RegularizationStrength',
-      'l2RegularizationStrength',
+      ...proximalOptionNames,
       'learningRatePower',
       'initialAccumulatorValue',
       'accumName',

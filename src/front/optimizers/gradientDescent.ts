@@ -44,6 +44,12 @@ export interface ProximalOptions extends OptimizerOptions {
   readonly l1RegularizationStrength?: number | undefined;
   readonly l2RegularizationStrength?: number | undefined;
 }
+export const proximalOptionNames = [
+  'useLocking',
+  'name',
+  'l1RegularizationStrength',
+  'l2RegularizationStrength',
+] as const;
 
 /** Gradient descent followed by a step towards small values, as Duchi and Singer give it. */
 export class ProximalGradientDescentOptimizer extends RuleOptimizer {
@@ -53,14 +59,7 @@ export class ProximalGradientDescentOptimizer extends RuleOptimizer {
     private readonly options: ProximalOptions = {},
   ) {
     super(options.name ?? 'ProximalGradientDescent', options, { learningRate });
-    onlyOptions(
-      'tf.train.ProximalGradientDescentOptimizer',
-      options,
-      'useLocking',
-      'name',
-      'l1RegularizationStrength',
-      'l2RegularizationStrength',
-    );
+    onlyOptions('tf.train.ProximalGradientDescentOptimizer', options, ...proximalOptionNames);
   }
 
   protected override prepare(): void {
