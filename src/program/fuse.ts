@@ -33,7 +33,9 @@ export function fuse(instructions: readonly DeviceInstruction[], keep: ReadonlyS
     for (const view of reader.inputs) {
       const at = producer.get(view.buffer);
       const from = at === undefined ? undefined : result[at];
-      if (from?.kind !== 'map' || !fits(from, view, reader)) continue;
+      // The reader may look at the output a second time in another way, such as transposed.
+      if (from?.kind !== 'map' || !reader.inputs.every((v) => v.buffer !== view.buffer || fits(from, v, reader)))
+        continue;
       // Reading later is safe only if nothing the producer reads was overwritten in between.
       if (from.inputs.some((v) => (lastWrite.get(storageOf(v.buffer)) ?? -1) > at!)) continue;
       const joined = join(from, grown, view.buffer, sizes);

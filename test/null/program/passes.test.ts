@@ -93,6 +93,27 @@ describe('fuse', () => {
     expect(run(planSegment(program, new Set()), new Map([[a, [1, 2, 3, 4]]])).get(out)).toEqual([-1, -3, -2, -4]);
   });
 
+  it('does not fuse what is read in two ways', () => {
+    const [a, t, out] = [bound(4), temp(4), bound(4)];
+    const square = (buffer: Buffer) => view(buffer, [2, 2]);
+    const first: DeviceInstruction = {
+      kind: 'map',
+      shape: [2, 2],
+      inputs: [square(a)],
+      outputs: [square(t)],
+      results: [e.neg(x)],
+    };
+    const second: DeviceInstruction = {
+      kind: 'map',
+      shape: [2, 2],
+      inputs: [square(t), transposeView(square(t), [1, 0])],
+      outputs: [square(out)],
+      results: [e.add(x, e.input(1, float32))],
+    };
+    const program = planSegment(fuse([first, second], new Set()), new Set());
+    expect(run(program, new Map([[a, [1, 2, 3, 4]]])).get(out)).toEqual([-2, -5, -5, -8]);
+  });
+
   it('fuses into a reduction and shares repeated inputs', () => {
     const [a, t, out] = [bound(4), temp(4), bound(1)];
     const sum: DeviceInstruction = {
