@@ -40,15 +40,20 @@ export class CallSites {
 
   /** The user's line that is running now. */
   here(): CallSite {
-    const { prepareStackTrace } = Error;
-    Error.prepareStackTrace = this.findUser;
-    let user = stackAbove<UserFrame | undefined>(this.here, fewFrames).stack;
-    user ??= stackAbove<UserFrame | undefined>(this.here, manyFrames).stack;
-    Error.prepareStackTrace = prepareStackTrace;
-    if (!user) return unknownSite;
-    let site = user.places.get(user.key);
-    if (!site) user.places.set(user.key, (site = new CallSite(stackAbove(this.here, user.depth))));
-    return site;
+    const { prepareStackTrace, stackTraceLimit } = Error;
+    // Restored come what may: the stack may overflow just here.
+    try {
+      Error.prepareStackTrace = this.findUser;
+      let user = stackAbove<UserFrame | undefined>(this.here, fewFrames).stack;
+      user ??= stackAbove<UserFrame | undefined>(this.here, manyFrames).stack;
+      if (!user) return unknownSite;
+      let site = user.places.get(user.key);
+      if (!site) user.places.set(user.key, (site = new CallSite(stackAbove(this.here, user.depth))));
+      return site;
+    } finally {
+      Error.prepareStackTrace = prepareStackTrace;
+      Error.stackTraceLimit = stackTraceLimit;
+    }
   }
 
   private readonly findUser = (_: Error, frames: readonly NodeJS.CallSite[]): UserFrame | undefined => {
@@ -74,12 +79,10 @@ function isUsers(file: string): boolean {
   return !ownPrefixes.some((prefix) => file.startsWith(prefix)) && !file.includes('/node_modules/');
 }
 
-/** The stack above `caller`, at most `depth` frames of it; V8 works it out when `stack` is read. */
+/** The stack above `caller`, at most `depth` frames of it; V8 works it out when `stack` is read. Sets the limit for stacks. */
 function stackAbove<T>(caller: () => unknown, depth: number): { stack?: T } {
-  const { stackTraceLimit } = Error;
   const trace = {};
   Error.stackTraceLimit = depth;
   Error.captureStackTrace(trace, caller);
-  Error.stackTraceLimit = stackTraceLimit;
   return trace;
 }

@@ -89,3 +89,12 @@ it('operations of one place share its record', () => {
   expect(second).toBe(first);
   expect(graph.callSite()).not.toBe(first);
 });
+
+it('a stack that overflows while building leaves errors as they are', () => {
+  const { prepareStackTrace, stackTraceLimit } = Error;
+  const x = tf.placeholder(tf.float32, [2]);
+  const deeper = (y: tf.Tensor): tf.Tensor => deeper(tf.tanh(y));
+  expect(() => deeper(x)).toThrow(RangeError);
+  expect(Error.prepareStackTrace).toBe(prepareStackTrace);
+  expect(Error.stackTraceLimit).toBe(stackTraceLimit);
+});
