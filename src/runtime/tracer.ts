@@ -2,8 +2,8 @@
 
 import type { DType } from '../core/dtypes.ts';
 import { FailedPreconditionError, InternalError, InvalidArgumentError, OpError } from '../core/errors.ts';
-import type { NDArray } from '../core/ndarray.ts';
-import type { Dims, Shape } from '../core/shape.ts';
+import { fromElements, NDArray } from '../core/ndarray.ts';
+import { type Dims, type Shape, sameShape, sizeOf, stridesOf } from '../core/shape.ts';
 import { isTrue } from '../core/truth.ts';
 import type { Device } from '../devices/device.ts';
 import {
@@ -392,7 +392,7 @@ export class Trace implements ProgramState {
     if (feed !== undefined) {
       const array = this.task.feedArrays[feed]!;
       this.guards.feeds.set(feed, array.copy());
-      this.remember(value, array, state);
+      this.remember(value, seenThrough(array, value), state);
       return undefined;
     }
     const whole = state.builder.whole(value);
@@ -496,6 +496,26 @@ function keepLiveValues({ stack, builder }: State, keep: Set<Buffer>): void {
     return result;
   };
   for (const level of stack) level.replaceLive(kept);
+}
+
+/** The elements of an array that a view of its memory shows. */
+function seenThrough(array: NDArray, { shape, strides, offset }: Value): NDArray {
+  if (offset === 0 && sameShape(shape, array.shape) && sameShape(strides, stridesOf(shape))) return array;
+  const steps = stridesOf(shape);
+  const places = Array.from({ length: sizeOf(shape) }, (_, i) =>
+    shape.reduce((at, size, axis) => at + (Math.floor(i / steps[axis]!) % size) * strides[axis]!, offset),
+  );
+  if (array.dtype.isObject)
+    return new NDArray(
+      array.dtype,
+      shape,
+      places.map((at) => array.objects[at]!),
+    );
+  return fromElements(
+    array.dtype,
+    shape,
+    places.map((at) => array.at(at)),
+  );
 }
 
 /** References have no memory of their own. */
