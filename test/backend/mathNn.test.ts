@@ -369,6 +369,28 @@ cases['batchNormWithGlobalNormalization'] = (x) => {
   const [t, m, v] = [x.float([2, 3]), x.float([3], 'm'), x.float([3], 'v', { low: 1 })];
   return tf.nn.batchNormWithGlobalNormalization(t, m, v, x.float([3], 'b'), x.float([3], 'g'), 1e-3);
 };
+const matrices = { square: [2, 2], tall: [3, 2], wide: [2, 2, 3] };
+for (const [kind, dims] of Object.entries(matrices)) {
+  cases[`svd ${kind}`] = (x) => tf.reduceSum(tf.svd(x.float(dims), { computeUv: false }).s, -1);
+  cases[`svd ${kind} vectors`] = (x) => {
+    const { s, u, v } = tf.svd(x.float(dims));
+    return [s, tf.matmul(u.mul(tf.expandDims(tf.exp(s), -2)), v, { adjointB: true })];
+  };
+}
+cases['svd full'] = (x) => {
+  const { s, u, v } = tf.svd(x.float([2, 3]), { fullMatrices: true });
+  const whole = tf.matmul(u.mul(tf.expandDims(s, -2)), v.slice(':, :2'), { adjointB: true });
+  return [s, whole, tf.matmul(v.slice(':, 2:'), v.slice(':, 2:'), { adjointB: true })];
+};
+cases['svd complex'] = (x) => {
+  const { s, u, v } = tf.svd(tf.complex(x.float([3, 2]), x.float([3, 2], 'y', { seed: 2 })));
+  const scaled = u.mul(tf.expandDims(tf.cast(tf.exp(s), tf.complex128), -2));
+  return [s, tf.abs(tf.matmul(scaled, v, { adjointB: true }))];
+};
+cases['randomGamma'] = (x) => {
+  const [alpha, beta] = [x.float([2], 'a', { low: 0.5 }), x.float([2], 'b', { low: 0.5, seed: 2 })];
+  return tf.randomGamma([3], alpha, { beta, dtype: tf.float64, seed: 1 });
+};
 cases['sparseToDense'] = (x) => {
   const values = x.float([2]);
   const places = [

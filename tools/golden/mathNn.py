@@ -203,6 +203,16 @@ case("resizeImages unknown", lambda x: tf.image.resize_images(
     x([1, 2, 4, 3], static=[None, None, None, 3]), [8, 5], preserve_aspect_ratio=True))
 case("batchNormWithGlobalNormalization", lambda x: tf.nn.batch_norm_with_global_normalization(
     x([2, 3]), x([3], "m"), x([3], "v", low=1.0), x([3], "b"), x([3], "g"), 1e-3, True))
+for kind, dims in {"square": [2, 2], "tall": [3, 2], "wide": [2, 2, 3]}.items():
+    case(f"svd {kind}", lambda x, d=dims: tf.reduce_sum(tf.svd(x(d), compute_uv=False), -1))
+    case(f"svd {kind} vectors", lambda x, d=dims: (lambda s, u, v: [
+        s, tf.matmul(u * tf.expand_dims(tf.exp(s), -2), v, adjoint_b=True)])(*tf.svd(x(d))))
+case("svd full", lambda x: (lambda s, u, v: [
+    s, tf.matmul(u * tf.expand_dims(s, -2), v[:, :2], adjoint_b=True), tf.matmul(v[:, 2:], v[:, 2:], adjoint_b=True)])(
+        *tf.svd(x([2, 3]), full_matrices=True)))
+case("svd complex", lambda x: (lambda s, u, v: [s, tf.abs(tf.matmul(u * tf.expand_dims(tf.cast(
+    tf.exp(s), tf.complex128), -2), v, adjoint_b=True))])(*tf.svd(tf.complex(x([3, 2]), x([3, 2], "y", seed=2)))))
+case("randomGamma", lambda x: tf.random_gamma([3], x([2], "a", low=0.5), x([2], "b", low=0.5, seed=2), tf.float64, seed=1))
 case("sparseToDense", lambda x: tf.sparse.to_dense(tf.SparseTensor([[0, 0], [1, 2]], x([2]), [2, 3])))
 
 

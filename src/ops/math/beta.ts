@@ -24,15 +24,14 @@ import { xlog1py, xlogy } from './xlogy.ts';
 function commonDims(ports: Readonly<Record<string, Dims>>): Dims {
   let common: Dims | undefined;
   for (const [port, dims] of Object.entries(ports)) {
-    if (dims === null) return null;
-    if (dims.length === 0) continue;
+    if (dims === null || dims.length === 0) continue;
     if (common !== undefined && !compatible(common, dims))
       throw new InvalidArgumentError(
         `${port} is ${showShape(dims)}, but another argument is ${showShape(common)}; all that are not scalars must have one shape.`,
       );
     common = common === undefined ? dims : mergeShapes(common, dims);
   }
-  return common ?? [];
+  return common ?? (Object.values(ports).includes(null) ? null : []);
 }
 
 function commonShape(shapes: Readonly<Record<string, Shape>>): Shape {
@@ -77,13 +76,14 @@ export const Betainc = defineOp({
   },
   cases: () => [
     { shape: '[2, ?], [], [2, 3] -> [2, 3]' },
-    { shape: '[2], ?, [2] -> ?' },
+    { shape: '[2], ?, [2] -> [2]' },
+    { shape: '[], ?, [] -> ?' },
     { shape: '[2], [3], []', rejects: /b is \[3\], but another argument is \[2\]/ },
     {
       given: { a: [0.5, 2, 10], b: [0.5, 3, 2], x: [0.1, 0.4, 0.9] },
       expect: { z: [0.2048327624797821, 0.5248000621795654, 0.6973567008972168] },
-      // Nothing is passed to a and b, so derivatives that mix them with x are not complete.
-      differentiable: false,
+      // Nothing is passed to a and b, so second derivatives that mix them with x are not complete.
+      differentiable: 'once',
     },
     {
       given: {
@@ -92,7 +92,7 @@ export const Betainc = defineOp({
         x: { dtype: 'float64', value: [0.25, 0.75] },
       },
       expect: { z: { dtype: 'float64', value: [0.05766888562243731, 0.6666666666666666] } },
-      differentiable: false,
+      differentiable: 'once',
     },
     {
       given: { a: [1, -1, 1, 1], b: 2, x: [0, 0.5, 1, 1.5] },

@@ -7,7 +7,7 @@ import { controlDependencies } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { type AttrSpec, attr } from '../../op/attrs.ts';
-import { defineOp, gradientPending, type Op } from '../../op/defineOp.ts';
+import { defineOp, type Op } from '../../op/defineOp.ts';
 import { expandDims } from '../array/expandDims.ts';
 import { denseGradient } from '../array/indexedSlices.ts';
 import { matrixBandPart, matrixDiag, matrixDiagPart, matrixSetDiag } from '../array/matrixDiag.ts';
@@ -18,7 +18,7 @@ import { adjoint } from './linalg.ts';
 import { checkMatrix, matrixDims, matrixTypes, type TypeAttr } from './linalgShapes.ts';
 import { matmul } from './matmul.ts';
 import { minus, plus, times } from './operators.ts';
-import { reciprocal } from './sqrt.ts';
+import { safeReciprocal, singularValueGradient, svdGradient } from './svdGradient.ts';
 import { zerosLike } from './zerosLike.ts';
 
 type EigOp = Op<
@@ -90,10 +90,6 @@ export const SelfAdjointEigV2: EigOp = defineOp({
   ],
 });
 
-/** 1 / x, but 0 for 0. */
-/** `1 / x`, and 0 at 0: the addend is lost beside any other square. */
-const safeReciprocal = (x: Tensor) => times(x, reciprocal(plus(times(x, x), 1e-20)));
-
 function eigenGradient(input: Tensor, e: Tensor, given: Tensor, de: Tensor, dv: Tensor | null): Tensor {
   let middle: Tensor;
   let v = given;
@@ -133,7 +129,12 @@ export const Svd = defineOp({
     T: attr('type', { allowed: [d.float64, d.float32, d.float16, d.complex64, d.complex128] }),
   },
   shape: ({ input }, { compute_uv, full_matrices }) => svdDims(input, full_matrices, compute_uv),
-  grad: gradientPending('the derivatives of singular vectors are not written; use tf.selfAdjointEig of adjoint(a) * a'),
+  grad({ inputs: { input }, outputs: { s, u, v }, attrs: { compute_uv, full_matrices } }, dy) {
+    const ds = denseGradient(dy.s);
+    if (!compute_uv) return { input: singularValueGradient(input, ds) };
+    const [du, dv] = [denseGradient(dy.u), denseGradient(dy.v)];
+    return { input: svdGradient({ input, s, u, v, ds, du, dv, isFull: full_matrices }) };
+  },
   lower(p, { input }, { compute_uv, full_matrices, T }) {
     checkMatrix(input.shape);
     const shapes = svdDims(input.shape, full_matrices, compute_uv) as Record<'s' | 'u' | 'v', Shape>; // known sizes give known sizes
@@ -167,6 +168,8 @@ export const Svd = defineOp({
         ],
       },
       expect: { s: [10.19142826, 0.36713769] },
+      // Vectors may change their signs between two near matrices; test/backend/mathNn.test.ts takes what does not.
+      differentiable: false,
     },
     {
       given: {
@@ -186,6 +189,7 @@ export const Svd = defineOp({
         ],
       },
       expect: { s: [0, 0] },
+      differentiable: false,
     },
   ],
 });

@@ -8,14 +8,16 @@ import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { attr } from '../../op/attrs.ts';
 import { convertToTensor } from '../../op/convert.ts';
-import { defineOp, gradientPending } from '../../op/defineOp.ts';
+import { defineOp } from '../../op/defineOp.ts';
 import { Philox } from '../../program/philox.ts';
 import { broadcastDynamicShape, broadcastTo } from '../array/broadcastTo.ts';
 import { concreteShape, dimsFrom } from '../array/common.ts';
+import { denseGradient } from '../array/indexedSlices.ts';
 import { shape as shapeOf } from '../array/shape.ts';
 import { maximum } from '../math/maximum.ts';
 import { over } from '../math/operators.ts';
 import { blocksPerNumber, seedAttrs, shapeTypes } from './distributions.ts';
+import { randomGammaGradient } from './gammaGrad.ts';
 import { hostGenerator } from './hostGenerator.ts';
 import { getSeed, initialState } from './seed.ts';
 import { byPairs, normalPair, uniformPair } from './uniform.ts';
@@ -64,7 +66,9 @@ export const RandomGamma = defineOp({
     const dims = dimsFrom(context.partial('shape'));
     return { output: dims === null || alpha === null ? null : [...dims, ...alpha] };
   },
-  grad: gradientPending('it needs the derivative of the inverse of igamma, RandomGammaGrad'),
+  grad: ({ inputs: { shape, alpha }, outputs: { output } }, dy) => ({
+    alpha: randomGammaGradient(shape, alpha, output, denseGradient(dy.output)),
+  }),
   lower(p, { shape, alpha }, { T, seed, seed2 }) {
     const dims = concreteShape(p, shape, 'shape');
     const count = sizeOf(dims);
