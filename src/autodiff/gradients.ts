@@ -4,6 +4,7 @@ import { type DType, resource, variant } from '../core/dtypes.ts';
 import { InvalidArgumentError } from '../core/errors.ts';
 import { compatible, type Dims, isFullyDefined, showShape } from '../core/shape.ts';
 import { withContext } from '../graph/context.ts';
+import { FuncGraph } from '../graph/funcGraph.ts';
 import { colocateWith, fromOnePlace, getDefaultGraph, graphFor, nameScope } from '../graph/graph.ts';
 import { IndexedSlices } from '../graph/indexedSlices.ts';
 import type { Operation } from '../graph/operation.ts';
@@ -12,7 +13,7 @@ import { Tensor, type TensorLike } from '../graph/tensor.ts';
 import { userError } from '../graph/userError.ts';
 import { convertToTensor } from '../op/convert.ts';
 import { findOp, type Gradient, type GradientTools } from '../op/registry.ts';
-import { identity, ones, shape, zeros } from '../ops/array/index.ts';
+import { constant, identity, ones, shape, zeros } from '../ops/array/index.ts';
 import { tuple } from '../ops/flow/index.ts';
 import { zerosLike } from '../ops/math/index.ts';
 import { handleInfo } from '../ops/state/forms.ts';
@@ -234,6 +235,11 @@ function checkGradYType(y: Tensor, { dtype }: Gradient): void {
 function zerosFor(output: Tensor): Gradient | null {
   if (!isTrainable(output)) return null;
   if (output.dtype === resource) return handleInfo(output) ? zerosOfHandle(output) : null;
+  // In the step of a loop the value would be kept for every iteration; its shape is less.
+  if (output.graph instanceof FuncGraph && output.graph.isStep && output.dtype !== variant)
+    return isFullyDefined(output.shape)
+      ? constant(0, { dtype: output.dtype, shape: output.shape })
+      : zeros(shape(output, { optimize: false }), { dtype: output.dtype });
   return zerosLike(output, { optimize: false });
 }
 

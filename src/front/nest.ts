@@ -2,28 +2,39 @@
 import type { NDArray } from '../core/ndarray.ts';
 import { type Composite, composite, isComposite } from '../graph/composite.ts';
 import type { Operation } from '../graph/operation.ts';
-import type { ConvertibleToTensor, Tensor, TensorLike } from '../graph/tensor.ts';
+import type { ConvertibleToTensor, Tensor } from '../graph/tensor.ts';
 import { userError } from '../graph/userError.ts';
 
 /** The same structure with a tensor in place of every value that can become one. */
-export type Tensors<T> =
-  T extends Tensor<infer D>
+export type Tensors<T> = T extends Composite
+  ? T
+  : T extends Tensor<infer D>
     ? Tensor<D>
-    : T extends Composite
-      ? T
-      : T extends Operation | ConvertibleToTensor | NDArray | ArrayBufferView | number | bigint | boolean | string
-        ? Tensor
-        : T extends null | undefined
-          ? null
-          : T extends object
-            ? { -readonly [K in keyof T]: Tensors<T[K]> }
-            : never;
+    : T extends Leaf
+      ? Tensor
+      : T extends null | undefined
+        ? null
+        : T extends object
+          ? { -readonly [K in keyof T]: Tensors<T[K]> }
+          : never;
+
+/** A value of a structure that becomes one tensor. */
+export type Leaf =
+  | Tensor
+  | Operation
+  | ConvertibleToTensor
+  | NDArray
+  | ArrayBufferView
+  | number
+  | bigint
+  | boolean
+  | string;
 
 /** Any structure of the same form, whatever kinds of values are in it. */
 export type Like<T> = T extends Composite
   ? Composite
-  : T extends Tensor | Operation | ConvertibleToTensor | NDArray | ArrayBufferView | number | bigint | boolean | string
-    ? TensorLike | Operation
+  : T extends Leaf
+    ? Leaf
     : T extends null | undefined
       ? null | undefined
       : T extends object

@@ -18,6 +18,8 @@ export interface FuncGraphOptions {
   readonly outer?: Graph;
   /** Stateful operations run in the order they are made; as outside, unless said. */
   readonly ordersEffects?: boolean;
+  /** The body is the step of a loop: what its gradient needs is kept once for each time it runs. */
+  readonly isStep?: boolean;
   /** Keeps what the body adds to collections, other than variables, to itself. */
   readonly ownCollections?: boolean;
 }
@@ -39,6 +41,7 @@ export class FuncGraph extends Graph {
   /** Operations outside that the body waits for. */
   readonly controlCaptures = new Set<Operation>();
   override readonly ordersEffects: boolean;
+  readonly isStep: boolean;
   /** The value of `rewrites` when the body was last added to the library. */
   registeredRewrites = 0;
   private captured = new Map<Tensor, Tensor>();
@@ -53,6 +56,7 @@ export class FuncGraph extends Graph {
     super({ functions, collections: options.ownCollections ? onlyVariables(collections) : collections });
     this.around = outer;
     this.ordersEffects = options.ordersEffects ?? outer.ordersEffects;
+    this.isStep = options.isStep ?? false;
     this.seed = outer.seed;
   }
 

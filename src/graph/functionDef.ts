@@ -117,6 +117,8 @@ export interface ReadOptions {
   readonly attr?: Readonly<Record<string, AttrValue>>;
   /** What is known of the shapes of the arguments, by position. */
   readonly shapes?: readonly Dims[];
+  /** As for `FuncGraph`. */
+  readonly isStep?: boolean;
   /** The graph that calls the function. */
   readonly outer: Graph;
 }
@@ -125,7 +127,11 @@ export interface ReadOptions {
 export function fromFunctionDef(def: FunctionDef, options: ReadOptions): FuncGraph {
   const { signature } = def;
   if (!signature) throw new InvalidArgumentError('a function of the library has no signature');
-  const graph = new FuncGraph(signature.name, { outer: options.outer, ordersEffects: false });
+  const graph = new FuncGraph(signature.name, {
+    outer: options.outer,
+    ordersEffects: false,
+    isStep: options.isStep ?? false,
+  });
   return graph.asDefault(() => new Reader(def, graph, options).read());
 }
 

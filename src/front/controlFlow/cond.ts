@@ -28,7 +28,7 @@ export interface CondOptions {
 export function cond<const T>(
   pred: TensorLike,
   trueFn: () => T,
-  falseFn: () => Like<T>,
+  falseFn: () => NoInfer<Like<T>>,
   options: CondOptions = {},
 ): Tensors<T> {
   const { name } = onlyOptions('tf.cond', options, 'name');
@@ -47,7 +47,7 @@ export function cond<const T>(
 export function smartCond<const T>(
   pred: TensorLike,
   trueFn: () => T,
-  falseFn: () => Like<T>,
+  falseFn: () => NoInfer<Like<T>>,
   options: CondOptions = {},
 ): Tensors<T> {
   if (typeof trueFn !== 'function' || typeof falseFn !== 'function')

@@ -188,7 +188,7 @@ function build(loop: Loop): Tensor[] {
   const cond = argumentsOf(new FuncGraph(names.cond), counter, limit, loop);
   trace(cond, () => condition(cond, loop), { what: "'cond' of tf.whileLoop" });
   if (cond.outputs.length !== 1) throw userError("'cond' of tf.whileLoop must return one condition");
-  const body = argumentsOf(new FuncGraph(names.body), counter, limit, loop);
+  const body = argumentsOf(new FuncGraph(names.body, { isStep: true }), counter, limit, loop);
   trace(body, () => step(body, cond, loop), {
     what: "'body' of tf.whileLoop",
     hints: [undefined, undefined, ...variables.map((t) => t.dtype)],

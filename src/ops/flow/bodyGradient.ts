@@ -1,5 +1,5 @@
 /** @file The gradient of ops that run one of some functions: the same choice again, between the functions' derivatives. */
-import { float32, int32, int64, resource, variant } from '../../core/dtypes.ts';
+import { int32, int64, resource } from '../../core/dtypes.ts';
 import { InternalError } from '../../core/errors.ts';
 import type { Dims } from '../../core/shape.ts';
 import { FuncGraph, gradientName } from '../../graph/funcGraph.ts';
@@ -13,20 +13,20 @@ import { identity } from '../array/identity.ts';
 import { range } from '../array/range.ts';
 import { shape } from '../array/shape.ts';
 import { cast } from '../math/cast.ts';
-import { FakeParam } from './fakeParam.ts';
+import { OptionalNone, optionalOf, valuesLike } from './optional.ts';
 import { inputBehind } from './resourceInput.ts';
-import { emptyList } from './tensorList/functions.ts';
-import { elementsOf } from './tensorList/info.ts';
 
 /** The derivative of a function. It takes what it needs of the forward function as arguments, which the forward op gives out. */
 class BodyGradGraph extends FuncGraph {
   /** Tensors inside the forward function that are needed and are not results of it yet. */
   readonly intermediates: Tensor[] = [];
-  private readonly copies = new Map<Tensor, Tensor>();
+  private readonly known = new Map<Tensor, Tensor>();
 
   constructor(
     name: string,
     private readonly forward: FuncGraph,
+    /** Other functions may run instead: what is handed over comes in optionals, which all of them can give. */
+    private readonly isChosen: boolean,
   ) {
     super(name, { ordersEffects: true });
   }
@@ -39,17 +39,23 @@ class BodyGradGraph extends FuncGraph {
     const { forward } = this;
     if (tensor.graph !== forward || forward.inputs.includes(tensor) || forward.outputs.includes(tensor))
       return super.capture(tensor);
-    if (tensor.op.type === 'Const') return this.copyOf(tensor);
-    if (tensor.dtype === resource) return super.capture(inputBehind(tensor, forward));
-    if (!this.intermediates.includes(tensor)) this.intermediates.push(tensor);
-    return super.capture(tensor);
+    let found = this.known.get(tensor);
+    if (!found) this.known.set(tensor, (found = this.intermediate(tensor)));
+    return found;
   }
 
-  /** Constants are not handed over but made again. */
-  private copyOf(constant: Tensor): Tensor {
-    let copy = this.copies.get(constant);
-    if (!copy) this.copies.set(constant, (copy = copyConstant(constant)));
-    return copy;
+  private intermediate(tensor: Tensor): Tensor {
+    const { forward } = this;
+    if (tensor.op.type === 'Const') return copyConstant(tensor);
+    if (tensor.dtype === resource) return super.capture(inputBehind(tensor, forward));
+    if (!this.isChosen) {
+      this.intermediates.push(tensor);
+      return super.capture(tensor);
+    }
+    const given = forward.outputs.find(({ op }) => op.type === 'OptionalFromValue' && op.inputs[0] === tensor);
+    const optional = given ?? forward.asDefault(() => optionalOf([tensor]));
+    if (!given) this.intermediates.push(optional);
+    return valuesLike(this.captureDirectly(optional, tensor.op.name), [tensor])[0]!;
   }
 }
 
@@ -80,7 +86,7 @@ export function bodyGradient(
 ): (Gradient | null)[] {
   const results: (Gradient | null)[][] = [];
   const backward = bodies.map((body, k) => {
-    const graph = new BodyGradGraph(gradientName(body.name), body);
+    const graph = new BodyGradGraph(gradientName(body.name), body, bodies.length > 1);
     graph.asDefault(() => {
       results[k] = differentiateBody(body, dy, tools).map((g) => (g === null ? null : returned(g)));
     });
@@ -171,20 +177,16 @@ function giveOutIntermediates(
   const isStale = forward.some((graph) => graph.rewrites !== graph.registeredRewrites);
   const isEnough = wanted.every((list) => list.length === 0) && !isStale;
   if (isEnough && !isBehind) return undefined;
-  for (const [k, graph] of forward.entries())
-    graph.outputs.push(
-      ...wanted.flatMap((list, j) => (j === k ? list : graph.asDefault(() => list.map((t) => standIn(t))))),
-    );
+  const count = Math.max(...wanted.map((list) => list.length));
+  for (const [k, graph] of forward.entries()) {
+    graph.outputs.push(...wanted[k]!);
+    // What only another function gives is nothing here.
+    graph.asDefault(() => {
+      for (let i = wanted[k]!.length; i < count; i++) graph.outputs.push(OptionalNone.build({}).optional);
+    });
+  }
   if (!isEnough) for (const graph of forward) graph.name += '_rewritten';
-  // A stand-in is empty, so nothing is known of a shape before it is known which function runs.
-  const known = ({ dtype, shape: dims }: Tensor): Dims => (forward.length === 1 || dtype === variant ? dims : null);
-  return forward[0]!.outputs.map((t, i) => op.outputs[i]?.shape ?? known(t));
-}
-
-function standIn(tensor: Tensor): Tensor {
-  // An empty list, unlike a fake one, can be added to and has zeros like it.
-  if (tensor.dtype === variant) return emptyList(elementsOf(tensor)?.dtype ?? float32, -1);
-  return FakeParam.build({}, { attrs: { dtype: tensor.dtype, shape: [0] } }).output;
+  return forward[0]!.outputs.map((t, i) => op.outputs[i]?.shape ?? t.shape);
 }
 
 /** What the forward op takes or gives for a tensor inside one of its functions. */

@@ -115,14 +115,14 @@ function functionsOf({ name, attrs }: Operation): readonly NameAttrList[] {
 }
 
 /** The body of a function that an operation names, from the library. */
-export function readBody(op: Operation, func: NameAttrList, shapes: readonly Dims[]): FuncGraph {
+export function readBody(op: Operation, func: NameAttrList, shapes: readonly Dims[], isStep = false): FuncGraph {
   const def = op.graph.functions.get(func.name);
   if (!def)
     throw new NotFoundError(`Function ${func.name}, which '${op.name}' calls, is not in the graph's library`, {
       node: op.name,
       op: op.type,
     });
-  return fromFunctionDef(def, { outer: op.graph, attr: func.attr, shapes });
+  return fromFunctionDef(def, { outer: op.graph, attr: func.attr, shapes, isStep });
 }
 
 /** The attributes of an If or Case whose branches have got more outputs. */

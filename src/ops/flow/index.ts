@@ -1,4 +1,5 @@
 /** @file Public functions of the flow ops; importing it loads their definitions. */
+import './fakeParam.ts';
 import './frames.ts';
 import './call.ts';
 import './case.ts';

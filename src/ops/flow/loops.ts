@@ -43,7 +43,7 @@ export function loopBody(op: Operation, attribute: 'cond' | 'body'): FuncGraph {
   const known = findBody(op, attribute);
   if (known) return known;
   const shapes = op.outputs.map((t) => t.shape);
-  const graph = readBody(op, op.attrs[attribute]!.func!, shapes);
+  const graph = readBody(op, op.attrs[attribute]!.func!, shapes, attribute === 'body');
   for (const [i, argument] of graph.inputs.entries()) argument.standsFor = op.inputs[i];
   setBody(op, attribute, graph);
   return graph;

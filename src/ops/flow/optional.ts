@@ -80,11 +80,12 @@ export const OptionalGetValue = defineOp({
 });
 
 /** The tensors in an optional, which are like these. */
-function valuesLike(optional: Tensor, like: readonly Tensor[]): readonly Tensor[] {
+export function valuesLike(optional: Tensor, like: readonly Tensor[]): readonly Tensor[] {
   const attrs = { output_types: like.map((t) => t.dtype), output_shapes: like.map((t) => t.shape) };
   return OptionalGetValue.build({ optional }, { attrs }).components;
 }
 
-function optionalOf(components: readonly Tensor[]): Tensor {
+/** An optional with these tensors in it. */
+export function optionalOf(components: readonly Tensor[]): Tensor {
   return OptionalFromValue.build({ components }).optional;
 }

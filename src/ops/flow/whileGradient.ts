@@ -43,7 +43,7 @@ class StepGradGraph extends FuncGraph {
     private readonly cond: FuncGraph,
     private readonly forward: FuncGraph,
   ) {
-    super(name, { ordersEffects: true });
+    super(name, { ordersEffects: true, isStep: true });
   }
 
   override maySee(graph: Graph): boolean {

@@ -1,4 +1,4 @@
-/** @file What is known of a tensor list while building: the type and static shape of its elements. */
+/** @file What is known of a tensor list or an optional while building: the type and static shape of its elements. */
 import { type DType, variant } from '../../../core/dtypes.ts';
 import type { Dims } from '../../../core/shape.ts';
 import type { Tensor } from '../../../graph/tensor.ts';
@@ -33,10 +33,11 @@ const making = new Map([
   ['TensorListSplit', 1],
 ]);
 
-/** Type and static shape of the elements of the list behind a handle, as far as the graph tells. */
+/** Type and static shape of the elements of the list, or of what is in the optional, behind a handle, as far as the graph tells. */
 export function elementsOf(handle: Tensor): ElementInfo | undefined {
   let at = originOf(handle);
   while (at.dtype === variant && at.index === 0 && changing.has(at.op.type)) at = originOf(at.op.inputs[0]!);
+  if (at.op.type === 'OptionalFromValue') return sameType(at.op.inputs);
   const position = making.get(at.op.type);
   const dtype = at.op.attrs['element_dtype'];
   if (position === undefined || !dtype) return undefined;
@@ -45,4 +46,8 @@ export function elementsOf(handle: Tensor): ElementInfo | undefined {
     dtype: decodeAttr('element_dtype', { kind: 'type' }, dtype) as DType, // its kind is type
     shape: shape && shape.rank > 0 ? shape.numbers().map((d) => (d < 0 ? null : d)) : null,
   };
+}
+
+function sameType([first, ...rest]: readonly Tensor[]): ElementInfo | undefined {
+  return first && rest.every((t) => t.dtype === first.dtype) ? { dtype: first.dtype, shape: null } : undefined;
 }
