@@ -3,7 +3,7 @@
 import { bfloat16, type DType, float16, float32, float64 } from '../core/dtypes.ts';
 import { isFullyDefined, type Shape } from '../core/shape.ts';
 import { currentContext } from '../graph/context.ts';
-import { colocateWith, controlDependencies, nameScope } from '../graph/graph.ts';
+import { colocateWith, controlDependencies, device, nameScope } from '../graph/graph.ts';
 import type { Operation } from '../graph/operation.ts';
 import { onlyOptions } from '../graph/options.ts';
 import type { Tensor, TensorLike } from '../graph/tensor.ts';
@@ -117,8 +117,8 @@ export class ExponentialMovingAverage {
 
   private createAverage(value: Variable | Tensor): Variable {
     if (value instanceof Variable) {
-      // Python takes the variable's present value when it has one; the first value is what can be said without a branch.
-      const average = createSlot(value, value.initialValue, this.name);
+      const present = device(value.device, () => value.initializedValue());
+      const average = createSlot(value, present, this.name);
       addToCollection(GraphKeys.MOVING_AVERAGE_VARIABLES, value);
       return average;
     }
