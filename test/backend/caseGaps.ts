@@ -7,6 +7,10 @@ const inFrames =
 const inArrays = 'needs an array or stack that other nodes make and fill; tested in test/whole/frames.test.ts';
 const older = 'needs an array that other nodes make and fill; tested in test/whole/frameOps.test.ts';
 
+const inFunctions = 'needs functions, which cases cannot give; tested in test/front/controlFlow';
+const functionalOps = ['If', 'Case', 'While'].flatMap((name) => [name, `Stateless${name}`]);
+const callOps = ['PartitionedCall', 'StatefulPartitionedCall'];
+
 /** The same reason for many ops. */
 const each = (names: readonly string[], reason: string) => Object.fromEntries(names.map((name) => [name, reason]));
 
@@ -28,6 +32,7 @@ export const withoutValueCase: Readonly<Record<string, string>> = {
   ...each([...frameOps, ...refLoopOps, 'RefSelect', '_SwitchN'], inFrames),
   ...each([...stackOps, ...arrayOps, 'TensorArrayGradWithShape'], inArrays),
   ...each([...olderArrayOps, 'TensorArrayPack', 'TensorArrayUnpack'], older),
+  ...each([...functionalOps, ...callOps], inFunctions),
   Const: 'every other case feeds through it',
   Placeholder: 'has no value of its own: running it is the error that test/tiny checks',
   PlaceholderV2: 'as Placeholder',
@@ -59,6 +64,7 @@ const handle = 'the gradient belongs to the variable behind the handle; tested w
 export const withoutGradientCheck: Readonly<Record<string, string>> = {
   ...each(['Switch', 'RefSwitch', 'Merge', 'RefMerge'], inFrames),
   ...each(differentiableArrayOps, inArrays),
+  ...each([...functionalOps, ...callOps], inFunctions),
   Ceil: steps,
   Floor: steps,
   FloorDiv: steps,

@@ -1,4 +1,5 @@
 /** @file PartitionedCall and StatefulPartitionedCall: the call of a function of the graph's library. */
+import { float32 } from '../../core/dtypes.ts';
 import { attr } from '../../op/attrs.ts';
 import { defineOp } from '../../op/defineOp.ts';
 import { callGradient } from './calls.ts';
@@ -21,7 +22,9 @@ const call = (name: string, stateful: boolean) =>
     shape: (_, { Tout }) => ({ output: Tout.map(() => null) }),
     grad: ({ op }, dy, tools) => ({ args: callGradient(op, dy.output, tools) }),
     lower: (p, { args }, { f }) => ({ output: p.call(f, args) }),
-    cases: () => [],
+    cases: () => [
+      { shape: '[2], ? -> ?', attrs: { Tin: [float32, float32], Tout: [float32], f: { name: 'f', attr: {} } } },
+    ],
   });
 
 export const PartitionedCall = call('PartitionedCall', false);

@@ -1,4 +1,5 @@
 /** @file Case and StatelessCase: one of several functions, chosen by number. */
+import { float32 } from '../../core/dtypes.ts';
 import { attr } from '../../op/attrs.ts';
 import { defineOp } from '../../op/defineOp.ts';
 import { branchGradient } from './branchGradient.ts';
@@ -25,7 +26,19 @@ const choice = (name: string, stateful: boolean) =>
       const index = wanted! >= 0 && wanted! < branches.length ? wanted! : branches.length - 1;
       return { output: p.call(branches[index]!, input) };
     },
-    cases: () => [],
+    cases: () => [
+      {
+        given: { branch_index: { dtype: 'int32', value: 0 } },
+        shape: '[], [3] -> [2, ?]',
+        attrs: { Tin: [float32], Tout: [float32], branches: [{ name: 'f', attr: {} }], output_shapes: [[2, null]] },
+      },
+      {
+        given: { branch_index: { dtype: 'int32', value: 0 } },
+        shape: '[], [3] -> ?',
+        attrs: { Tin: [float32], Tout: [float32], branches: [] },
+        rejects: /Length for attr 'branches' of 0 must be at least minimum 1/,
+      },
+    ],
   });
 
 export const Case = choice('Case', true);

@@ -1,8 +1,11 @@
 /** @file If and StatelessIf: one of two functions, chosen by a value. */
+import { bool, float32, int32 } from '../../core/dtypes.ts';
 import { isTrue } from '../../core/truth.ts';
 import { anyType, attr } from '../../op/attrs.ts';
 import { defineOp } from '../../op/defineOp.ts';
 import { branchGradient } from './branchGradient.ts';
+
+const branches = { then_branch: { name: 'f', attr: {} }, else_branch: { name: 'g', attr: {} } };
 
 const conditional = (name: string, stateful: boolean) =>
   defineOp({
@@ -25,7 +28,13 @@ const conditional = (name: string, stateful: boolean) =>
     lower: (p, { cond, input }, { then_branch, else_branch }) => ({
       output: p.call(isTrue(p.demand(cond)) ? then_branch : else_branch, input),
     }),
-    cases: () => [],
+    cases: () => [
+      {
+        shape: '[], [3], ? -> [2, ?]',
+        attrs: { Tcond: bool, Tin: [float32, int32], Tout: [float32], ...branches, output_shapes: [[2, null]] },
+      },
+      { shape: '[], [3] -> ?', attrs: { Tcond: bool, Tin: [float32], Tout: [float32], ...branches } },
+    ],
   });
 
 export const If = conditional('If', true);

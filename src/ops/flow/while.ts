@@ -1,7 +1,10 @@
 /** @file While and StatelessWhile: a function applied as long as another one says so. */
+import { float32 } from '../../core/dtypes.ts';
 import { attr } from '../../op/attrs.ts';
 import { defineOp } from '../../op/defineOp.ts';
 import { whileGradient } from './whileGradient.ts';
+
+const bodies = { cond: { name: 'f', attr: {} }, body: { name: 'g', attr: {} } };
 
 const loop = (name: string, stateful: boolean) =>
   defineOp({
@@ -22,7 +25,10 @@ const loop = (name: string, stateful: boolean) =>
     }),
     grad: ({ op }, dy, tools) => ({ input: whileGradient(op, dy.output, tools) }),
     lower: (p, { input }, { cond, body }) => ({ output: p.loop(cond, body, input) }),
-    cases: () => [],
+    cases: () => [
+      { shape: '[2], ? -> [2], ?', attrs: { T: [float32, float32], ...bodies } },
+      { shape: '[2], ? -> [?], [3]', attrs: { T: [float32, float32], ...bodies, output_shapes: [[null], [3]] } },
+    ],
   });
 
 export const While = loop('While', true);
