@@ -43,7 +43,7 @@ export async function main({ episodes = 300, seed = 3 }: DeepQOptions = {}) {
   const best = tf.reduceSum(qTarget.mul(tf.oneHot(tf.argmax(qNext, 1), actions)), 1);
   const target = reward.add(goesOn.mul(best).mul(discount));
   const loss = tf.losses.huberLoss(tf.stopGradient(target), value);
-  const train = new tf.train.AdamOptimizer(1e-3).minimize(loss, {
+  const train = new tf.train.AdamOptimizer(5e-4).minimize(loss, {
     varList: tf.trainableVariables('main'),
   });
   const mainVariables = tf.trainableVariables('main');
@@ -76,7 +76,7 @@ export async function main({ episodes = 300, seed = 3 }: DeepQOptions = {}) {
         [after, batch.map((e) => e.after)],
         [goesOn, batch.map((e) => (e.fell ? 0 : 1))],
       ]);
-      if (++steps % 200 === 0) await sess.run(follow);
+      if (++steps % 500 === 0) await sess.run(follow);
     }
     lengths.push(length);
     const recent = lengths.slice(-10);
