@@ -1,6 +1,5 @@
 /** @file FuncGraph: the body of a function while it is built; what it uses of the graphs around it becomes arguments. */
 import type { DType } from '../core/dtypes.ts';
-import { InvalidArgumentError } from '../core/errors.ts';
 import type { Dims } from '../core/shape.ts';
 import type { AttrValue } from '../proto/attr.ts';
 import { shapeToProto } from '../proto/tensorProto.ts';
@@ -206,12 +205,4 @@ export function functionName(scope: string, part: string): string {
 
 export function gradientName(forward: string): string {
   return `${forward}_grad_${currentContext().graph.uid()}`;
-}
-
-/** A function must give its result at once: the graph is built while it runs. */
-export function refusePromise(value: unknown, what: string): void {
-  if (typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function')
-    throw new InvalidArgumentError(
-      `${what} is asynchronous (it returned a Promise). It only builds a graph: make it an ordinary function, and await session.run outside.`,
-    );
 }

@@ -41,8 +41,9 @@ interface Opened {
 
 /** Takes a structure apart; an array of plain numbers is a single tensor, not a structure. */
 function open(given: unknown, name?: string): Opened {
-  const isLiteral = Array.isArray(given) && flatten(given).every((x) => typeof x !== 'object');
-  const values = isLiteral ? [given] : flatten(given);
+  const leaves = flatten(given);
+  const isLiteral = Array.isArray(given) && leaves.length > 0 && leaves.every((x) => typeof x !== 'object');
+  const values = isLiteral ? [given] : leaves;
   return {
     tensors: values.map((x) => convertToTensor(x as TensorLike, { name })), // anything else is refused there
     pack: (flat) => (isLiteral || !isNested(given) ? flat[0] : packSequenceAs(given, flat)),

@@ -1,7 +1,7 @@
 /** @file Builds the body of a function by calling the user's function once, and turns what it returns into tensors. */
 import type { DType } from '../../core/dtypes.ts';
 import { composite, isComposite } from '../../graph/composite.ts';
-import { type FuncGraph, refusePromise } from '../../graph/funcGraph.ts';
+import type { FuncGraph } from '../../graph/funcGraph.ts';
 import { controlDependencies } from '../../graph/graph.ts';
 import { Operation } from '../../graph/operation.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
@@ -70,4 +70,12 @@ function mark(value: unknown): unknown {
   if (!isComposite(value)) return value;
   const { parts, from } = value[composite]();
   return from(parts.map((t) => identity(t)));
+}
+
+/** A function must give its result at once: the graph is built while it runs. */
+function refusePromise(value: unknown, what: string): void {
+  if (value instanceof Promise)
+    throw userError(
+      `${what} is asynchronous (it returned a Promise). It only builds a graph: make it an ordinary function, and await session.run outside.`,
+    );
 }
