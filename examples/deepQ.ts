@@ -69,13 +69,16 @@ export async function main({ episodes = 300, seed = 3 }: DeepQOptions = {}) {
       ({ observation: state, done } = next);
       if (memory.length < 500) continue;
       const batch = Array.from({ length: batchSize }, () => memory[Math.floor(random() * memory.length)]!);
-      await sess.run(train, [
-        [before, batch.map((e) => e.before)],
-        [chosen, batch.map((e) => e.action)],
-        [reward, batch.map((e) => e.reward)],
-        [after, batch.map((e) => e.after)],
-        [goesOn, batch.map((e) => (e.fell ? 0 : 1))],
-      ]);
+      await sess.run(
+        [loss, train],
+        [
+          [before, batch.map((e) => e.before)],
+          [chosen, batch.map((e) => e.action)],
+          [reward, batch.map((e) => e.reward)],
+          [after, batch.map((e) => e.after)],
+          [goesOn, batch.map((e) => (e.fell ? 0 : 1))],
+        ],
+      );
       if (++steps % 500 === 0) await sess.run(follow);
     }
     lengths.push(length);
@@ -85,7 +88,7 @@ export async function main({ episodes = 300, seed = 3 }: DeepQOptions = {}) {
     if (recent.length === 10 && mean >= longest * 0.975) break;
   }
   const best10 = Math.max(...lengths.map((_, i) => mean(lengths.slice(Math.max(0, i - 9), i + 1))).slice(9));
-  console.log(`Solved after ${lengths.length} episodes: ten in a row lasted ${best10.toFixed(1)} of ${longest} steps.`);
+  console.log(`After ${lengths.length} episodes, ten in a row lasted ${best10.toFixed(1)} of ${longest} steps.`);
   await sess.close();
   return { lengths, best: best10 };
 }

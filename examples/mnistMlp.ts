@@ -46,6 +46,7 @@ export async function main({
   testDigits = 10_000,
 }: MlpOptions = {}) {
   const mnist = await tf.examples.mnist();
+  tf.setRandomSeed(1);
 
   const images = tf.placeholder(tf.float32, [null, 784], { name: 'images' });
   const digits = tf.placeholder(tf.int64, [null], { name: 'digits' });

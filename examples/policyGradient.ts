@@ -61,12 +61,15 @@ export async function main({ iterations = 80, seed = 1 }: PolicyGradientOptions 
     const expected = mean(returns);
     const spread = Math.sqrt(mean(returns.map((r) => (r - expected) ** 2))) + 1e-8;
     for (let pass = 0; pass < 3; pass++)
-      await sess.run(train, [
-        [states, seen],
-        [taken, done],
-        [before, likelihoods],
-        [advantage, returns.map((r) => (r - expected) / spread)],
-      ]);
+      await sess.run(
+        [surrogate, train],
+        [
+          [states, seen],
+          [taken, done],
+          [before, likelihoods],
+          [advantage, returns.map((r) => (r - expected) / spread)],
+        ],
+      );
     means.push(mean(lengths));
     if (iteration % 5 === 0) console.log(`iteration ${iteration}  episodes last ${means.at(-1)!.toFixed(1)} steps`);
     if (means.at(-1)! >= longest * 0.975) break;
