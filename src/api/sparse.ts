@@ -1,2 +1,7 @@
 /** @file `tf.sparse`. */
-export { SparseTensor, sparsePlaceholder as placeholder, sparseTensorToDense as toDense } from '../ops/sparse/index.ts';
+export {
+  SparseTensor,
+  sparsePlaceholder as placeholder,
+  sparseReshape as reshape,
+  sparseTensorToDense as toDense,
+} from '../ops/sparse/index.ts';

@@ -32,6 +32,8 @@ export {
 
 import './convOp.ts';
 
+import './batchNormGlobal.ts';
+
 export {
   type AccidentalHits,
   allCandidateSampler,
@@ -83,7 +85,6 @@ export { l2Loss } from './l2Loss.ts';
 export { type LrnOptions, localResponseNormalization, localResponseNormalization as lrn } from './lrn.ts';
 export {
   batchNormalization,
-  batchNormWithGlobalNormalization,
   l2Normalize,
   type MeanAndVariance,
   type MomentsOptions,
@@ -118,3 +119,5 @@ export { nceLoss, type SampledLossOptions, sampledSoftmaxLoss } from './sampledL
 export { logSoftmax, type SoftmaxOptions, softmax } from './softmax.ts';
 export { type WithSpaceToBatchOptions, withSpaceToBatch } from './withSpaceToBatch.ts';
 export { zeroFraction } from './zeroFraction.ts';
+
+import './dataFormat.ts';
