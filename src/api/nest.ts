@@ -1,2 +1,9 @@
 /** @file tf.nest: structures of values. */
-export { assertSameStructure, flatten, isNested, mapStructure, type NestOptions, packSequenceAs } from '../front/nest.ts';
+export {
+  assertSameStructure,
+  flatten,
+  isNested,
+  mapStructure,
+  type NestOptions,
+  packSequenceAs,
+} from '../front/nest.ts';
