@@ -1,8 +1,9 @@
-/** @file The batch normalization of TensorFlow's first graphs, with given moments. */
+/** @file The batch normalization of TensorFlow's first graphs, with given moments, and the function that replaced it. */
 import type * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError, type OpError } from '../../core/errors.ts';
 import { type Dims, type Shape, showRuntime } from '../../core/shape.ts';
-import type { Tensor } from '../../graph/tensor.ts';
+import { onlyOptions } from '../../graph/options.ts';
+import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { attr, numbers } from '../../op/attrs.ts';
 import { defineOp, gradientPending } from '../../op/defineOp.ts';
 import type { Gradient } from '../../op/registry.ts';
@@ -10,6 +11,7 @@ import type { ProgramBuilder } from '../../program/builder.ts';
 import * as e from '../../program/expr.ts';
 import type { Value } from '../../program/value.ts';
 import { mergeDim, ofRank } from '../array/common.ts';
+import { batchNormalization } from './moments.ts';
 
 const attrs = { T: numbers, variance_epsilon: attr('float'), scale_after_normalization: attr('bool') };
 
@@ -204,3 +206,22 @@ export const BatchNormWithGlobalNormalizationGrad = defineOp({
     },
   ],
 });
+
+/**
+ * Batch normalization with given moments, in its older form. Adds the nodes of `batchNormalization`.
+ *
+ * @example tf.nn.batchNormWithGlobalNormalization(x, mean, variance, beta, gamma, 1e-3, true)
+ */
+export function batchNormWithGlobalNormalization(
+  t: TensorLike,
+  m: TensorLike,
+  v: TensorLike,
+  beta: TensorLike | null,
+  gamma: TensorLike | null,
+  varianceEpsilon: TensorLike,
+  scaleAfterNormalization: boolean,
+  options: { readonly name?: string } = {},
+): Tensor {
+  onlyOptions('tf.nn.batchNormWithGlobalNormalization', options, 'name');
+  return batchNormalization(t, m, v, beta, scaleAfterNormalization ? gamma : null, varianceEpsilon, options);
+}

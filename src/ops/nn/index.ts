@@ -32,7 +32,7 @@ export {
 
 import './convOp.ts';
 
-import './batchNormGlobal.ts';
+export { batchNormWithGlobalNormalization } from './batchNormGlobal.ts';
 
 export {
   type AccidentalHits,
