@@ -32,8 +32,8 @@ export interface PieceRunner {
 
 /** One iteration of a loop, or the whole run outside of loops. */
 class Iteration {
-  readonly pending: Int32Array;
-  readonly deadInputs: Int32Array;
+  readonly pending: number[];
+  readonly deadInputs: number[];
   readonly inputs: (Token | undefined)[];
   /** Units that are ready and have not been done. */
   ready = 0;
@@ -44,7 +44,7 @@ class Iteration {
     readonly index: number,
   ) {
     this.pending = layout.pending.slice();
-    this.deadInputs = new Int32Array(layout.units.length);
+    this.deadInputs = new Array<number>(layout.units.length).fill(0);
     this.inputs = new Array<Token | undefined>(layout.inputCount);
   }
 }
@@ -164,7 +164,8 @@ class DataflowRun {
       const pause = yieldIfLong();
       if (pause) await pause;
       this.scope.stop.throwIfStopped();
-      await this.runUnit(this.next());
+      const pending = this.runUnit(this.next());
+      if (pending) await pending;
     }
     return piece.fetches.map((port, i) => {
       const feed = piece.feeds.findIndex((fed) => fed.node === port.node && fed.index === port.index);
@@ -196,45 +197,51 @@ class DataflowRun {
   }
 
   // Units.
-  private async runUnit({ unit, frame, iteration, isDead }: Ready): Promise<void> {
+  /** Runs a unit; control flow, of which there is much, is done at once. */
+  private runUnit(ready: Ready): void | Promise<void> {
+    const { unit, iteration } = ready;
     const first = unit.firstInput;
     const inputs = iteration.inputs.slice(first, first + unit.inputs.length);
     iteration.inputs.fill(undefined, first, first + unit.inputs.length);
-    let outputs: readonly Token[];
-    if (isDead) outputs = unit.outputs.map(() => null);
+    if (ready.isDead) return this.finish(ready, new Array<Token>(unit.outputs.length).fill(null));
+    if (unit.kind !== 'cluster') return this.direct(ready, inputs);
     // A unit that is alive has all its inputs; a merge has at least one.
-    else if (unit.kind === 'cluster') outputs = await this.dataflow.runCluster(unit, inputs as NDArray[], this.scope);
-    else outputs = await this.direct(unit, inputs);
-    await this.fetch(unit, outputs);
-    this.propagate(unit, outputs, frame, iteration, isDead);
-    this.done(frame, iteration);
+    return this.dataflow
+      .runCluster(unit, inputs as NDArray[], this.scope)
+      .then((outputs) => this.finish(ready, outputs));
   }
 
-  /** What a node of control flow makes of its inputs. */
-  private async direct(unit: Unit, inputs: readonly (Token | undefined)[]): Promise<readonly Token[]> {
+  /** Plays the part of a node of control flow. */
+  private direct(ready: Ready, inputs: readonly (Token | undefined)[]): void | Promise<void> {
+    const { unit } = ready;
     switch (unit.kind) {
       case 'switch': {
+        const choice = this.input(unit, inputs, 1);
         const data = this.input(unit, inputs, 0);
-        const choice = await this.valueOf(this.input(unit, inputs, 1));
-        if (choice.rank > 0)
-          throw new InvalidArgumentError(
-            `The second input must be a scalar, but it has shape ${showRuntime(choice.shape)}`,
-            { node: unit.nodes[0]!.name },
-          );
-        const last = unit.outputs.length - 1;
-        const at = choice.numberAt(0);
-        const chosen = at < 0 || at > last ? last : at;
-        return unit.outputs.map((_, i) => (i === chosen ? data : null));
+        if (!Reference.in(choice)) return this.finish(ready, this.switched(unit, data, choice));
+        return this.valueOf(choice).then((value) => this.finish(ready, this.switched(unit, data, value)));
       }
       case 'merge': {
         const taken = inputs.findIndex((token) => token);
-        return [this.input(unit, inputs, taken), scalar(int32, taken)];
+        return this.finish(ready, [this.input(unit, inputs, taken), scalar(int32, taken)]);
       }
       case 'controlTrigger':
-        return [];
+        return this.finish(ready, []);
       default:
-        return [this.input(unit, inputs, 0)];
+        return this.finish(ready, [this.input(unit, inputs, 0)]);
     }
+  }
+
+  private switched({ nodes: [node], outputs }: Unit, data: NDArray, choice: NDArray): Token[] {
+    if (choice.rank > 0)
+      throw new InvalidArgumentError(
+        `The second input must be a scalar, but it has shape ${showRuntime(choice.shape)}`,
+        { node: node!.name },
+      );
+    const last = outputs.length - 1;
+    const at = choice.numberAt(0);
+    const chosen = at < 0 || at > last ? last : at;
+    return outputs.map((_, i) => (i === chosen ? data : null));
   }
 
   /** An input of a control flow node. It may stay a reference, but where a value is meant there must be one. */
@@ -255,6 +262,13 @@ class DataflowRun {
     return (await this.dataflow.device.toHost(variable.storage!, variable.dtype, variable.shape)).copy();
   }
 
+  /** A unit has done its work: what it gives goes on. */
+  private finish(ready: Ready, outputs: readonly Token[]): void | Promise<void> {
+    if (ready.unit.outputs.some(({ fetches }, k) => fetches.length > 0 && outputs[k]))
+      return this.fetch(ready.unit, outputs).then(() => this.propagate(ready, outputs));
+    this.propagate(ready, outputs);
+  }
+
   private async fetch(unit: Unit, outputs: readonly Token[]): Promise<void> {
     for (const [k, { port, fetches }] of unit.outputs.entries()) {
       const token = outputs[k];
@@ -269,22 +283,24 @@ class DataflowRun {
   }
 
   // What happens when a unit is done.
-  private propagate(unit: Unit, outputs: readonly Token[], frame: Frame, iteration: Iteration, isDead: boolean): void {
+  private propagate({ unit, frame, iteration, isDead }: Ready, outputs: readonly Token[]): void {
     switch (unit.kind) {
       case 'enter':
         this.enter(unit, outputs[0]!, frame, iteration);
-        return;
+        break;
       case 'exit':
         if (!isDead) this.activate(unit, outputs, frame.parent!.frame, frame.parent!.iteration, false);
         else if (iteration.index === frame.newest) frame.deadExits.push(unit);
-        return;
+        break;
       case 'nextIteration':
         // Nothing dead goes into another iteration: so loops end.
         if (!isDead) this.continueLoop(unit, outputs[0]!, frame, iteration);
-        return;
+        break;
       default:
         this.activate(unit, outputs, frame, iteration, isDead);
     }
+    iteration.ready--;
+    this.settle(frame, iteration);
   }
 
   private enter(unit: Unit, token: Token, outer: Frame, iteration: Iteration): void {
@@ -332,8 +348,9 @@ class DataflowRun {
   /** Hands a unit's outputs to those who wait for them, in one iteration. */
   private activate(unit: Unit, outputs: readonly Token[], frame: Frame, iteration: Iteration, isDead: boolean): void {
     const isEntrance = unit.kind === 'enter';
-    for (const [k, { consumers }] of unit.outputs.entries())
-      for (const consumer of consumers) this.deliver(consumer, outputs[k]!, frame, iteration, isEntrance);
+    for (let k = 0; k < unit.outputs.length; k++)
+      for (const consumer of unit.outputs[k]!.consumers)
+        this.deliver(consumer, outputs[k]!, frame, iteration, isEntrance);
     for (const follower of unit.followers) {
       const at = follower.position;
       if (follower.kind === 'merge') {
@@ -376,12 +393,7 @@ class DataflowRun {
   }
 
   // Endings.
-  /** A unit of an iteration is done; with the last one the iteration may be over, and the loop, and what is around it. */
-  private done(frame: Frame, iteration: Iteration): void {
-    iteration.ready--;
-    this.settle(frame, iteration);
-  }
-
+  /** With the last unit of an iteration the iteration may be over, and the loop, and what is around it. */
   private settle(first: Frame, last: Iteration): void {
     let [frame, iteration] = [first, last];
     while (this.endIterations(frame, iteration) && frame.parent) {

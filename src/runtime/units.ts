@@ -40,7 +40,7 @@ export class FrameLayout {
   readonly units: Unit[] = [];
   inputCount = 0;
   /** What each unit waits for when an iteration begins. */
-  pending = new Int32Array(0);
+  pending: readonly number[] = [];
   constructor(
     readonly frame: StaticFrame,
     /** How many entrances lead in. */
@@ -88,7 +88,7 @@ export function divide({ nodes, feeds, fetches }: Piece, joins = true): UnitGrap
   });
   for (const [i, port] of fetches.entries()) if (!isFed(port)) divider.outputFor(port).fetches.push(i);
   const { units } = divider;
-  for (const layout of divider.layouts.values()) layout.pending = Int32Array.from(layout.units, initiallyPending);
+  for (const layout of divider.layouts.values()) layout.pending = layout.units.map(initiallyPending);
   return {
     root: divider.layoutOf(analysis.root),
     layoutBehind: ({ nodes: [enter] }) => divider.layoutOf(analysis.frameOf(enter!)),

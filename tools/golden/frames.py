@@ -58,7 +58,7 @@ def case(build):
         kinds = {node.op for node in definition.node}
         cases.append({
             "name": build.__name__,
-            "graph": base64.b64encode(gzip.compress(definition.SerializeToString(), mtime=0)).decode(),
+            "graph": base64.b64encode(gzip.compress(definition.SerializeToString(deterministic=True), mtime=0)).decode(),
             "ops": sorted(k for k in kinds if any(w in k for w in (
                 "Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond", "Trigger", "Stack", "TensorArray"))),
             "steps": steps,
@@ -453,8 +453,32 @@ for seed in range(24):
     program.__name__ = "random_%d" % seed
     case(program)
 
-with open(os.path.join(os.path.dirname(__file__), "../../test/golden/frames.json"), "w") as file:
-    file.write("[\n" + ",\n".join(json.dumps(c) for c in cases) + "\n]\n")
+def gradient_nodes():
+    """The nodes that tf.gradients adds to a graph of tensor arrays, and what they give."""
+    with tf.Graph().as_default() as graph, tf.Session() as session:
+        x = tf.placeholder(tf.float32, [3, 2], name="x")
+        array = tf.TensorArray(tf.float32, 3, infer_shape=False, clear_after_read=False).scatter([0, 1, 2], x)
+        some = array.gather([2, 0])
+        again = tf.TensorArray(tf.float32, 1, infer_shape=False).write(0, array.read(1)).read(0)
+        pieces = tf.TensorArray(tf.float32, 2, infer_shape=False).split(x, [1, 2]).concat()
+        ys = [again * again, some, pieces * 3.]
+        forward = graph.as_graph_def()
+        count = len(graph.get_operations())
+        gradient, = tf.gradients(ys, [x])
+        value = session.run(gradient, {x: [[1, 2], [3, 4], [5, 6]]})
+        nodes = [[op.name, op.type, [t.name for t in op.inputs], [c.name for c in op.control_inputs]]
+                 for op in graph.get_operations()[count:]]
+        encoded = base64.b64encode(gzip.compress(forward.SerializeToString(deterministic=True), mtime=0)).decode()
+        return {"graph": encoded, "ys": [y.name for y in ys], "nodes": nodes, "value": plain(value)}
+
+
+def save(name, text):
+    with open(os.path.join(os.path.dirname(__file__), "../../test/golden", name), "w") as file:
+        file.write(text)
+
+
+save("tensorArrayGradients.json", json.dumps(gradient_nodes()) + "\n")
+save("frames.json", "[\n" + ",\n".join(json.dumps(c) for c in cases) + "\n]\n")
 for c in cases:
     print(c["name"], len(c["graph"]), [s["error"]["message"][:90] for s in c["steps"] if "error" in s])
 print(sorted({op for c in cases for op in c["ops"]}))
