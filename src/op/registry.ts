@@ -29,6 +29,8 @@ export interface GradientTools {
   isTrainable(tensor: Tensor): boolean;
   /** A zero gradient of a tensor; of a handle, zeros like what it holds. */
   zeros(tensor: Tensor): Tensor;
+  /** Whether nobody asked for the gradient of the input at that position, so that nodes for it can be left out. */
+  skips?(input: number): boolean;
 }
 
 /** One input or output as an OpDef declares it. */

@@ -367,7 +367,7 @@ cases['resizeImages unknown'] = (x) => {
 };
 cases['batchNormWithGlobalNormalization'] = (x) => {
   const [t, m, v] = [x.float([2, 3]), x.float([3], 'm'), x.float([3], 'v', { low: 1 })];
-  return tf.nn.batchNormWithGlobalNormalization(t, m, v, x.float([3], 'b'), x.float([3], 'g'), 1e-3);
+  return tf.nn.batchNormWithGlobalNormalization(t, m, v, x.float([3], 'b'), x.float([3], 'g'), 1e-3, true);
 };
 const matrices = { square: [2, 2], tall: [3, 2], wide: [2, 2, 3] };
 for (const [kind, dims] of Object.entries(matrices)) {

@@ -17,8 +17,9 @@ import { hostBroadcast } from './hostBroadcast.ts';
 import { simplifySum } from './identities.ts';
 import { arithmeticTypes, complexTypes, floatTypes, signedIntegerTypes } from './types.ts';
 
-function gradient({ x, y, dy }: Omit<BinaryNode, 'z'>): GradientPair {
-  return shapesEqual(x, y, dy) ? [dy, dy] : reduceGradients(x, y, dy, dy);
+function gradient({ x, y, dy, skips }: Omit<BinaryNode, 'z'>): GradientPair {
+  if (skips(1) && y.rank === 0) return [dy, null];
+  return shapesEqual(x, y, dy) ? [dy, dy] : reduceGradients(x, y, skips(0) ? null : dy, skips(1) ? null : dy);
 }
 
 export const AddV2 = defineBinary({
@@ -75,8 +76,8 @@ export const Add = defineOp({
     T: attr('type', { allowed: [...floatTypes, ...complexTypes, ...signedIntegerTypes, d.uint8, d.string] }),
   },
   shape: ({ x, y }) => ({ z: broadcastPorts(['x', x], ['y', y]) }),
-  grad({ inputs: { x, y } }, { z: dy }) {
-    const [dx, dyy] = gradient({ x, y, dy });
+  grad({ inputs: { x, y } }, { z: dy }, tools) {
+    const [dx, dyy] = gradient({ x, y, dy, skips: (input) => tools.skips?.(input) ?? false });
     return { x: dx, y: dyy };
   },
   lower(p, { x, y }, { T }) {

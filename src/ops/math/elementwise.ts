@@ -60,6 +60,8 @@ export interface BinaryNode {
   readonly y: Tensor;
   readonly z: Tensor;
   readonly dy: Gradient;
+  /** Whose gradient nobody asked for: 0 for x, 1 for y. */
+  skips(input: 0 | 1): boolean;
 }
 export type GradientPair = readonly [Gradient | null, Gradient | null];
 
@@ -88,8 +90,9 @@ export function defineBinary(spec: BinarySpec): BinaryOp {
     shape: ({ x, y }) => ({ z: broadcastPorts(['x', x], ['y', y]) }),
     grad:
       typeof grad === 'function'
-        ? ({ inputs, outputs }, dy) => {
-            const [x, y] = grad({ x: inputs.x, y: inputs.y, z: outputs.z, dy: dy.z });
+        ? ({ inputs, outputs }, dy, tools) => {
+            const skips = (input: 0 | 1) => tools.skips?.(input) ?? false;
+            const [x, y] = grad({ x: inputs.x, y: inputs.y, z: outputs.z, dy: dy.z, skips });
             return { x, y };
           }
         : grad,

@@ -20,11 +20,13 @@ export const Mul = defineBinary({
   types: arithmeticTypes,
   commutative: true,
   element: product,
-  grad({ x, y, dy }) {
+  grad({ x, y, dy, skips }) {
+    if (skips(1) && y.rank === 0) return [multiply(dy, conj(y)), null];
     // TensorFlow takes this way for two types only; the others come out the same with other node names.
     if (shapesEqual(x, y, dy) && (dy.dtype === float32 || dy.dtype === int32))
       return [multiply(dy, y), multiply(dy, x)];
-    return reduceGradients(x, y, multiply(dy, conj(y)), multiply(conj(x), dy));
+    const dx = skips(0) ? null : multiply(dy, conj(y));
+    return reduceGradients(x, y, dx, skips(1) ? null : multiply(conj(x), dy));
   },
   integers: (x, y) => x * y,
   simplify: simplifyProduct,

@@ -14,9 +14,10 @@ export const Sub = defineBinary({
   name: 'Sub',
   types: arithmeticTypes,
   element: difference,
-  grad({ x, y, dy }) {
-    const opposite = negated(dy);
-    return shapesEqual(x, y, dy) ? [dy, opposite] : reduceGradients(x, y, dy, opposite);
+  grad({ x, y, dy, skips }) {
+    if (skips(1) && y.rank === 0) return [dy, null];
+    if (shapesEqual(x, y, dy)) return [dy, negated(dy)];
+    return reduceGradients(x, y, skips(0) ? null : dy, skips(1) ? null : negated(dy));
   },
   integers: (x, y) => x - y,
   simplify: simplifyDifference,
@@ -57,10 +58,10 @@ export const SquaredDifference = defineBinary({
     const apart = difference(x, y);
     return mul(apart, x.dtype.isComplex ? conj(apart) : apart);
   },
-  grad({ x, y, dy }) {
+  grad({ x, y, dy, skips }) {
     const dx = controlDependencies([dy], () => times(scalarMul(2, dy), minus(x, y)));
-    const opposite = negated(dx);
-    return shapesEqual(x, y, dy) ? [dx, opposite] : reduceGradients(x, y, dx, opposite);
+    if (shapesEqual(x, y, dy)) return [dx, negated(dx)];
+    return reduceGradients(x, y, skips(0) ? null : dx, skips(1) ? null : negated(dx));
   },
   cases: () => [
     { shape: '[2, ?], [1] -> [2, ?]' },

@@ -156,7 +156,7 @@ export function batchNormalization(
   offset: TensorLike | null,
   scale: TensorLike | null,
   varianceEpsilon: TensorLike,
-  options: { name?: string | undefined } = {},
+  options: { name?: string } = {},
 ): Tensor {
   onlyOptions('tf.nn.batchNormalization', options, 'name');
   return nameScope(options.name ?? 'batchnorm', () => {
@@ -167,29 +167,6 @@ export function batchNormalization(
     const shift = offset === null ? times(minusOf(mean), factor) : minus(offset, times(mean, factor));
     return plus(scaled, cast(shift, input.dtype));
   });
-}
-
-interface GlobalNormalizationOptions {
-  /** False leaves `gamma` out. */
-  readonly scaleAfterNormalization?: boolean | undefined;
-  readonly name?: string | undefined;
-}
-
-/**
- * The older form of `batchNormalization`. Adds nodes under `batchnorm/`.
- *
- * @example tf.nn.batchNormWithGlobalNormalization(x, mean, variance, beta, gamma, 1e-3)
- */
-export function batchNormWithGlobalNormalization(
-  t: TensorLike,
-  m: TensorLike,
-  v: TensorLike,
-  beta: TensorLike,
-  gamma: TensorLike,
-  varianceEpsilon: TensorLike,
-  { scaleAfterNormalization = true, ...options }: GlobalNormalizationOptions = {},
-): Tensor {
-  return batchNormalization(t, m, v, beta, scaleAfterNormalization ? gamma : null, varianceEpsilon, options);
 }
 
 /**
