@@ -3,8 +3,10 @@ import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { type Shape, showRuntime, showShape, sizeOf, stridesOf } from '../../core/shape.ts';
 import { IndexedSlices } from '../../graph/indexedSlices.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, attr } from '../../op/attrs.ts';
+import { isConvertible } from '../../op/convert.ts';
 import { defineOp } from '../../op/defineOp.ts';
 import type { Failure } from '../../program/instructions.ts';
 import { batchGatherNd } from './batchGather.ts';
@@ -134,13 +136,23 @@ export interface GatherNdOptions extends Named {
   readonly badIndicesPolicy?: string | undefined;
 }
 
+/** What variables offer so that only the elements needed are read. */
+interface SparselyReadable {
+  gatherNd(indices: TensorLike, options: Named): Tensor;
+}
+function isSparselyReadable(value: unknown): value is SparselyReadable {
+  return isConvertible(value) && 'gatherNd' in value && typeof value.gatherNd === 'function';
+}
+
 /**
  * Elements or slices picked by the index tuples along the last axis of `indices`. Adds one `GatherNd` node.
  *
  * @example tf.gatherNd(tf.constant([[1, 2], [3, 4]]), [[0, 1], [1, 0]]) // runs to [2 3]
  */
 export function gatherNd(params: TensorLike, indices: TensorLike, options: GatherNdOptions = {}): Tensor {
+  onlyOptions('tf.gatherNd', options, 'batchDims', 'badIndicesPolicy', 'name');
   const { batchDims = 0, badIndicesPolicy = '', name } = options;
   if (batchDims > 0) return batchGatherNd(params, indices, batchDims, options);
+  if (isSparselyReadable(params) && badIndicesPolicy === '') return params.gatherNd(indices, { name });
   return GatherNd.build({ params, indices }, { name, attrs: { bad_indices_policy: badIndicesPolicy } }).output;
 }
