@@ -259,6 +259,37 @@ def tensorArrayPieces():
     return tf.concat([gathered, pieces, scattered], 0), [a]
 
 
+@program
+def functionCall():
+    a = x([])
+    v = tf.get_variable('v', [], initializer=tf.constant_initializer(3))
+    f = tf2.function(lambda b: tf.sin(tf.tanh(b) * v), autograph=False)
+    return f(f(a)), [a, v]
+
+
+@program
+def functionInLoop():
+    a = x([])
+    f = tf2.function(lambda b: tf.sin(tf.tanh(b) * a), autograph=False)
+    _, y = tf.while_loop(lambda i, b: tf.less(i, 3), lambda i, b: (i + 1, f(b)), [tf.constant(0), a])
+    return y, [a]
+
+
+@program
+def loopInFunction():
+    a = x([])
+    f = tf2.function(lambda b: tf.while_loop(lambda i, c: tf.less(i, 3), lambda i, c: (i + 1, tf.sin(c * b)), [tf.constant(0), b])[1],
+                     autograph=False)
+    return f(a), [a]
+
+
+@program
+def condInFunction():
+    a = x([])
+    f = tf2.function(lambda b: tf.cond(tf.greater(b, 0), lambda: tf.sin(tf.tanh(b)), lambda: tf.square(b)), autograph=False)
+    return f(a), [a]
+
+
 FEEDS = {0: [1.3, -0.4], 1: [[0.4, -0.6, 1.1], [-0.5, 0.2, 0.9]],
          2: [[[0.5, -1], [2, 0.3], [1.5, 1.2]], [[-0.7, 0.4], [0.1, 1.1]]]}
 

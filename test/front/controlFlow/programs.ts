@@ -312,4 +312,43 @@ export const programs: Record<string, () => Program> = {
     const scattered = new tf.TensorArray(tf.float32, { size: 3 }).scatter([2, 1, 0], tf.exp(a)).stack();
     return { y: tf.concat([gathered, pieces, scattered], 0), by: [a] };
   },
+  functionCall() {
+    const a = x([]);
+    const v = tf.getVariable('v', [], { initializer: tf.constantInitializer(3) });
+    const f = tf.function((b: tf.Tensor) => tf.sin(tf.tanh(b).mul(v)));
+    return { y: f(f(a)), by: [a, v] };
+  },
+  functionInLoop() {
+    const a = x([]);
+    const f = tf.function((b: tf.Tensor) => tf.sin(tf.tanh(b).mul(a)));
+    const [, y] = tf.whileLoop(
+      (i) => tf.less(i, 3),
+      (i, b) => [i.add(1), f(b)],
+      [tf.constant(0), a],
+    );
+    return { y, by: [a] };
+  },
+  loopInFunction() {
+    const a = x([]);
+    const f = tf.function(
+      (b: tf.Tensor) =>
+        tf.whileLoop(
+          (i) => tf.less(i, 3),
+          (i, c) => [i.add(1), tf.sin(c.mul(b))],
+          [tf.constant(0), b],
+        )[1],
+    );
+    return { y: f(a), by: [a] };
+  },
+  condInFunction() {
+    const a = x([]);
+    const f = tf.function((b: tf.Tensor) =>
+      tf.cond(
+        tf.greater(b, 0),
+        () => tf.sin(tf.tanh(b)),
+        () => tf.square(b),
+      ),
+    );
+    return { y: f(a), by: [a] };
+  },
 };
