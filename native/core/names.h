@@ -18,7 +18,7 @@ namespace tl {
   X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(isnan) X(isinf) X(isfinite) X(real) X(imag) X(arg) X(cabs) \
   X(select) X(cast) X(complex)
 
-#define TL_INSTRUCTIONS(X) X(map) X(reduce) X(dot) X(conv) X(gather) X(scatter) X(scan) X(topk) X(window) X(random) X(blocks) X(check)
+#define TL_INSTRUCTIONS(X) X(map) X(reduce) X(dot) X(conv) X(gather) X(scatter) X(scan) X(topk) X(window) X(random) X(blocks) X(together) X(check)
 #define TL_REDUCES(X) X(sum) X(prod) X(max) X(min) X(any) X(all) X(argmax) X(argmin)
 #define TL_COMBINES(X) X(update) X(add) X(sub) X(mul) X(div) X(min) X(max)
 #define TL_BOUNDS(X) X(error) X(zero) X(drop) X(dropNegative)

@@ -164,6 +164,7 @@ Pool& Pool::get() {
 int Pool::threads() const { return limit > 0 ? limit : processors(); }
 
 int64_t Pool::parts(double work, double grain) const {
+  if (insidePart) return 1;
   const double most = work / grain;
   const int64_t wanted = most < threads() ? static_cast<int64_t>(most) : threads();
   return wanted < 1 ? 1 : wanted;

@@ -78,6 +78,7 @@ InstructionPtr decodeInstruction(Reader& in) {
     case InstructionKind::window: return decodeWindow(in);
     case InstructionKind::random: return decodeRandom(in);
     case InstructionKind::blocks: return decodeBlocks(in);
+    case InstructionKind::together: return decodeTogether(in);
     default: return decodeCheck(in);
   }
 }
@@ -88,7 +89,7 @@ InstructionPtr decodeInstruction(Reader& in) {
 
 using namespace tl;
 
-int64_t tl_version() { return 5; }
+int64_t tl_version() { return 6; }
 
 const char* tl_variant() { return simd().name; }
 

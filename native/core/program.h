@@ -33,6 +33,7 @@ InstructionPtr decodeWindow(Reader&);
 InstructionPtr decodeRandom(Reader&);
 InstructionPtr decodeCheck(Reader&);
 InstructionPtr decodeBlocks(Reader&);
+InstructionPtr decodeTogether(Reader&);
 /** Any instruction, after its kind. */
 InstructionPtr decodeInstruction(Reader&);
 

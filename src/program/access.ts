@@ -27,6 +27,8 @@ export function readsOf(i: Instruction): readonly View[] {
       return i.low && i.high ? [i.state, i.low, i.high] : [i.state];
     case 'blocks':
       return i.steps.flatMap(readsOf).filter((v) => !i.locals.has(v.buffer));
+    case 'together':
+      return i.steps.flatMap(readsOf);
     case 'host':
       return i.inputs;
   }
@@ -56,6 +58,8 @@ export function writesOf(i: Instruction): readonly View[] {
       return [];
     case 'blocks':
       return i.steps.flatMap(writesOf).filter((v) => !i.locals.has(v.buffer));
+    case 'together':
+      return i.steps.flatMap(writesOf);
     case 'host':
       return i.outputs ?? [];
   }
@@ -97,6 +101,8 @@ export function withReads(i: Instruction, change: (buffer: Buffer) => Buffer): I
     case 'random':
       return i.low && i.high ? { ...i, low: swap(i.low), high: swap(i.high) } : i;
     case 'blocks':
+      return { ...i, steps: i.steps.map((step) => withReads(step, change)) };
+    case 'together':
       return { ...i, steps: i.steps.map((step) => withReads(step, change)) };
   }
 }

@@ -83,9 +83,12 @@ export function groupRows(instructions: readonly DeviceInstruction[], keep: Read
       if (common.length === 0) continue;
       const rises = hazards.mayMove(i, group.position);
       if (!rises && !group.steps.every((step) => hazards.mayMove(step, group.position))) continue;
-      if (!rises) result[group.position] = undefined;
+      if (!rises) {
+        result[group.position] = undefined;
+        group.position = result.length;
+        for (const step of group.steps) hazards.note(step, group.position);
+      }
       group.add(i, common);
-      if (!rises) group.position = result.length;
       return group;
     }
     return undefined;
@@ -100,7 +103,7 @@ export function groupRows(instructions: readonly DeviceInstruction[], keep: Read
       group.position = result.length;
     }
     result[group.position] = group;
-    for (const step of group.steps) hazards.note(step, group.position);
+    hazards.note(i, group.position);
     if (rows.length === 0) continue;
     for (const { buffer, dtype } of readsOf(i)) if (buffer.bytes >= minElements * dtype.size) groups.set(buffer, group);
     for (const { buffer } of writesOf(i)) groups.set(buffer, group);

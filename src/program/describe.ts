@@ -17,6 +17,8 @@ export function describe(i: DeviceInstruction): string {
     }
     case 'blocks':
       return `blocks of ${i.rows} rows: ${i.steps.map(describe).join('; ')}`;
+    case 'together':
+      return i.steps.map(describe).join(' | ');
     default: {
       const show = (views: readonly { shape: readonly number[] }[]) => views.map((v) => showShape(v.shape)).join(', ');
       return `${i.kind} ${show(readsOf(i))} -> ${show(writesOf(i))}`;

@@ -1,5 +1,6 @@
 /** @file Where memory was last touched in a list of instructions, which tells what may change places in it. */
 import { readsOf, writesOf } from './access.ts';
+import type { Expr } from './expr.ts';
 import { canFail } from './inspect.ts';
 import { type Buffer, type DeviceInstruction, storageOf } from './instructions.ts';
 
@@ -7,12 +8,14 @@ export class Hazards {
   readonly #reads = new Map<object, number>();
   readonly #writes = new Map<object, number>();
   #lastFailing = -1;
+  /** What is known of expressions, since one is asked about more than once. */
+  readonly #failures = new Map<Expr, boolean>();
 
   /** Takes note of an instruction at a position; positions may come in any order. */
   note(i: DeviceInstruction, position: number): void {
     for (const v of readsOf(i)) later(this.#reads, storageOf(v.buffer), position);
     for (const v of writesOf(i)) later(this.#writes, storageOf(v.buffer), position);
-    if (mayFail(i)) this.#lastFailing = Math.max(this.#lastFailing, position);
+    if (mayFail(i, this.#failures)) this.#lastFailing = Math.max(this.#lastFailing, position);
   }
 
   /** Whether something after a position writes a buffer's memory. */
@@ -42,12 +45,12 @@ function later(positions: Map<object, number>, storage: object, position: number
 }
 
 /** Instructions that may stop the run, depending on data. */
-function mayFail(i: DeviceInstruction): boolean {
+export function mayFail(i: DeviceInstruction, known?: Map<Expr, boolean>): boolean {
   return (
     i.kind === 'check' ||
     i.kind === 'random' ||
     ((i.kind === 'gather' || i.kind === 'scatter') && i.bounds !== 'drop' && i.bounds !== 'zero') ||
-    (i.kind === 'map' && i.results.some((r) => canFail(r))) ||
-    (i.kind === 'reduce' && canFail(i.result))
+    (i.kind === 'map' && i.results.some((r) => canFail(r, known))) ||
+    (i.kind === 'reduce' && canFail(i.result, known))
   );
 }

@@ -225,6 +225,12 @@ export interface BlocksInstruction {
   readonly locals: ReadonlySet<Buffer>;
 }
 
+/** Instructions none of which touches what another writes: they may run at the same time. None of them can fail. */
+export interface TogetherInstruction {
+  readonly kind: 'together';
+  readonly steps: readonly DeviceInstruction[];
+}
+
 /** Calls back to the host between two device segments; never reaches a device. */
 export interface HostInstruction {
   readonly kind: 'host';
@@ -259,6 +265,7 @@ export type DeviceInstruction = (
   | RandomInstruction
   | CheckInstruction
   | BlocksInstruction
+  | TogetherInstruction
 ) &
   Origin;
 

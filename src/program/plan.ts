@@ -1,17 +1,20 @@
 /** @file The memory plan: temporaries share one arena, each block free again after its last use. */
+import { sameShape } from '../core/shape.ts';
 import { readsOf, writesOf } from './access.ts';
 import { groupRows } from './blocks.ts';
 import { fuseEpilogues } from './epilogue.ts';
 import { fuse } from './fuse.ts';
-import type { Buffer, DeviceInstruction, Segment } from './instructions.ts';
+import type { Buffer, DeviceInstruction, Segment, View } from './instructions.ts';
 import { removeDead } from './passes.ts';
+import { sideBySide } from './together.ts';
 
 /** Cache lines: no two values share one, and vector loads stay aligned. */
 const alignment = 64;
 
 /** Optimizes recorded instructions and gives every temporary its place. Buffers in `keep` outlive the segment and are bound. */
 export function planSegment(recorded: readonly DeviceInstruction[], keep: ReadonlySet<Buffer>): Segment {
-  const instructions = groupRows(fuseEpilogues(fuse(removeDead(recorded, keep), keep), keep), keep);
+  const fused = fuseEpilogues(fuse(removeDead(recorded, keep), keep), keep);
+  const instructions = sideBySide(groupRows(fused, keep));
   const bound = new Set<Buffer>();
   const lastUse = new Map<Buffer, number>();
   for (const [k, i] of instructions.entries())
@@ -33,11 +36,31 @@ function placeTemps(instructions: readonly DeviceInstruction[], lastUse: Readonl
     else dying.set(k, [buffer]);
   }
   for (const [k, i] of instructions.entries()) {
-    for (const v of writesOf(i))
-      if (lastUse.has(v.buffer) && !arena.has(v.buffer)) arena.set(v.buffer, free.take(rounded(v.buffer.bytes)));
-    for (const buffer of dying.get(k) ?? []) free.give(arena.get(buffer)!, rounded(buffer.bytes));
+    const ending = new Set(dying.get(k));
+    for (const v of writesOf(i)) {
+      if (!lastUse.has(v.buffer) || arena.has(v.buffer)) continue;
+      const inherited = inheritance(i, v, ending);
+      arena.set(v.buffer, inherited ? arena.get(inherited)! : free.take(rounded(v.buffer.bytes)));
+      if (inherited) ending.delete(inherited);
+    }
+    for (const buffer of ending) free.give(arena.get(buffer)!, rounded(buffer.bytes));
   }
   return { arena, arenaBytes: free.highWater };
+}
+
+/** A buffer that ends with this instruction, and whose elements the view can take the place of one by one. */
+function inheritance(i: DeviceInstruction, output: View, ending: ReadonlySet<Buffer>): Buffer | undefined {
+  const step = i.kind === 'together' ? i.steps.find((s) => writesOf(s).includes(output)) : i;
+  const map = step?.kind === 'dot' ? step.after : step;
+  if (map?.kind !== 'map' || !map.outputs.includes(output)) return undefined;
+  const covers = (v: View) => v.buffer.bytes === output.buffer.bytes && v.dtype.size === output.dtype.size;
+  const sameElements = (v: View) => v.offset === output.offset && sameShape(v.strides, output.strides);
+  const read = [...readsOf(i), ...map.inputs];
+  return map.inputs.find(
+    ({ buffer }) =>
+      ending.has(buffer) &&
+      read.every((v) => v.buffer !== buffer || (map.inputs.includes(v) && covers(v) && sameElements(v))),
+  )?.buffer;
 }
 
 const rounded = (bytes: number) => Math.max(alignment, Math.ceil(bytes / alignment) * alignment);

@@ -116,6 +116,7 @@ export class Assembler {
       kind: 'segment',
       kernel: this.device.compile(segment),
       instructions: segment.instructions,
+      arenaBytes: segment.arenaBytes,
       sources: segment.bound.map((b) => this.sourceOf(b)),
       allocates,
       assigned: [...assigned].map(([variable, shape]) => ({ variable, shape })),

@@ -21,6 +21,8 @@ export interface SegmentStep {
   readonly kernel: Kernel;
   readonly instructions: readonly DeviceInstruction[];
   readonly sources: readonly Source[];
+  /** Scratch memory it needs while it runs. */
+  readonly arenaBytes: number;
   /** Slots to allocate before it runs. */
   readonly allocates: readonly { slot: number; bytes: number }[];
   /** Shapes that variables have once it has run. */
@@ -185,6 +187,7 @@ function runSegment(step: SegmentStep, frame: Frame): void | Promise<void> {
     for (const { variable, shape } of step.assigned) variable.shape = shape;
   };
   const timeline = frame.run.stats?.begin(step.instructions);
+  if (timeline) frame.run.stats?.useMemory(step.arenaBytes + frame.slots.reduce((sum, b) => sum + (b?.bytes ?? 0), 0));
   try {
     const pending = step.kernel.run(bound, timeline ? { timeline } : undefined);
     if (pending)

@@ -25,6 +25,11 @@ export class StatsCollector {
     return { start: new Float64Array(instructions.length), end: new Float64Array(instructions.length) };
   }
 
+  /** Takes note of memory in use besides feeds and variables. */
+  useMemory(bytes: number): void {
+    this.peakBytes = Math.max(this.peakBytes, bytes);
+  }
+
   /** Takes over the device's times, which count from the start of the segment. */
   end(instructions: readonly DeviceInstruction[], timeline: Timeline | undefined): void {
     if (!timeline) return;

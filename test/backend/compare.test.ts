@@ -26,6 +26,8 @@ function spoil(instruction: DeviceInstruction): DeviceInstruction {
       return { ...instruction, before: instruction.before.map((n) => n + 1) };
     case 'blocks':
       return { ...instruction, steps: instruction.steps.slice(0, -1) };
+    case 'together':
+      return { ...instruction, steps: instruction.steps.map(spoil) };
     case 'gather':
       return { ...instruction, bounds: instruction.bounds === 'zero' ? 'error' : 'zero' };
     case 'scatter':

@@ -92,7 +92,11 @@ export function costOf(instruction: DeviceInstruction): number {
       return perInstruction + sizeOf(instruction.output.shape) * each;
     }
     case 'blocks':
-      return instruction.steps.reduce((sum, step) => sum + costOf(step), perInstruction);
+    case 'together':
+      return (instruction.steps as readonly DeviceInstruction[]).reduce(
+        (sum, step) => sum + costOf(step),
+        perInstruction,
+      );
     case 'check':
       return perInstruction + sizeOf(instruction.input.shape);
   }

@@ -130,6 +130,13 @@ class Encoder {
       case 'blocks':
         this.#blocks(instruction);
         return;
+      case 'together':
+        words.push(instruction.steps.length);
+        for (const step of instruction.steps) {
+          words.push(Math.ceil(costOf(step)));
+          this.instruction(step);
+        }
+        return;
       case 'check':
         this.#view(instruction.input);
         return;

@@ -7,7 +7,7 @@ import type { KoffiFunc } from 'koffi';
 import { InternalError, NotFoundError } from '../../core/errors.ts';
 
 /** Must equal `tl_version()`; a library built from other sources is not used. */
-const version = 5;
+const version = 6;
 
 /** Families of names that have numbers in encoded programs. */
 export type Family =

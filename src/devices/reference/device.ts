@@ -107,12 +107,17 @@ function compileInstruction(instruction: DeviceInstruction, memory: Memory): () 
       return compileRandom(instruction, memory);
     case 'check':
       return compileCheck(instruction, memory);
-    case 'blocks': {
+    case 'blocks':
       memory.addLocals(instruction.locals);
-      const steps = instruction.steps.map((step) => compileInstruction(step, memory));
-      return () => {
-        for (const step of steps) step();
-      };
-    }
+      return compileSteps(instruction.steps, memory);
+    case 'together':
+      return compileSteps(instruction.steps, memory);
   }
+}
+
+function compileSteps(steps: readonly DeviceInstruction[], memory: Memory): () => void {
+  const compiled = steps.map((step) => compileInstruction(step, memory));
+  return () => {
+    for (const step of compiled) step();
+  };
 }

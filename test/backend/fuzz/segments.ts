@@ -3,8 +3,10 @@ import * as d from '../../../src/core/dtypes.ts';
 import { fromElements } from '../../../src/core/ndarray.ts';
 import { sizeOf } from '../../../src/core/shape.ts';
 import * as e from '../../../src/program/expr.ts';
+import { canFail } from '../../../src/program/inspect.ts';
 import {
   Buffer,
+  type DotInstruction,
   type MapInstruction,
   type ReduceOp,
   type RowStep,
@@ -27,6 +29,11 @@ const arithmetic = fuzzDtypes.filter((dtype) => !dtype.isBool);
 
 function randomMap(chance: Chance): RandomSegment {
   const b = new SegmentBuilder();
+  b.add(mapIn(chance, b));
+  return { builder: b, terms: 1 };
+}
+
+function mapIn(chance: Chance, b: SegmentBuilder): MapInstruction {
   const shape = randomShape(chance);
   const dtypes = Array.from({ length: chance.integer(1, 4) }, () => chance.pick(fuzzDtypes));
   const inputs = dtypes.map((dtype) => randomInput(chance, b, dtype, shape));
@@ -36,8 +43,7 @@ function randomMap(chance: Chance): RandomSegment {
   // Now and then the first output is an input of its dtype, when nothing in that input lies on itself.
   const inPlace = inputs.find((view) => view.dtype === results[0]!.dtype && view.strides.every((s) => s !== 0));
   if (inPlace && chance.happens(0.5)) outputs[0] = inPlace;
-  b.add({ kind: 'map', shape, inputs, outputs, results });
-  return { builder: b, terms: 1 };
+  return { kind: 'map', shape, inputs, outputs, results };
 }
 
 function randomReduce(chance: Chance): RandomSegment {
@@ -68,19 +74,24 @@ function randomReduce(chance: Chance): RandomSegment {
 
 function randomDot(chance: Chance): RandomSegment {
   const b = new SegmentBuilder();
+  const dot = dotIn(chance, b);
+  b.add(dot);
+  return { builder: b, terms: dot.a.shape.at(-1)! + 3 };
+}
+
+function dotIn(chance: Chance, b: SegmentBuilder): DotInstruction {
   const dtype = chance.pick(arithmetic);
   const batch = randomShape(chance, 2).map((size) => Math.min(size, 3));
   const size = () => (chance.happens(0.03) ? 0 : chance.integer(1, chance.happens(0.2) ? 70 : 8));
   const [m, k, n] = [size(), size(), size()];
   const output = randomOutput(chance, b, dtype, [...batch, m, n]);
-  b.add({
+  return {
     kind: 'dot',
     a: randomInput(chance, b, dtype, [...batch, m, k]),
     b: randomInput(chance, b, dtype, [...batch, k, n]),
     output,
     ...(chance.happens(0.6) ? { after: mapOnProduct(chance, b, output) } : {}),
-  });
-  return { builder: b, terms: k + 3 };
+  };
 }
 
 /** A map over a product, into its own place, into another one, or both. */
@@ -290,6 +301,16 @@ function randomBlocks(chance: Chance): RandomSegment {
   return { builder: b, terms: rows * columns + 10 };
 }
 
+/** Maps and products that have nothing to do with each other. */
+function randomTogether(chance: Chance): RandomSegment {
+  const b = new SegmentBuilder();
+  const steps = Array.from({ length: chance.integer(2, 6) }, () => chance.pick([mapIn, dotIn])(chance, b));
+  // What can fail is not run together with others.
+  const safe = steps.filter((step) => step.kind === 'dot' || !step.results.some((r) => canFail(r)));
+  b.add({ kind: 'together', steps: safe });
+  return { builder: b, terms: 73 };
+}
+
 /** The kinds of random segments, and how many of each 300 there are. */
 export const segmentKinds: Record<
   string,
@@ -300,6 +321,7 @@ export const segmentKinds: Record<
   dot: { share: 80, make: randomDot },
   conv: { share: 60, make: randomConv },
   blocks: { share: 60, make: randomBlocks },
+  together: { share: 30, make: randomTogether },
   gather: { share: 25, make: randomGather },
   scatter: { share: 25, make: randomScatter },
   scan: { share: 15, make: randomScan },

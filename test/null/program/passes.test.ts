@@ -3,7 +3,12 @@ import { float32 } from '../../../src/core/dtypes.ts';
 import { ReferenceDevice } from '../../../src/devices/reference/device.ts';
 import * as e from '../../../src/program/expr.ts';
 import { fuse } from '../../../src/program/fuse.ts';
-import { Buffer, type DeviceInstruction, type Segment } from '../../../src/program/instructions.ts';
+import {
+  Buffer,
+  type DeviceInstruction,
+  type MapInstruction,
+  type Segment,
+} from '../../../src/program/instructions.ts';
 import { protectReads, removeDead } from '../../../src/program/passes.ts';
 import { planSegment } from '../../../src/program/plan.ts';
 import { dense, transposeView } from '../../../src/program/value.ts';
@@ -193,5 +198,27 @@ describe('the memory plan', () => {
     expect(segment.arenaBytes).toBeLessThanOrEqual(2 * 4032);
     expect(segment.bound).toContain(last);
     expect(run(segment, new Map([[a, new Array(1000).fill(0)]])).get(last)![0]).toBe(10);
+  });
+
+  it('lets the result of a map take the place of an input that ends with it', () => {
+    const [a, first, second, out] = [bound(1000), temp(1000), temp(1000), bound(1000)];
+    const scan = (from: Buffer, to: Buffer): DeviceInstruction => ({
+      kind: 'scan',
+      op: 'sum',
+      input: view(from, [1, 1000, 1]),
+      output: view(to, [1, 1000, 1]),
+      exclusive: false,
+      reverse: false,
+    });
+    const program = [scan(a, first), unary(first, second, e.mul(x, 2)), scan(second, out)];
+    const segment = planSegment(program, new Set());
+    expect(segment.arena.get(second)).toBe(segment.arena.get(first));
+    expect(run(segment, new Map([[a, new Array(1000).fill(1)]])).get(out)![2]).toBe(2 + 4 + 6);
+    // Read once more afterwards, or in another order, the input keeps its place.
+    const later = planSegment([...program, scan(first, bound(1000))], new Set());
+    expect(later.arena.get(second)).not.toBe(later.arena.get(first));
+    const backwards = { ...(program[1] as MapInstruction), inputs: [{ ...view(first), strides: [-1], offset: 999 }] };
+    const turned = planSegment([program[0]!, backwards, program[2]!], new Set());
+    expect(turned.arena.get(second)).not.toBe(turned.arena.get(first));
   });
 });
