@@ -42,12 +42,13 @@ def plain(value):
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
-def built(make, collections=(), steps=1):
-    """The graph that `make` builds, and what the pairs of fetch name and tensor it returns run to, `steps` times."""
+def built(make, collections=(), steps=1, branches=False):
+    """The graph that `make` builds, and what the fetches it returns run to, `steps` times."""
     with tf.Graph().as_default() as graph:
         fetches, feeds = make()
-        # Branches and sets are built otherwise in TypeScript, so only the values can be compared.
-        different = any(n.op in ("If", "StatelessIf", "DenseToDenseSetOperation") for n in graph.as_graph_def().node)
+        # Sets, and the branches of metrics, are built otherwise in TypeScript, so only the values can be compared.
+        others = ("DenseToDenseSetOperation",) if branches else ("If", "StatelessIf", "DenseToDenseSetOperation")
+        different = any(n.op in others for n in graph.as_graph_def().node)
         record = {} if different else {"nodes": nodes(graph)}
         for key in collections:
             names = [getattr(x, "name", str(x)) for x in tf.get_collection(key)]

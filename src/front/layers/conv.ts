@@ -1,6 +1,7 @@
 /** @file Convolution layers over one, two and three axes. */
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { reshape } from '../../ops/array/index.ts';
 import { convolution } from '../../ops/nn/index.ts';
 import type { Variable } from '../variable.ts';
 import { kernelWeight } from './biasedLayer.ts';
@@ -31,7 +32,13 @@ abstract class Conv extends ImageLayer<ConvLayerOptions> {
       dataFormat: format.letters,
       name: rank === 1 ? 'conv1d' : `Conv${rank}D`,
     });
-    return this.activated(this.biased(outputs, format.channelsFirst));
+    return this.activated(rank === 1 ? this.biasedRows(outputs) : this.biased(outputs, format.channelsFirst));
+  }
+
+  /** `BiasAdd` takes no rows with channels first. */
+  private biasedRows(outputs: Tensor): Tensor {
+    if (!this.bias || !this.format.channelsFirst) return this.biased(outputs);
+    return outputs.add(reshape(this.bias, [1, this.filters, 1]));
   }
 }
 

@@ -1,7 +1,7 @@
 /** @file Transposed convolution layers: from small images to large ones. */
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
-import { shape, stack } from '../../ops/array/index.ts';
+import { shape, stack, transpose } from '../../ops/array/index.ts';
 import { conv2dTranspose as transpose2d, conv3dTranspose as transpose3d } from '../../ops/nn/index.ts';
 import type { Variable } from '../variable.ts';
 import { kernelWeight } from './biasedLayer.ts';
@@ -28,23 +28,44 @@ abstract class ConvTranspose extends ImageLayer<ConvTransposeLayerOptions> {
   }
 
   override call(inputs: Tensor): Tensor {
-    const { format, padding, strides } = this;
+    const { format, padding, strides, rank } = this;
     const actual = shape(inputs);
     const batch = actual.slice('0');
-    const sizes = format.spatialAxes.map((axis, i) => {
-      const [size, step] = [this.kernelSize[i]!, strides[i]!];
-      const more = padding === 'VALID' ? Math.max(size - step, 0) : 0;
-      const known = inputs.shape![axis] ?? null;
-      return known === null ? actual.slice([axis]).mul(step).add(more) : known * step + more;
-    });
-    const whole = format.channelsFirst ? [batch, this.filters, ...sizes] : [batch, ...sizes, this.filters];
-    const given = { strides, padding, dataFormat: format.letters };
-    const transposed = this.rank === 2 ? transpose2d : transpose3d;
-    const outputs = transposed(inputs, this.kernel!, stack(whole), given);
-    const known = sizes.map((n) => (typeof n === 'number' ? n : null));
-    const rows = inputs.shape![0] ?? null;
+    const given = format.spatialAxes.map((axis) => inputs.shape?.[axis] ?? null);
+    // Like Python, images use the sizes that are known while building, volumes never do.
+    const from = given.map((n, i) => (rank === 2 && n !== null ? n : actual.slice([format.spatialAxes[i]!])));
+    const sizes = from.map((n, i) => this.sizeOf(n, i));
+    const whole = stack(format.channelsFirst ? [batch, this.filters, ...sizes] : [batch, ...sizes, this.filters]);
+    const outputs =
+      rank === 2
+        ? this.transposed2d(inputs, whole)
+        : transpose3d(inputs, this.kernel!, whole, { strides, padding, dataFormat: format.letters });
+    const known = given.map((n, i) => (n === null ? null : this.sizeOf(n, i)));
+    const rows = inputs.shape?.[0] ?? null;
     outputs.setShape(format.channelsFirst ? [rows, this.filters, ...known] : [rows, ...known, this.filters]);
     return this.activated(this.biased(outputs, format.channelsFirst));
+  }
+
+  /** The size that a spatial axis of a given size grows to. */
+  private sizeOf<N extends number | Tensor>(size: N, axis: number): N {
+    const [taps, step] = [this.kernelSize[axis]!, this.strides[axis]!];
+    const more = this.padding === 'VALID' ? Math.max(taps - step, 0) : 0;
+    if (typeof size === 'number') return (size * step + more) as N; // a number stays one
+    const grown = size.mul(step);
+    return (this.padding === 'VALID' ? grown.add(more) : grown) as N; // and a tensor stays one
+  }
+
+  /** With channels first, images are turned round before and after, and the sizes with them. */
+  private transposed2d(inputs: Tensor, whole: Tensor): Tensor {
+    const { padding, strides } = this;
+    const options = { strides, padding, dataFormat: 'NHWC' } as const;
+    if (!this.format.channelsFirst) {
+      whole.slice('0'); // a node that Python makes too
+      return transpose2d(inputs, this.kernel!, whole, options);
+    }
+    const turned = transpose(inputs, [0, 2, 3, 1]);
+    const sizes = [whole.slice('0'), whole.slice('2'), whole.slice('3'), whole.slice('1')];
+    return transpose(transpose2d(turned, this.kernel!, stack(sizes), options), [0, 3, 1, 2]);
   }
 }
 

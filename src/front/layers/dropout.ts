@@ -1,14 +1,12 @@
 /** @file Dropout as a layer: active in training, the identity otherwise. */
 
-import { nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
-import { constantValue } from '../../op/constantValue.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { identity, shape } from '../../ops/array/index.ts';
-import { where } from '../../ops/math/index.ts';
 import { dropout as dropElements } from '../../ops/nn/index.ts';
+import { smartCond } from '../controlFlow/cond.ts';
 import { Layer, type LayerOptions, layerOptionNames } from './layer.ts';
 
 export interface DropoutOptions extends LayerOptions {
@@ -39,13 +37,11 @@ export class Dropout extends Layer<DropoutCall> {
   }
 
   override call(inputs: Tensor, { training = false }: DropoutCall): Tensor {
-    const known = typeof training === 'boolean' ? training : constantValue(training)?.at(0);
-    if (known !== undefined) return known ? this.dropped(inputs) : identity(inputs);
-    // Python branches with tf.cond. Here both are computed and one is chosen; the result has the name it has there.
-    return nameScope('cond', () => {
-      const dropped = this.dropped(inputs);
-      return where(convertToTensor(training), dropped, inputs, { name: 'Identity' });
-    });
+    return smartCond(
+      training,
+      () => this.dropped(inputs),
+      () => identity(inputs),
+    );
   }
 
   private dropped(inputs: Tensor): Tensor {

@@ -1,7 +1,7 @@
 /** @file Pooling layers: the largest or the mean element of windows, over one, two and three axes. */
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
-import { expandDims, squeeze } from '../../ops/array/index.ts';
+import { expandDims, squeeze, transpose } from '../../ops/array/index.ts';
 import { avgPool, avgPool3d, maxPool, maxPool3d } from '../../ops/nn/index.ts';
 import { checkPadding, ImageFormat, perSpatialAxis } from './imageFormat.ts';
 import { Layer, type LayerOptions, layerOptionNames } from './layer.ts';
@@ -38,33 +38,39 @@ abstract class Pooling extends Layer {
 
   override call(inputs: Tensor): Tensor {
     const padding = checkPadding(this.options.padding);
-    const { format } = this;
-    if (this.rank === 3) {
-      const pool = this.kind === 'max' ? maxPool3d : avgPool3d;
+    const { format, rank } = this;
+    if (rank === 2) {
+      const pool = this.kind === 'max' ? maxPool : avgPool;
       const [size, steps] = [format.everyAxis(this.size), format.everyAxis(this.steps)];
-      return pool(inputs, size, steps, padding, {
-        dataFormat: format.letters,
-        name: this.kind === 'max' ? 'MaxPool3D' : 'AvgPool3D',
-      });
+      return pool(inputs, size, steps, padding, { dataFormat: format.letters });
     }
-    const pool = this.kind === 'max' ? maxPool : avgPool;
-    if (this.rank === 2)
-      return pool(inputs, format.everyAxis(this.size), format.everyAxis(this.steps), padding, {
-        dataFormat: format.letters,
-      });
+    if (rank === 3) {
+      const pool = this.kind === 'max' ? maxPool3d : avgPool3d;
+      const name = this.kind === 'max' ? 'MaxPool3D' : 'AvgPool3D';
+      const [size, steps] = [channelsLast.volume.everyAxis(this.size), channelsLast.volume.everyAxis(this.steps)];
+      return this.withChannelsLast(inputs, (x) => pool(x, size, steps, padding, { name }));
+    }
     // A row of pixels is pooled as an image with one more axis.
-    const image = new ImageFormat(2, this.options.dataFormat);
+    const pool = this.kind === 'max' ? maxPool : avgPool;
+    const [size, steps] = [
+      [...this.size, 1],
+      [...this.steps, 1],
+    ].map((list) => channelsLast.image.everyAxis(list));
     const axis = format.channelsFirst ? 3 : 2;
-    const pooled = pool(
-      expandDims(inputs, axis),
-      image.everyAxis([...this.size, 1]),
-      image.everyAxis([...this.steps, 1]),
-      padding,
-      { dataFormat: image.letters },
-    );
+    const pooled = this.withChannelsLast(expandDims(inputs, axis), (x) => pool(x, size!, steps!, padding));
     return squeeze(pooled, { axis: [axis] });
   }
+
+  /** Rows and volumes with channels first are turned round before and after, as in Python. */
+  private withChannelsLast(x: Tensor, pool: (x: Tensor) => Tensor): Tensor {
+    if (!this.format.channelsFirst) return pool(x);
+    const spatial = Array.from({ length: x.rank! - 2 }, (_, i) => i);
+    const last = spatial.length + 1;
+    return transpose(pool(transpose(x, [0, ...spatial.map((i) => i + 2), 1])), [0, last, ...spatial.map((i) => i + 1)]);
+  }
 }
+
+const channelsLast = { image: new ImageFormat(2), volume: new ImageFormat(3) };
 
 /**
  * The largest element of each window, over a single axis: [batch, steps, channels].

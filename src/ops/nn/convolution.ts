@@ -11,7 +11,7 @@ import { Conv2D } from './conv2dOps.ts';
 import { Conv3D } from './conv3dOps.ts';
 import { type ConvPadding, isChannelsFirst, type PerAxis, perAxis } from './convArgs.ts';
 import { squeezeBatchDims } from './squeezeBatch.ts';
-import { dilated, type SlidingOp } from './withSpaceToBatch.ts';
+import { dilated, type Filter, type SlidingOp } from './withSpaceToBatch.ts';
 
 export interface ConvolutionOptions extends Named {
   /** A pair per axis only together with a dilation. */
@@ -32,8 +32,8 @@ export interface ConvolutionOptions extends Named {
 export function convolution(input: TensorLike, filter: TensorLike, options: ConvolutionOptions = {}): Tensor {
   const names = ['padding', 'strides', 'dilationRate', 'dataFormat', 'name'] as const;
   const { padding = 'VALID', dataFormat, name } = onlyOptions('tf.nn.convolution', options, ...names);
-  const filters = converted(filter, 'filters');
-  const x = converted(input, 'input');
+  const filters = symbolic(filter, 'filters');
+  const x = convertToTensor(symbolic(input, 'input'));
   const axes = spatialAxes(x, filters);
   const isFirst = isChannelsFirst(dataFormat);
   const dilations = perAxis(options.dilationRate, axes, isFirst, 'dilations');
@@ -58,13 +58,13 @@ export function convolution(input: TensorLike, filter: TensorLike, options: Conv
 }
 
 /** Literals become tensors in a scope of their own, as in Python. */
-function converted(value: TensorLike, name: string): Tensor {
-  if (isSymbolic(value)) return convertToTensor(value);
+function symbolic(value: TensorLike, name: string): Filter {
+  if (isSymbolic(value)) return value;
   return scoped('convolution_internal', [], () => convertToTensor(value, { name }));
 }
 
-function spatialAxes(input: Tensor, filter: Tensor): number {
-  const rank = filter.rank ?? input.rank;
+function spatialAxes(input: Tensor, filter: Filter): number {
+  const rank = filter.shape?.length ?? input.rank;
   if (rank === null) throw userError('the rank of the input or of the filter must be known');
   const axes = rank - 2;
   if (axes < 1 || axes > 3)
@@ -89,7 +89,7 @@ function textPadding({ padding, dataFormat, dilations }: Plain) {
 }
 
 /** Two or three axes, no dilation; several batch axes are made one. */
-function plain(input: Tensor, filter: Tensor, axes: number, options: Plain): Tensor {
+function plain(input: Tensor, filter: Filter, axes: number, options: Plain): Tensor {
   const { padding } = textPadding(options);
   const { strides, dilations, scope } = options;
   const op = (x: TensorLike, name?: string): Tensor =>
@@ -115,7 +115,7 @@ interface Dilated {
   readonly scope: string;
 }
 
-function dilatedConvolution(input: Tensor, filter: Tensor, options: Dilated): Tensor {
+function dilatedConvolution(input: Tensor, filter: Filter, options: Dilated): Tensor {
   const { axes, padding, strides, rate, dataFormat, scope } = options;
   if ([...rate, ...strides].some((n) => n < 1))
     throw userError(`strides and dilationRate must be positive, but they are [${strides}] and [${rate}]`);

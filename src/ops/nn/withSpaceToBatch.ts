@@ -2,7 +2,7 @@
 import { int32 } from '../../core/dtypes.ts';
 import { type Dims, isFullyDefined, showShape } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
-import { Tensor, type TensorLike } from '../../graph/tensor.ts';
+import { type ConvertibleToTensor, Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { constantValue } from '../../op/constantValue.ts';
 import { convertToTensor } from '../../op/convert.ts';
@@ -16,7 +16,10 @@ import { floorOver, minus, times } from '../math/operators.ts';
 import { type ConvPadding, isChannelsFirst, paddingAttrs } from './convArgs.ts';
 
 /** What slides over the image: made for a number of spatial axes and a padding, then applied to images and a filter. */
-export type SlidingOp = (axes: number, padding: ConvPadding) => (input: Tensor, filter: Tensor | undefined) => Tensor;
+export type SlidingOp = (axes: number, padding: ConvPadding) => (input: Tensor, filter: Filter | undefined) => Tensor;
+
+/** A tensor, or a variable that has not been read yet: the node that slides reads it, as in Python. */
+export type Filter = Tensor | ConvertibleToTensor;
 
 export interface Dilation {
   readonly inputShape: Dims;
@@ -30,7 +33,7 @@ export interface Dilation {
 }
 
 /** Prepares `op` for dilated windows; without dilation it is `op` itself. */
-export function dilated(op: SlidingOp, d: Dilation): (input: Tensor, filter: Tensor | undefined) => Tensor {
+export function dilated(op: SlidingOp, d: Dilation): (input: Tensor, filter: Filter | undefined) => Tensor {
   const rate = convertToTensor(d.dilationRate, { dtype: int32, name: 'dilation_rate' });
   if (rate.rank !== null && rate.rank !== 1)
     throw userError(`dilationRate must have rank 1, but it is ${showShape(rate.shape)}`);
@@ -86,7 +89,7 @@ function basePaddings(
   { padding, filterShape, dataFormat }: Dilation,
   axes: number,
   rate: readonly number[] | Tensor,
-): TensorLike | ((filter: Tensor | undefined) => Tensor) {
+): TensorLike | ((filter: Filter | undefined) => Tensor) {
   const { padding: kind, explicit_paddings: pads } = paddingAttrs(padding, axes + 2);
   if (kind === 'VALID') return Array.from({ length: axes }, () => [0, 0]);
   if (kind === 'EXPLICIT') {
