@@ -2,14 +2,17 @@
 import { int64 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { intVector, NDArray } from '../../core/ndarray.ts';
-import { type Shape, sameShape, showRuntime, sizeOf, stridesOf } from '../../core/shape.ts';
+import { type Dims, isFullyDefined, type Shape, sameShape, showRuntime, sizeOf, stridesOf } from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import { SparseTensor } from '../../graph/sparseTensor.ts';
 import type { TensorLike } from '../../graph/tensor.ts';
-import { convertToTensor } from '../../op/convert.ts';
+import { userError } from '../../graph/userError.ts';
+import { partialValueOf } from '../../op/constantValue.ts';
+import { constantNode, convertToTensor } from '../../op/convert.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
 import { type Named, ofRank } from '../array/common.ts';
+import { identity } from '../array/identity.ts';
 import { cast } from '../math/cast.ts';
 
 /** The wanted shape with its -1, if any, worked out. */
@@ -146,6 +149,25 @@ export function sparseReshape(input: SparseTensor, shape: TensorLike, options: N
     const wanted = cast(convertToTensor(shape), int64);
     const ports = { input_indices: input.indices, input_shape: input.denseShape, new_shape: wanted };
     const { output_indices, output_shape } = SparseReshape.build(ports, { name });
-    return new SparseTensor(output_indices, input.values, output_shape);
+    const known = knownShape(input.shape, partialValueOf(wanted));
+    const denseShape = known ? constantNode(intVector(known, int64)) : output_shape;
+    return new SparseTensor(output_indices, identity(input.values), denseShape);
   });
+}
+
+/** The new shape, where it can be worked out while building. */
+function knownShape(from: Dims, to: readonly (number | null)[] | undefined): Shape | undefined {
+  if (!isFullyDefined(from) || !to) return undefined;
+  const sizes = to.map((size) => size ?? -1);
+  const isOpen = sizes.filter((size) => size === -1).length;
+  if (isOpen > 1 && to.every((size) => size !== null))
+    throw userError(`At most one dimension can be inferred (-1). Found: [${sizes}]`);
+  if (isOpen > 1 || (isOpen === 1 && sizes.includes(0))) return undefined;
+  const rest = sizeOf(sizes.filter((size) => size !== -1));
+  const shape = sizes.map((size) => (size === -1 ? Math.floor(sizeOf(from) / rest) : size));
+  if (sizeOf(shape) !== sizeOf(from))
+    throw userError(
+      `Cannot reshape a tensor with ${sizeOf(from)} elements to shape [${sizes}] (${sizeOf(shape)} elements).`,
+    );
+  return shape;
 }
