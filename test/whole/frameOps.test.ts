@@ -9,6 +9,7 @@ import { node } from '../../src/op/node.ts';
 import { Dataflow } from '../../src/runtime/dataflow.ts';
 import { Engine } from '../../src/runtime/engine.ts';
 import { ResourceManager } from '../../src/runtime/resources.ts';
+import { frameCases } from './frameCases.ts';
 
 /** A session on a graph in TensorFlow's text form, where `name = Op(input, ^wait) { attr: value }` stands for a node. */
 function sessionOf(text: string): tf.Session {
@@ -352,14 +353,9 @@ describe('branches', () => {
 
 describe('what runs together', () => {
   it('is one program between control flow', () => {
-    const cases = JSON.parse(readFileSync(new URL('../golden/frames.json', import.meta.url), 'utf8')) as {
-      name: string;
-      graph: string;
-      steps: { feeds: Record<string, Nested>; fetches: string[]; targets: string[] }[];
-    }[]; // by tools/golden/frames.py
-    const { graph: bytes, steps } = cases.find(({ name }) => name === 'recurrent_training')!;
+    const { definition, steps } = frameCases.find(({ name }) => name === 'recurrent_training')!;
     const engine = new Engine(new ReferenceDevice(), new ResourceManager());
-    engine.extend(tf.GraphDef.decode(gunzipSync(Buffer.from(bytes, 'base64'))).node);
+    engine.extend(definition.node);
     const { feeds, fetches, targets } = steps[1]!;
     const executable = engine.prepare(Object.keys(feeds), fetches, targets);
     if (!(executable instanceof Dataflow)) throw new Error('the graph has loops');

@@ -1,73 +1,43 @@
 /** @file Graphs with control flow by frames that TensorFlow 1.x built: TensorFlow's values and errors, however they are run. */
-import { readFileSync } from 'node:fs';
-import { gunzipSync } from 'node:zlib';
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as tf from '../../src/api/index.ts';
-import { OpError } from '../../src/core/errors.ts';
-import { fromNested, type NDArray, type Nested } from '../../src/core/ndarray.ts';
+import { Server } from '../../src/cluster/server.ts';
+import { NDArray } from '../../src/core/ndarray.ts';
 import { ReferenceDevice } from '../../src/devices/reference/device.ts';
-import type { Literal } from '../../src/graph/tensor.ts';
+import { tensorFromProto, tensorToProto } from '../../src/proto/tensorProto.ts';
 import { Engine } from '../../src/runtime/engine.ts';
 import { ResourceManager } from '../../src/runtime/resources.ts';
+import { answered, expectStep, feedsOf, frameCases } from './frameCases.ts';
+import { MasterClient } from './masterClient.ts';
 
-interface Step {
-  readonly feeds: Readonly<Record<string, Literal>>;
-  readonly fetches: readonly string[];
-  readonly targets: readonly string[];
-  readonly results?: readonly Nested[];
-  readonly error?: { readonly code: number; readonly message: string };
-}
-interface Golden {
-  readonly name: string;
-  readonly graph: string;
-  readonly steps: readonly Step[];
-}
-const cases = JSON.parse(readFileSync(new URL('../golden/frames.json', import.meta.url), 'utf8')) as Golden[]; // by tools/golden/frames.py
-
-const flat = (value: unknown): unknown[] => (Array.isArray(value) ? value.flatMap(flat) : [value]);
-
-/** Names of tensor arrays and stacks end in a number that counts all of the process. */
-const comparable = (message: string) => message.split('\n')[0]!.replace(/(\w)_\d+(?=\b)/g, '$1_N');
-
-function expectClose(got: unknown, wanted: Nested, what: string): void {
-  const [ours, theirs] = [flat(got), flat(wanted)];
-  expect(ours.length, what).toBe(theirs.length);
-  for (const [i, value] of theirs.entries())
-    if (typeof value === 'number')
-      expect(Math.abs(Number(ours[i]) - value), `${what}[${i}]: ${ours[i]} for ${value}`).toBeLessThan(
-        1e-5 * Math.max(1, Math.abs(value)),
-      );
-    else expect(ours[i], what).toBe(value);
+function arrayOf(value: unknown): NDArray {
+  if (!(value instanceof NDArray)) throw new Error('a tensor is fetched as an array');
+  return value;
 }
 
-async function check(run: Promise<readonly unknown[]>, { fetches, results, error }: Step, what: string): Promise<void> {
-  if (!error) {
-    for (const [i, value] of (await run).entries())
-      expectClose((value as NDArray).toArray(), results![i]!, `${what}: ${fetches[i]}`); // tensors are fetched as arrays
-    return;
-  }
-  const thrown = await run.then(
-    () => undefined,
-    (e: unknown) => e,
-  );
-  expect(thrown, what).toBeInstanceOf(OpError);
-  const { code, message } = thrown as OpError; // just checked
-  expect([code, comparable(message)]).toEqual([error.code, comparable(error.message)]);
-}
+let server: Server;
+let client: MasterClient;
+beforeAll(async () => {
+  server = await Server.createLocalServer();
+  client = new MasterClient(server.target);
+});
+afterAll(async () => {
+  client.close();
+  await server.stop();
+});
 
-describe.each(cases)('$name', ({ name, graph: bytes, steps }) => {
-  const definition = tf.GraphDef.decode(gunzipSync(Buffer.from(bytes, 'base64')));
-
+describe.each(frameCases)('$name', ({ name, definition, steps }) => {
+  // Of random graphs there are many; the ways to run them are covered by the others.
   const isRandom = name.startsWith('random_');
+
   test.each(isRandom ? [true] : [true, false])('runs as in TensorFlow, simplified: %s', async (simplify) => {
     const graph = new tf.Graph();
     graph.asDefault(() => tf.importGraphDef(definition, { name: '' }));
     using sess = new tf.Session({ graph, config: { graphOptions: { simplify } } });
     for (const [k, step] of steps.entries()) {
-      const { feeds, fetches, targets } = step;
-      const run = sess.run({ fetches: [...fetches], targets: [...targets] }, feeds);
-      await check(
-        run.then((r) => r.fetches as unknown[]), // of a list
+      const run = sess.run({ fetches: [...step.fetches], targets: [...step.targets] }, step.feeds);
+      await expectStep(
+        run.then(({ fetches }) => Array.from(fetches, arrayOf)),
         step,
         `step ${k}`,
       );
@@ -78,13 +48,34 @@ describe.each(cases)('$name', ({ name, graph: bytes, steps }) => {
     const engine = new Engine(new ReferenceDevice(), new ResourceManager(), { joinsNodes: false });
     engine.extend(definition.node, definition.library?.function ?? []);
     for (const [k, step] of steps.entries()) {
-      const names = Object.keys(step.feeds);
-      const executable = engine.prepare(names, step.fetches, step.targets);
-      const feeds = names.map((name) => {
-        const { node, index } = engine.graph.port(name, 'FeedInputs');
-        return fromNested(step.feeds[name]!, node.outputs[index]!.dtype);
-      });
-      await check(executable.run(feeds), step, `step ${k}`);
+      const feeds = feedsOf(step, definition);
+      const executable = engine.prepare(
+        feeds.map(([fed]) => fed),
+        step.fetches,
+        step.targets,
+      );
+      await expectStep(executable.run(feeds.map(([, array]) => array)), step, `step ${k}`);
     }
+  });
+
+  test.skipIf(isRandom)('runs as in TensorFlow on a server', async () => {
+    const { session_handle } = await client.call('CreateSession', {
+      graph_def: definition,
+      config: { isolate_session_state: true },
+    });
+    for (const [k, step] of steps.entries()) {
+      const run = client.call('RunStep', {
+        session_handle,
+        feed: feedsOf(step, definition).map(([fed, array]) => ({ name: fed, tensor: tensorToProto(array) })),
+        fetch: [...step.fetches],
+        target: [...step.targets],
+        store_errors_in_response_body: true,
+      });
+      const arrays = run.then(({ status_code, status_error_message, tensor }) =>
+        answered(status_code, status_error_message, () => tensor.map((t) => tensorFromProto(t.tensor!))),
+      );
+      await expectStep(arrays, step, `step ${k}`);
+    }
+    await expect(client.call('CloseSession', { session_handle })).resolves.toBeDefined();
   });
 });
