@@ -26,9 +26,10 @@ struct Matrix {
   }
   int64_t rows() const { return view.dims[view.dims.size() - 2]; }
   int64_t columns() const { return view.dims.back(); }
-  int64_t startOf(const std::vector<int64_t>& at) const {
+  /** Where matrix `index` of the batch begins. */
+  int64_t startOf(int64_t index, const std::vector<int64_t>& dims) const {
     int64_t start = 0;
-    for (size_t d = 0; d < at.size(); d++) start += at[d] * batch[d];
+    for (size_t d = dims.size(); d-- > 0; index /= dims[d]) start += index % dims[d] * batch[d];
     return start;
   }
 };
@@ -119,19 +120,12 @@ class Dot final : public Instruction {
   /** Multiply-adds of one product. */
   double work() const { return static_cast<double>(m_) * static_cast<double>(n_) * static_cast<double>(std::max<int64_t>(k_, 1)); }
 
-  std::vector<int64_t> batchAt(int64_t index) const {
-    std::vector<int64_t> at(batchDims_.size());
-    for (size_t d = batchDims_.size(); d-- > 0; index /= batchDims_[d]) at[d] = index % batchDims_[d];
-    return at;
-  }
-
   template <class T>
   Gemm<T> product(void* const* table, int64_t batch) const {
-    const std::vector<int64_t> at = batchAt(batch);
     return {m_, n_, k_,
-            a_.view.as<T>(table) + a_.startOf(at), a_.row, a_.column,
-            b_.view.as<T>(table) + b_.startOf(at), b_.row, b_.column,
-            c_.view.as<T>(table) + c_.startOf(at), c_.row, c_.column};
+            a_.view.as<T>(table) + a_.startOf(batch, batchDims_), a_.row, a_.column,
+            b_.view.as<T>(table) + b_.startOf(batch, batchDims_), b_.row, b_.column,
+            c_.view.as<T>(table) + c_.startOf(batch, batchDims_), c_.row, c_.column};
   }
 
   /** Cuts every product into a grid of pieces of c, as square as threads allow. Every piece sums over all of k. */

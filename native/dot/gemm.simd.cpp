@@ -1,270 +1,211 @@
 /**
  * Matrix products of float32 and float64.
  *
- * The blocking, from the inside out (T is the type, L the lanes of a vector):
+ * A tile of c, up to kTallest rows by two vectors, stays in registers while k runs (micro.h). Its rows of a and its
+ * columns of b are panels. Panels are read where they are when that is as good, and packed otherwise, so that k steps
+ * read them in a row; packing also absorbs transposes. What lies around the tiles depends on the product:
  *
- *   micro kernel   c[kRows x 2L] stays in vector registers while k runs. Each step loads two vectors of b and
- *                  broadcasts kRows values of a. With AVX-512 that is 14 x 2 accumulators, two vectors of b and one
- *                  broadcast: 31 of the 32 registers. AVX2 has 16 registers, hence 6 x 2.
- *   b panel        [kDepth x 2L], packed so that k steps read it in a row: 32 KiB for AVX-512, stays in the L1 cache
- *                  while all panels of a pass by.
- *   a block        [kBlockRows x kDepth], packed in panels of the micro kernel's height: about 350 KiB, stays in L2.
- *   b block        [kDepth x kBlockColumns], packed: stays in L3.
+ *   by rows      For each panel of a, all panels of b. The panel of a stays in L1, and a block of b, kDepth by
+ *                kBlockColumns, in L2. This order suits large products, and b that is not packed at all.
+ *   by columns   For each panel of b, all panels of a. The panel of b stays in L1 and all of a in L2, where it must fit;
+ *                then this order moves less between the caches, since tiles are wider than tall.
  *
- * Packing absorbs any strides, hence any transposes. Heights below kRows have micro kernels of their own, so a matrix
- * of 128 rows is cut into ten panels of 13 rows or less instead of nine of 14 and one of 2.
+ * A long k is cut into passes of at most kDepth, and c is read and written once per pass. What a number of c is the sum
+ * of, and in which order, depends on k alone, not on how a product is cut among threads.
  */
-#include "../simd/transpose.h"
+#include "micro.h"
+#include "pack.h"
 
 namespace tl::TL_SIMD {
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int kVectorBytes = 64;
-constexpr int kRows = 14;
-constexpr int64_t kPanelsPerBlock = 24;
-#elif defined(__AVX__)
-constexpr int kVectorBytes = 32;
-constexpr int kRows = 6;
-constexpr int64_t kPanelsPerBlock = 24;
-#else
-constexpr int kVectorBytes = 16;
-constexpr int kRows = 6;
-constexpr int64_t kPanelsPerBlock = 24;
-#endif
-constexpr int64_t kDepth = 256;
-constexpr int64_t kBlockRows = kRows * kPanelsPerBlock;
-constexpr int64_t kBlockColumns = 4096;
-constexpr int64_t kSmallDepth = 1024;
-/** With so few rows a packed b would hardly be read again; full panels of a row-major b are then read where they are. */
-constexpr int64_t kFewRows = 3 * kRows;
+constexpr int64_t kDepth = 320;
+constexpr int64_t kBlockColumns = 1024;
+/** The largest a, in bytes, that is expected to stay in L2. */
+constexpr int64_t kNearBytes = 1 << 20;
+/** The largest b, in bytes, that is expected to stay in L1. */
+constexpr int64_t kVeryNearBytes = 32 << 10;
+/** With so few rows a packed b would hardly be read again. */
+constexpr int64_t kFewRows = 128;
 
 inline int64_t minOf(int64_t a, int64_t b) { return a < b ? a : b; }
 inline int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+inline int64_t roundUp(int64_t a, int64_t b) { return ceilDiv(a, b) * b; }
 
-template <class T> struct Simd {
-  static constexpr int lanes = kVectorBytes / static_cast<int>(sizeof(T));
-  static constexpr int columns = 2 * lanes;
-  typedef T Vector __attribute__((vector_size(kVectorBytes)));
-  /** The same vector anywhere in memory. */
-  typedef T Loose __attribute__((vector_size(kVectorBytes), aligned(sizeof(T)), may_alias));
-};
+/** Room for a tile whose rows are a multiple of any vector. */
+template <class T> using Aside = T[16 * kWidest * lanesOf<T>];
 
-/** c[Rows x Width vectors] = or += a * b, with a packed as [depth, Rows] and rows of b `bStep` apart. */
-template <class T, int Rows, int Width>
-void micro(int64_t depth, const T* a, const T* b, int64_t bStep, T* c, int64_t cRow, bool add) {
-  using V = typename Simd<T>::Vector;
-  using Loose = typename Simd<T>::Loose;
-  constexpr int lanes = Simd<T>::lanes;
-  V sum[Rows][Width];
-#pragma GCC unroll 16
-  for (int i = 0; i < Rows; i++)
-#pragma GCC unroll 2
-    for (int j = 0; j < Width; j++) sum[i][j] = V{};
-  for (int64_t p = 0; p < depth; p++) {
-    V right[Width];
-#pragma GCC unroll 2
-    for (int j = 0; j < Width; j++) right[j] = *reinterpret_cast<const Loose*>(b + j * lanes);
-#pragma GCC unroll 16
-    for (int i = 0; i < Rows; i++)
-#pragma GCC unroll 2
-      for (int j = 0; j < Width; j++) sum[i][j] += a[i] * right[j];
-    a += Rows;
-    b += bStep;
-  }
-#pragma GCC unroll 16
-  for (int i = 0; i < Rows; i++)
-#pragma GCC unroll 2
-    for (int j = 0; j < Width; j++) {
-      Loose* to = reinterpret_cast<Loose*>(c + i * cRow + j * lanes);
-      *to = add ? *to + sum[i][j] : sum[i][j];
-    }
-}
-
-template <class T> using MicroFn = void (*)(int64_t, const T*, const T*, int64_t, T*, int64_t, bool);
-
-/** Micro kernels by height and width. */
-template <class T, int Rows> constexpr void enterMicro(MicroFn<T> (*table)[2]) {
-  table[Rows][0] = micro<T, Rows, 1>;
-  table[Rows][1] = micro<T, Rows, 2>;
-  if constexpr (Rows > 1) enterMicro<T, Rows - 1>(table);
-}
-template <class T> struct MicroTable {
-  MicroFn<T> of[kRows + 1][2] = {};
-  constexpr MicroTable() { enterMicro<T, kRows>(of); }
-};
-template <class T> constexpr MicroTable<T> micros{};
-
-/** Rows of the kernel below: their addresses must fit the general registers. */
-constexpr int kDirectRows = 8;
-
-/** Like `micro`, but reads a where it is: for products so small, or so narrow, that packing a would not pay. */
-template <class T, int Rows, int Width>
-void directMicro(int64_t depth, const T* a, int64_t aRow, int64_t aColumn, const T* b, int64_t bStep, T* c, int64_t cRow) {
-  using V = typename Simd<T>::Vector;
-  using Loose = typename Simd<T>::Loose;
-  constexpr int lanes = Simd<T>::lanes;
-  V sum[Rows][Width];
-  const T* row[Rows];
-#pragma GCC unroll 8
-  for (int i = 0; i < Rows; i++) {
-    row[i] = a + i * aRow;
-#pragma GCC unroll 2
-    for (int j = 0; j < Width; j++) sum[i][j] = V{};
-  }
-  for (int64_t p = 0; p < depth; p++, b += bStep) {
-    V right[Width];
-#pragma GCC unroll 2
-    for (int j = 0; j < Width; j++) right[j] = *reinterpret_cast<const Loose*>(b + j * lanes);
-#pragma GCC unroll 8
-    for (int i = 0; i < Rows; i++)
-#pragma GCC unroll 2
-      for (int j = 0; j < Width; j++) sum[i][j] += row[i][p * aColumn] * right[j];
-  }
-#pragma GCC unroll 8
-  for (int i = 0; i < Rows; i++)
-#pragma GCC unroll 2
-    for (int j = 0; j < Width; j++) *reinterpret_cast<Loose*>(c + i * cRow + j * lanes) = sum[i][j];
-}
-
-template <class T> using DirectFn = void (*)(int64_t, const T*, int64_t, int64_t, const T*, int64_t, T*, int64_t);
-
-template <class T, int Rows> constexpr void enterDirect(DirectFn<T> (*table)[2]) {
-  table[Rows][0] = directMicro<T, Rows, 1>;
-  table[Rows][1] = directMicro<T, Rows, 2>;
-  if constexpr (Rows > 1) enterDirect<T, Rows - 1>(table);
-}
-template <class T> struct DirectTable {
-  DirectFn<T> of[kDirectRows + 1][2] = {};
-  constexpr DirectTable() { enterDirect<T, kDirectRows>(of); }
-};
-template <class T> constexpr DirectTable<T> directs{};
-
-/** Packs `width` rows of length `depth` as [depth, height], missing rows as zeros. Strides are those of the source. */
-template <class T>
-void packPanel(int64_t width, int64_t height, int64_t depth, const T* in, int64_t acrossStep, int64_t alongStep, T* out) {
-  if (acrossStep == 1) {
-    for (int64_t p = 0; p < depth; p++, out += height) {
-      const T* from = in + p * alongStep;
-      for (int64_t i = 0; i < width; i++) out[i] = from[i];
-      for (int64_t i = width; i < height; i++) out[i] = 0;
-    }
-    return;
-  }
-  int64_t i = 0;
+/** c[s * step + r] = aside[r, s], or += it: a tile that is written by columns. */
+template <class T> void storeTurned(const Tile<T>& t, const Aside<T>& aside, T* c, int64_t step, bool add) {
   using Corner = Square<static_cast<int>(sizeof(T))>;
-  if (alongStep == 1)
-    for (; i + Corner::side <= width; i += Corner::side) {
-      const T* from = in + i * acrossStep;
-      int64_t p = 0;
-      for (; p + Corner::side <= depth; p += Corner::side)
-        Corner::transpose(from + p, acrossStep, out + p * height + i, height);
-      for (; p < depth; p++)
-        for (int64_t r = 0; r < Corner::side; r++) out[p * height + i + r] = from[r * acrossStep + p];
+  constexpr int64_t side = Corner::side, width = kWidest * lanesOf<T>;
+  for (int64_t r = 0; r < t.rows; r += side) {
+    const LaneMask mask = firstLanes(t.rows - r);
+    for (int64_t s = 0; s < t.columns; s += side) {
+      typename Corner::Vector lines[side];
+#pragma GCC unroll 16
+      for (int64_t i = 0; i < side; i++) lines[i] = *reinterpret_cast<const typename Corner::Loose*>(aside + (r + i) * width + s);
+      Corner::turn(lines);
+#pragma GCC unroll 16
+      for (int64_t q = 0; q < side; q++) {
+        if (s + q >= t.columns) break;
+        T* to = c + (s + q) * step + r;
+        const Full<T> sum = (Full<T>)lines[q];
+        storeLanes(to, add ? loadLanes(to, mask) + sum : sum, mask);
+      }
     }
-  for (; i < width; i++)
-    for (int64_t p = 0; p < depth; p++) out[p * height + i] = in[i * acrossStep + p * alongStep];
-  for (; i < height; i++)
-    for (int64_t p = 0; p < depth; p++) out[p * height + i] = 0;
+  }
 }
 
-/** One micro kernel call for a tile of any size: what sticks out is computed aside and copied. */
-template <class T>
-void tile(const Gemm<T>& g, int64_t i, int64_t j, int64_t rows, int64_t columns, int64_t depth, const T* a, const T* b,
-          int64_t bStep, bool add) {
-  constexpr int64_t width = Simd<T>::columns, lanes = Simd<T>::lanes;
-  const int vectors = columns > lanes ? 2 : 1;
-  const MicroFn<T> kernel = micros<T>.of[rows][vectors - 1];
-  T* c = g.c + i * g.cRow + j * g.cColumn;
-  if (g.cColumn == 1 && columns == vectors * lanes) {
-    kernel(depth, a, b, bStep, c, g.cRow, add);
-    return;
-  }
-  alignas(64) T aside[kRows * width];
-  kernel(depth, a, b, bStep, aside, width, false);
-  for (int64_t r = 0; r < rows; r++)
-    for (int64_t s = 0; s < columns; s++) {
-      T& to = c[r * g.cRow + s * g.cColumn];
+/** A tile that its kernel cannot write: it is computed aside and copied. */
+template <class T> __attribute__((noinline)) void runAside(Tile<T> t, MicroFn<T> kernel, int64_t cColumn) {
+  constexpr int64_t width = kWidest * lanesOf<T>;
+  alignas(64) Aside<T> aside;
+  T* c = t.c;
+  const int64_t cRow = t.cRow;
+  const bool add = t.add;
+  t.c = aside;
+  t.cRow = width;
+  t.add = false;
+  kernel(t);
+  if (kHasMasks && cRow == 1) return storeTurned(t, aside, c, cColumn, add);
+  for (int64_t r = 0; r < t.rows; r++)
+    for (int64_t s = 0; s < t.columns; s++) {
+      T& to = c[r * cRow + s * cColumn];
       to = add ? to + aside[r * width + s] : aside[r * width + s];
     }
 }
 
-template <class T> void gemmBlocks(const Gemm<T>& g, char* scratch) {
-  constexpr int64_t width = Simd<T>::columns;
-  T* aBlock = reinterpret_cast<T*>(scratch);
-  T* bBlock = aBlock + kBlockRows * kDepth;
-  const bool inPlace = g.m <= kFewRows && g.bColumn == 1;
-  for (int64_t jc = 0; jc < g.n; jc += kBlockColumns) {
-    const int64_t nc = minOf(kBlockColumns, g.n - jc);
-    for (int64_t pc = 0; pc < g.k; pc += kDepth) {
-      const int64_t kc = minOf(kDepth, g.k - pc);
-      const T* b = g.b + pc * g.bRow + jc * g.bColumn;
-      for (int64_t j = 0; j < nc; j += width)
-        if (!inPlace || nc - j < width)
-          packPanel(minOf(width, nc - j), width, kc, b + j * g.bColumn, g.bColumn, g.bRow, bBlock + j * kDepth);
-      for (int64_t ic = 0; ic < g.m; ic += kBlockRows) {
-        const int64_t mc = minOf(kBlockRows, g.m - ic);
-        const int64_t height = ceilDiv(mc, ceilDiv(mc, kRows));
-        const T* a = g.a + ic * g.aRow + pc * g.aColumn;
-        for (int64_t i = 0; i < mc; i += height) {
-          const int64_t rows = minOf(height, mc - i);
-          packPanel(rows, rows, kc, a + i * g.aRow, g.aRow, g.aColumn, aBlock + i * kDepth);
-        }
-        for (int64_t j = 0; j < nc; j += width) {
-          const bool packed = !inPlace || nc - j < width;
-          const T* panel = packed ? bBlock + j * kDepth : b + j;
-          for (int64_t i = 0; i < mc; i += height)
-            tile(g, ic + i, jc + j, minOf(height, mc - i), minOf(width, nc - j), kc, aBlock + i * kDepth, panel,
-                 packed ? width : g.bRow, pc > 0);
-        }
+/** Rows this far apart fall into the same lines of the L1 cache, and push each other out. */
+inline bool collides(int64_t step, int64_t size) { return step * size % 4096 == 0; }
+
+template <class T> class Product {
+ public:
+  Product(const Gemm<T>& g, T* scratch) : g_(g), aBlock_(scratch) {
+    constexpr int64_t size = sizeof(T);
+    const int64_t passes = ceilDiv(g.k, kDepth);
+    depth_ = passes == 1 ? g.k : roundUp(ceilDiv(g.k, passes), 16);
+    const bool along = g.aColumn == 1, across = g.aRow == 1;
+    packsA_ = !(along || across) || collides(along ? g.aRow : g.aColumn, size);
+    packsB_ = g.bColumn != 1 || g.m > kFewRows;
+    byColumns_ = packsB_ && g.m * depth_ * size <= kNearBytes;
+    fetchesA_ = !byColumns_ && along && g.m * g.k * size > kNearBytes;
+    fetchesB_ = !byColumns_ && g.n * g.k * size > kVeryNearBytes;
+    fetchesC_ = g.k >= 64 && g.m * g.n * size > kNearBytes;
+    bBlock_ = aBlock_ + aElements(g.m, depth_);
+  }
+
+  void run() {
+    for (int64_t jc = 0; jc < g_.n; jc += kBlockColumns) {
+      const int64_t nc = minOf(kBlockColumns, g_.n - jc);
+      for (int64_t pc = 0; pc < g_.k; pc += depth_) {
+        const int64_t kc = minOf(depth_, g_.k - pc);
+        if (byColumns_) runByColumns(jc, nc, pc, kc);
+        else runByRows(jc, nc, pc, kc);
       }
     }
   }
-}
 
-/** Products whose a fits the L1 cache, or meets only one panel of b, so that a is best read in place. */
-template <class T> bool isSmall(const Gemm<T>& g) {
-  const bool fits = g.m * g.k * static_cast<int64_t>(sizeof(T)) <= 16384;
-  return g.cColumn == 1 && g.k <= kSmallDepth && (g.n <= Simd<T>::columns || fits);
-}
+  static int64_t scratchElements(int64_t m, int64_t n, int64_t k) {
+    const int64_t depth = minOf(k, kDepth), widest = m > n ? m : n;
+    const int64_t a = aElements(m, depth) > aElements(n, depth) ? aElements(m, depth) : aElements(n, depth);
+    return a + roundUp(minOf(widest, kBlockColumns), kWidth) * depth + kPackSlack;
+  }
 
-template <class T> void gemmSmall(const Gemm<T>& g, T* panel) {
-  constexpr int64_t width = Simd<T>::columns, lanes = Simd<T>::lanes;
-  alignas(64) T aside[kDirectRows * width];
-  for (int64_t j = 0; j < g.n; j += width) {
-    const int64_t columns = minOf(width, g.n - j);
-    const int vectors = columns > lanes ? 2 : 1;
-    const bool whole = columns == vectors * lanes;
-    const T* b = g.b + j * g.bColumn;
-    int64_t bStep = g.bRow;
-    if (g.bColumn != 1 || !whole) {
-      packPanel(columns, width, g.k, b, g.bColumn, g.bRow, panel);
-      b = panel;
-      bStep = width;
+ private:
+  static constexpr int64_t kWidth = kWidest * lanesOf<T>;
+
+  /** Room for packing all of a, where it is used by columns, or else one panel. */
+  static int64_t aElements(int64_t m, int64_t depth) {
+    const bool near = m * depth * static_cast<int64_t>(sizeof(T)) <= kNearBytes;
+    return (near ? m + kTallest : kTallest) * depth + kPackSlack;
+  }
+
+  void runByColumns(int64_t jc, int64_t nc, int64_t pc, int64_t kc) const {
+    if (packsA_) forPanels([&](int64_t i, int64_t rows) { packA(i, rows, pc, kc, aBlock_ + i * kc); });
+    for (int64_t j = jc; j < jc + nc; j += kWidth) {
+      const int64_t columns = minOf(kWidth, jc + nc - j);
+      packB(j, columns, pc, kc);
+      forPanels([&](int64_t i, int64_t rows) { runPanel(i, rows, j, columns, pc, kc, aBlock_ + i * kc); });
     }
-    for (int64_t i = 0; i < g.m;) {
-      // Even shares, so that no short kernel is left for the end: nine rows are five and four.
-      const int64_t left = g.m - i, rows = ceilDiv(left, ceilDiv(left, kDirectRows));
-      const DirectFn<T> kernel = directs<T>.of[rows][vectors - 1];
-      const T* a = g.a + i * g.aRow;
-      T* c = g.c + i * g.cRow + j;
-      if (whole) {
-        kernel(g.k, a, g.aRow, g.aColumn, b, bStep, c, g.cRow);
-      } else {
-        kernel(g.k, a, g.aRow, g.aColumn, b, bStep, aside, width);
-        for (int64_t r = 0; r < rows; r++)
-          for (int64_t s = 0; s < columns; s++) c[r * g.cRow + s] = aside[r * width + s];
-      }
+  }
+
+  void runByRows(int64_t jc, int64_t nc, int64_t pc, int64_t kc) const {
+    packB(jc, nc, pc, kc);
+    forPanels([&](int64_t i, int64_t rows) {
+      if (packsA_) packA(i, rows, pc, kc, aBlock_);
+      runPanel(i, rows, jc, nc, pc, kc, aBlock_);
+    });
+  }
+
+  /** As few panels of rows as possible, of nearly the same, even height. */
+  template <class F> TL_INLINE void forPanels(const F& f) const {
+    const int64_t panels = ceilDiv(g_.m, kTallest), pairs = ceilDiv(g_.m, 2), least = pairs / panels, more = pairs % panels;
+    int64_t i = 0;
+    for (int64_t t = 0; t < panels; t++) {
+      const int64_t rows = minOf(g_.m - i, 2 * (least + (t < more)));
+      f(i, rows);
       i += rows;
     }
   }
-}
+
+  const T* aAt(int64_t i, int64_t p) const { return g_.a + i * g_.aRow + p * g_.aColumn; }
+  const T* bAt(int64_t p, int64_t j) const { return g_.b + p * g_.bRow + j * g_.bColumn; }
+  /** Whether a panel of so many columns is packed. */
+  bool packs(int64_t columns) const { return packsB_ || (!kHasMasks && columns < kWidth); }
+
+  void packA(int64_t i, int64_t rows, int64_t pc, int64_t kc, T* to) const {
+    pack<T>(rows, micros<T>.height[rows], kc, {aAt(i, pc), g_.aRow, g_.aColumn}, to);
+  }
+  void packB(int64_t jc, int64_t nc, int64_t pc, int64_t kc) const {
+    for (int64_t j = 0; j < nc; j += kWidth)
+      if (packs(nc - j)) pack<T>(minOf(kWidth, nc - j), kWidth, kc, {bAt(pc, jc + j), g_.bColumn, g_.bRow}, bBlock_ + j * kc);
+  }
+
+  /** One panel of a with the panels of b from column jc on. */
+  void runPanel(int64_t i, int64_t rows, int64_t jc, int64_t nc, int64_t pc, int64_t kc, const T* packedA) const {
+    Tile<T> tile;
+    tile.depth = kc;
+    tile.rows = rows;
+    tile.a = packsA_ ? packedA : aAt(i, pc);
+    tile.aRow = packsA_ ? 1 : g_.aRow;
+    tile.aColumn = packsA_ ? micros<T>.height[rows] : g_.aColumn;
+    tile.cRow = g_.cRow;
+    tile.add = pc > 0;
+    tile.fetchesC = fetchesC_;
+    const bool fetchesA = fetchesA_ && i + 2 * rows <= g_.m;
+    for (int64_t j = 0; j < nc; j += kWidth) {
+      if (fetchesA) fetchRows(i + rows, rows, pc, kc * j / nc, kc * minOf(j + kWidth, nc) / nc);
+      tile.columns = minOf(kWidth, nc - j);
+      const int vectors = tile.columns > lanesOf<T> ? 2 : 1;
+      tile.b = packs(tile.columns) ? bBlock_ + j * kc : bAt(pc, jc + j);
+      tile.bStep = packs(tile.columns) ? kWidth : g_.bRow;
+      tile.c = g_.c + i * g_.cRow + (jc + j) * g_.cColumn;
+      const MicroFn<T> kernel = micros<T>.of[rows][vectors - 1 + (vectors == 2 && fetchesB_)];
+      if (g_.cColumn == 1 && (kHasMasks || tile.columns == vectors * lanesOf<T>)) kernel(tile);
+      else runAside(tile, kernel, g_.cColumn);
+    }
+  }
+
+  /** Brings a part of the next rows of a nearer while others are in use. */
+  TL_INLINE void fetchRows(int64_t i, int64_t rows, int64_t pc, int64_t from, int64_t to) const {
+    constexpr int64_t line = 64 / sizeof(T);
+    for (int64_t p = roundUp(from, line); p < to; p += line)
+      for (int64_t r = 0; r < rows; r++) __builtin_prefetch(aAt(i + r, pc + p), 0, 2);
+  }
+
+  const Gemm<T>& g_;
+  T* aBlock_;
+  T* bBlock_;
+  int64_t depth_;
+  bool packsA_, packsB_, byColumns_, fetchesA_, fetchesB_, fetchesC_;
+};
 
 /** y[m] = a[m, k] * x[k] for contiguous x, rows of a contiguous: several rows at once share the loads of x. */
 template <class T> void rowDots(int64_t m, int64_t k, const T* a, int64_t aRow, const T* x, T* y, int64_t yStep) {
-  using V = typename Simd<T>::Vector;
-  using Loose = typename Simd<T>::Loose;
-  constexpr int64_t lanes = Simd<T>::lanes;
+  using V = typename VectorOf<T, lanesOf<T>>::type;
+  using Loose = typename VectorOf<T, lanesOf<T>>::Loose;
+  constexpr int64_t lanes = lanesOf<T>;
   const auto finish = [&](const T* row, int64_t from, V sum) {
     T total = 0;
     for (int64_t l = 0; l < lanes; l++) total += sum[l];
@@ -326,12 +267,15 @@ void columnSums(int64_t m, int64_t k, const T* a, int64_t aColumn, const T* x, i
   }
 }
 
+/** The longest strided vector that is gathered before it is used. */
+constexpr int64_t kGathered = 4096;
+
 template <class T> bool matrixVector(const Gemm<T>& g, T* scratch) {
   if (g.aRow == 1 && g.aColumn != 1) {
     columnSums(g.m, g.k, g.a, g.aColumn, g.b, g.bRow, g.c, g.cRow);
     return true;
   }
-  if (g.aColumn != 1 || g.k > kBlockRows * kDepth) return false;
+  if (g.aColumn != 1 || g.k > kGathered) return false;
   const T* x = g.b;
   if (g.bRow != 1) {
     for (int64_t p = 0; p < g.k; p++) scratch[p] = g.b[p * g.bRow];
@@ -351,15 +295,18 @@ template <class T> void gemm(const Gemm<T>& g, char* scratch) {
       for (int64_t j = 0; j < g.n; j++) g.c[i * g.cRow + j * g.cColumn] = 0;
     return;
   }
-  T* vectorScratch = reinterpret_cast<T*>(scratch);
-  if (g.n == 1 && matrixVector(g, vectorScratch)) return;
-  if (g.m == 1 && matrixVector(transposed(g), vectorScratch)) return;
-  if (isSmall(g)) return gemmSmall(g, vectorScratch);
-  // c is written along its rows; where its columns are the contiguous direction, compute its transpose.
-  if (g.cColumn != 1 && g.cRow == 1)
-    gemmBlocks(transposed(g), scratch);
-  else
-    gemmBlocks(g, scratch);
+  T* memory = reinterpret_cast<T*>(scratch);
+  if (g.n == 1 && matrixVector(g, memory)) return;
+  if (g.m == 1 && matrixVector(transposed(g), memory)) return;
+  // c is written along its rows; where its columns are the contiguous direction, compute its transpose. Also where there
+  // are few columns: as many would fill no vector, but they make a good height of tiles.
+  const bool narrow = kHasMasks && g.n <= kTallest && g.n < lanesOf<T> && g.aRow == 1 && g.m >= 2 * lanesOf<T>;
+  if ((g.cColumn != 1 && g.cRow == 1) || narrow) {
+    const Gemm<T> turned = transposed(g);
+    Product<T>(turned, memory).run();
+  } else {
+    Product<T>(g, memory).run();
+  }
 }
 
 }  // namespace
@@ -367,10 +314,9 @@ template <class T> void gemm(const Gemm<T>& g, char* scratch) {
 void fillGemm(SimdKernels& k) {
   k.gemmF32 = gemm<float>;
   k.gemmF64 = gemm<double>;
-  k.gemmScratch = [](int64_t m, int64_t n, int64_t, int64_t size) {
-    const int64_t columns = 2 * kVectorBytes / size;
-    const int64_t widest = m > n ? m : n;  // either may end up as the columns
-    return (kBlockRows * kDepth + ceilDiv(minOf(widest, kBlockColumns), columns) * columns * kDepth) * size + 64;
+  k.gemmScratch = [](int64_t m, int64_t n, int64_t k, int64_t size) {
+    const int64_t elements = size == 4 ? Product<float>::scratchElements(m, n, k) : Product<double>::scratchElements(m, n, k);
+    return (elements > kGathered ? elements : kGathered) * size;
   };
 }
 

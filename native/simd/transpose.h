@@ -1,14 +1,10 @@
 /** Transposing small squares in vector registers. Include only from *.simd.cpp. */
 #pragma once
-#include "types.h"
+#include "vector.h"
 
 namespace tl::TL_SIMD {
 
-#if defined(__AVX__)
-constexpr int kSquareBytes = 32;
-#else
-constexpr int kSquareBytes = 16;
-#endif
+constexpr int kSquareBytes = kVectorBytes;
 
 /** Unsigned integers of an element's size: transposing only moves bits. */
 template <int Size> struct WordOf;
@@ -35,23 +31,28 @@ template <int Size> struct Square {
 #endif
   }
 
-  static TL_INLINE void transpose(const void* in, int64_t inRow, void* out, int64_t outRow) {
-    Vector rows[side];
-#pragma GCC unroll 8
-    for (int i = 0; i < side; i++) rows[i] = *reinterpret_cast<const Loose*>(static_cast<const Word*>(in) + i * inRow);
+  /** Element j of row i becomes element i of row j. */
+  static TL_INLINE void turn(Vector (&rows)[side]) {
     // Interleaving row i with row i + side / 2, log2(side) times over, is a transpose.
-#pragma GCC unroll 3
+#pragma GCC unroll 4
     for (int step = 1; step < side; step *= 2) {
       Vector next[side];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
       for (int i = 0; i < side / 2; i++) {
         next[2 * i] = interleave(rows[i], rows[i + side / 2], false);
         next[2 * i + 1] = interleave(rows[i], rows[i + side / 2], true);
       }
-#pragma GCC unroll 8
+#pragma GCC unroll 16
       for (int i = 0; i < side; i++) rows[i] = next[i];
     }
-#pragma GCC unroll 8
+  }
+
+  static TL_INLINE void transpose(const void* in, int64_t inRow, void* out, int64_t outRow) {
+    Vector rows[side];
+#pragma GCC unroll 16
+    for (int i = 0; i < side; i++) rows[i] = *reinterpret_cast<const Loose*>(static_cast<const Word*>(in) + i * inRow);
+    turn(rows);
+#pragma GCC unroll 16
     for (int i = 0; i < side; i++) *reinterpret_cast<Loose*>(static_cast<Word*>(out) + i * outRow) = rows[i];
   }
 };

@@ -1,0 +1,133 @@
+/**
+ * The micro kernels of the matrix product: a tile of c stays in vector registers while k runs. Include only from
+ * *.simd.cpp.
+ */
+#pragma once
+#include "../simd/masks.h"
+
+namespace tl::TL_SIMD {
+
+#if defined(__AVX512F__) || defined(__aarch64__)
+/** The tallest tile: 14 x 2 sums, two vectors of b and one number of a take 31 of 32 registers. */
+constexpr int kTallest = 14;
+#else
+constexpr int kTallest = 6;
+#endif
+/** Vectors side by side in the widest tile. */
+constexpr int kWidest = 2;
+/** Rows of b that are fetched ahead of their use: about as long as the second-level cache takes to answer. */
+constexpr int64_t kAhead = 16;
+
+template <class T> struct Tile {
+  int64_t depth;
+  const T* a;
+  int64_t aRow, aColumn;
+  const T* b;
+  int64_t bStep;
+  T* c;
+  int64_t cRow;
+  /** How much of the tile there is; with masks, columns may end anywhere in the last vector. */
+  int64_t rows, columns;
+  /** Whether to add to what is in c. */
+  bool add;
+  /** Whether c is so large that its part of the tile will be far away. */
+  bool fetchesC;
+};
+
+/** A tile with `Height` rows, or with one less: then the last row is computed twice. */
+template <class T, int Height, int Width, bool Ahead> void micro(const Tile<T>& t) {
+  using V = Full<T>;
+  constexpr int lanes = lanesOf<T>;
+  const LaneMask mask = firstLanes(t.columns - (Width - 1) * lanes);
+  V sum[Height][Width];
+#pragma GCC unroll 16
+  for (int i = 0; i < Height; i++)
+#pragma GCC unroll 2
+    for (int j = 0; j < Width; j++) sum[i][j] = V{};
+  if (t.fetchesC)
+    for (int64_t i = 0; i < t.rows; i++) {
+      __builtin_prefetch(t.c + i * t.cRow, 1);
+      if constexpr (Width > 1) __builtin_prefetch(t.c + i * t.cRow + lanes, 1);
+    }
+
+  // Addresses of three rows at a time share a register: the processor adds one or two strides by itself.
+  constexpr int kGroups = (Height + 1) / 3;
+  const T* row[kGroups + 1];
+  const T* last = t.a + (t.rows - 1) * t.aRow;
+  const int64_t aColumn = t.aColumn, aRow = t.aRow, bStep = t.bStep;
+#pragma GCC unroll 16
+  for (int g = 0; g < kGroups; g++) row[g] = t.a + 3 * g * aRow;
+  const T* b = t.b;
+  for (int64_t p = t.depth; p > 0; p--) {
+    V right[Width];
+#pragma GCC unroll 2
+    for (int j = 0; j + 1 < Width; j++) right[j] = loadVector(b + j * lanes);
+    right[Width - 1] = loadLanes(b + (Width - 1) * lanes, mask);
+    if constexpr (Ahead)
+#pragma GCC unroll 2
+      for (int j = 0; j < Width; j++) __builtin_prefetch(b + kAhead * bStep + j * lanes);
+#pragma GCC unroll 16
+    for (int i = 0; i < Height; i++) {
+      const T left = i + 1 < Height ? row[i / 3][i % 3 * aRow] : *last;
+#pragma GCC unroll 2
+      for (int j = 0; j < Width; j++) sum[i][j] += left * right[j];
+    }
+#pragma GCC unroll 16
+    for (int g = 0; g < kGroups; g++) row[g] += aColumn;
+    last += aColumn;
+    b += bStep;
+  }
+
+  // Keeps the compiler from computing the addresses of c before the loop, which needs all registers.
+  asm volatile("" : : : "memory");
+  T* const c = t.c;
+  const int64_t cRow = t.cRow, lastRow = t.rows - 1;
+  const auto at = [&](int i) TL_INLINE_LAMBDA { return c + (i + 1 < Height ? i : lastRow) * cRow; };
+  // All rows are read before any is written, since the last one may be there twice.
+  if (t.add)
+#pragma GCC unroll 16
+    for (int i = 0; i < Height; i++) {
+#pragma GCC unroll 2
+      for (int j = 0; j + 1 < Width; j++) sum[i][j] += loadVector(at(i) + j * lanes);
+      sum[i][Width - 1] += loadLanes(at(i) + (Width - 1) * lanes, mask);
+    }
+#pragma GCC unroll 16
+  for (int i = 0; i < Height; i++) {
+#pragma GCC unroll 2
+    for (int j = 0; j + 1 < Width; j++) storeVector(at(i) + j * lanes, sum[i][j]);
+    storeLanes(at(i) + (Width - 1) * lanes, sum[i][Width - 1], mask);
+  }
+}
+
+template <class T> using MicroFn = void (*)(const Tile<T>&);
+
+/**
+ * Kernels by rows and width, in vectors: for heights that have none the next taller one. Behind them, those that fetch b
+ * ahead; they pay where b comes from the second-level cache.
+ */
+template <class T> struct MicroTable {
+  MicroFn<T> of[kTallest + 1][kWidest + 1] = {};
+  int height[kTallest + 1] = {};
+
+  constexpr MicroTable() {
+#if defined(__AVX512F__) || defined(__aarch64__)
+    enter<1, 2, 4, 6, 8, 10, 12, 14>();
+#else
+    enter<1, 2, 4, 6>();
+#endif
+  }
+
+ private:
+  template <int... Heights> constexpr void enter() { (enterOne<Heights>(), ...); }
+  template <int Height> constexpr void enterOne() {
+    for (int rows = Height; rows > 0 && !of[rows][0]; rows--) {
+      of[rows][0] = micro<T, Height, 1, false>;
+      of[rows][1] = micro<T, Height, 2, false>;
+      of[rows][2] = micro<T, Height, 2, true>;
+      height[rows] = Height;
+    }
+  }
+};
+template <class T> constexpr MicroTable<T> micros{};
+
+}  // namespace tl::TL_SIMD

@@ -1,0 +1,98 @@
+/** Packing panels for the micro kernels: strides and transposes end here. Include only from *.simd.cpp. */
+#pragma once
+#include "../simd/masks.h"
+#include "../simd/transpose.h"
+
+namespace tl::TL_SIMD {
+
+/** One side of a product: `across` counts rows of a or columns of b, `along` runs with k. */
+template <class T> struct Side {
+  const T* at;
+  int64_t across, along;
+};
+
+/** Room that packing may overwrite behind a panel, in elements. */
+constexpr int64_t kPackSlack = 64;
+
+/** Writes the first `count` lanes and no more. */
+template <class T> TL_INLINE void storeFirst(T* to, Full<T> x, int64_t count, LaneMask mask) {
+  if constexpr (kHasMasks) storeLanes(to, x, mask);
+  else if (count >= lanesOf<T>) storeVector(to, x);
+  else
+    for (int64_t i = 0; i < count; i++) to[i] = x[i];
+}
+
+/** Rows that lie along k: squares are turned over in registers. Rows that there are not repeat the last. */
+template <class T> void packTurned(int64_t valid, int64_t height, int64_t depth, const Side<T>& in, T* out) {
+  using Corner = Square<static_cast<int>(sizeof(T))>;
+  using Word = typename Corner::Word;
+  constexpr int64_t side = Corner::side;
+  for (int64_t first = 0; first < height; first += side) {
+    const int64_t count = height - first < side ? height - first : side;
+    const LaneMask mask = firstLanes(count);
+    const T* row[side];
+    for (int64_t i = 0; i < side; i++) row[i] = in.at + (first + i < valid ? first + i : valid - 1) * in.across;
+    T* to = out + first;
+    int64_t p = 0;
+    for (; p + side <= depth; p += side) {
+      typename Corner::Vector lines[side];
+#pragma GCC unroll 16
+      for (int64_t i = 0; i < side; i++) lines[i] = *reinterpret_cast<const typename Corner::Loose*>(reinterpret_cast<const Word*>(row[i] + p));
+      Corner::turn(lines);
+#pragma GCC unroll 16
+      for (int64_t q = 0; q < side; q++, to += height) storeFirst<T>(to, (Full<T>)lines[q], count, mask);
+    }
+    if constexpr (kHasMasks) {
+      if (p == depth) continue;
+      const LaneMask rest = firstLanes(depth - p);
+      typename Corner::Vector lines[side];
+#pragma GCC unroll 16
+      for (int64_t i = 0; i < side; i++) lines[i] = (typename Corner::Vector)loadLanes(row[i] + p, rest);
+      Corner::turn(lines);
+#pragma GCC unroll 16
+      for (int64_t q = 0; q < side; q++, to += height)
+        if (p + q < depth) storeLanes(to, (Full<T>)lines[q], mask);
+    } else {
+      for (; p < depth; p++, to += height)
+        for (int64_t i = 0; i < count; i++) to[i] = row[i][p];
+    }
+  }
+}
+
+/** Rows that lie across k: one vector after the other is copied. */
+template <class T> void packStraight(int64_t valid, int64_t height, int64_t depth, const Side<T>& in, T* out) {
+  constexpr int64_t lanes = lanesOf<T>;
+  const T* from = in.at;
+  if (valid == height && height == 2 * lanes) {
+    for (int64_t p = 0; p < depth; p++, from += in.along, out += height) {
+      const Full<T> x = loadVector(from), y = loadVector(from + lanes);
+      storeVector(out, x);
+      storeVector(out + lanes, y);
+    }
+    return;
+  }
+  if (kHasMasks && height <= lanes) {
+    // Each vector overwrites what the one before it wrote too far.
+    const LaneMask read = firstLanes(valid);
+    for (int64_t p = 0; p < depth; p++, from += in.along, out += height) storeVector(out, loadLanes(from, read));
+    return;
+  }
+  for (int64_t p = 0; p < depth; p++, from += in.along, out += height)
+    for (int64_t i = 0; i < height; i += lanes) {
+      const int64_t there = valid - i < lanes ? valid - i : lanes;
+      if (kHasMasks) storeVector(out + i, loadLanes(from + i, firstLanes(there > 0 ? there : 0)));
+      else if (there == lanes) storeVector(out + i, loadVector(from + i));
+      else
+        for (int64_t l = i; l < height && l < i + lanes; l++) out[l] = l < valid ? from[l] : 0;
+    }
+}
+
+/** Packs `valid` rows of length `depth` as [depth, height]; what is there of further rows does not matter. */
+template <class T> void pack(int64_t valid, int64_t height, int64_t depth, const Side<T>& in, T* out) {
+  if (in.across == 1) return packStraight(valid, height, depth, in, out);
+  if (in.along == 1) return packTurned(valid, height, depth, in, out);
+  for (int64_t p = 0; p < depth; p++)
+    for (int64_t i = 0; i < height; i++) out[p * height + i] = i < valid ? in.at[i * in.across + p * in.along] : 0;
+}
+
+}  // namespace tl::TL_SIMD

@@ -1,0 +1,159 @@
+/** @file Matrix products of the cpu device at sizes around every border of its blocking, in all layouts, to the last bit. */
+import { describe, expect, it } from 'vitest';
+import * as d from '../../src/core/dtypes.ts';
+import { NDArray } from '../../src/core/ndarray.ts';
+import { CpuDevice } from '../../src/devices/cpu/device.ts';
+import type { View } from '../../src/program/instructions.ts';
+import { restride, SegmentBuilder } from './build.ts';
+
+const cpu = CpuDevice.open();
+
+/** Small whole numbers: their sums of products are exact in any order, so results can be compared exactly. */
+const element = (i: number) => ((i * 7919 + 13) % 11) - 5;
+
+type Typed = typeof d.float32 | typeof d.float64;
+function arrayOf(
+  dtype: Typed,
+  n: number,
+  of: (i: number) => number,
+): Float32Array<ArrayBuffer> | Float64Array<ArrayBuffer> {
+  const array = dtype === d.float32 ? new Float32Array(n) : new Float64Array(n);
+  for (let i = 0; i < n; i++) array[i] = of(i);
+  return array;
+}
+
+/** Ways of storing a matrix: its strides, given rows and columns, and how many elements that takes. */
+const layouts = {
+  n: (_: number, columns: number) => ({ strides: [columns, 1] }),
+  t: (rows: number, _: number) => ({ strides: [1, rows] }),
+  spaced: (_: number, columns: number) => ({ strides: [2 * columns + 6, 2] }),
+} as const;
+type Layout = keyof typeof layouts;
+
+interface Product {
+  readonly dtype: Typed;
+  readonly m: number;
+  readonly k: number;
+  readonly n: number;
+  readonly a: Layout;
+  readonly b: Layout;
+  readonly c: Layout;
+}
+
+async function check(device: CpuDevice, { dtype, m, k, n, a, b, c }: Product): Promise<void> {
+  const builder = new SegmentBuilder();
+  const matrix = (rows: number, columns: number, layout: Layout, of: (i: number) => number) => {
+    const { strides } = layouts[layout](rows, columns);
+    const margin = 40; // elements before and behind, which must not be written
+    const size = (rows - 1) * strides[0]! + (columns - 1) * strides[1]! + 1;
+    const whole = builder.bind(new NDArray(dtype, [size + 2 * margin], arrayOf(dtype, size + 2 * margin, of)));
+    const view: View = restride(whole, [rows, columns], strides, margin);
+    return { whole, view, at: (i: number, j: number) => margin + i * strides[0]! + j * strides[1]! };
+  };
+  const [left, right] = [matrix(m, k, a, element), matrix(k, n, b, (i) => element(i + 5))];
+  const out = matrix(m, n, c, () => 777);
+  builder.add({ kind: 'dot', a: left.view, b: right.view, output: out.view });
+  const read = await builder.run(device);
+  const got = (await read(out.whole)).numbers();
+  const want = got.map(() => 777);
+  for (let i = 0; i < m; i++)
+    for (let j = 0; j < n; j++) {
+      let sum = 0;
+      for (let p = 0; p < k; p++) sum += element(left.at(i, p)) * element(right.at(p, j) + 5);
+      want[out.at(i, j)] = sum;
+    }
+  const wrong = got.findIndex((x, i) => x !== want[i]);
+  expect(
+    wrong < 0 ? '' : `element ${wrong} is ${got[wrong]} instead of ${want[wrong]}`,
+    describeProduct({ dtype, m, k, n, a, b, c }),
+  ).toBe('');
+}
+
+const describeProduct = ({ dtype, m, k, n, a, b, c }: Product) => `${dtype} ${m} x ${k} x ${n}, a ${a}, b ${b}, c ${c}`;
+
+describe.runIf(cpu)('matrix products', () => {
+  const device = cpu!;
+  const both = ['n', 't'] as const;
+
+  it('are right at all small sizes and transposes', async () => {
+    for (const dtype of [d.float32, d.float64])
+      for (const a of both)
+        for (const b of both)
+          for (const [m, k, n] of [
+            [1, 1, 1],
+            [1, 9, 40],
+            [40, 9, 1],
+            [2, 3, 5],
+            [3, 5, 2],
+            [7, 16, 8],
+            [8, 17, 15],
+            [13, 10, 17],
+            [14, 15, 31],
+            [15, 31, 33],
+            [29, 33, 10],
+            [64, 8, 14],
+            [65, 64, 63],
+          ] as const)
+            await check(device, { dtype, m, k, n, a, b, c: 'n' });
+  });
+
+  it('are right where blocks of rows, columns and sums end', async () => {
+    for (const dtype of [d.float32, d.float64])
+      for (const [m, k, n, a, b] of [
+        [127, 330, 40, 'n', 'n'],
+        [129, 641, 70, 'n', 't'],
+        [131, 33, 1060, 't', 'n'],
+        [1061, 33, 9, 't', 't'],
+        [300, 321, 33, 't', 'n'],
+        [16, 1024, 40, 'n', 't'],
+        [40, 1024, 130, 'n', 'n'],
+        [260, 20, 130, 'n', 't'],
+      ] as const)
+        await check(device, { dtype, m, k, n, a, b, c: 'n' });
+  });
+
+  it('are right for elements far apart and results in any order', async () => {
+    for (const dtype of [d.float32, d.float64])
+      for (const c of ['n', 't', 'spaced'] as const)
+        for (const [a, b] of [
+          ['spaced', 'n'],
+          ['n', 'spaced'],
+          ['t', 'spaced'],
+          ['spaced', 't'],
+        ] as const)
+          for (const [m, k, n] of [
+            [5, 7, 9],
+            [33, 350, 35],
+            [140, 20, 37],
+            [1, 50, 20],
+            [20, 50, 1],
+          ] as const)
+            await check(device, { dtype, m, k, n, a, b, c });
+  });
+
+  it('give the same bits on any number of threads', async () => {
+    const [m, k, n] = [301, 700, 333];
+    const run = async (threads: number) => {
+      const builder = new SegmentBuilder();
+      const a = builder.bind(
+        new NDArray(
+          d.float32,
+          [m, k],
+          arrayOf(d.float32, m * k, (i) => Math.sin(i * 0.7)),
+        ),
+      );
+      const b = builder.bind(
+        new NDArray(
+          d.float32,
+          [k, n],
+          arrayOf(d.float32, k * n, (i) => Math.cos(i * 0.3)),
+        ),
+      );
+      const output = builder.output(d.float32, [m, n]);
+      builder.add({ kind: 'dot', a, b, output });
+      return (await (await builder.run(device.withThreads(threads)))(output)).numbers();
+    };
+    const alone = await run(1);
+    for (const threads of [2, 3]) expect(await run(threads)).toEqual(alone);
+  });
+});
