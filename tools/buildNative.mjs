@@ -11,7 +11,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join, posix, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -74,9 +74,25 @@ function hashOf(...parts) {
   return hash.digest('hex').slice(0, 20);
 }
 
+/** A file and the headers it includes, directly or through others: a change elsewhere compiles nothing again. */
+const closures = new Map();
+function closureOf(file) {
+  let closure = closures.get(file);
+  if (!closure) {
+    closures.set(file, (closure = new Set([file])));
+    for (const [, name] of text
+      .get(file)
+      .toString()
+      .matchAll(/^#include "([^"]+)"/gm)) {
+      const header = posix.join(posix.dirname(file), name);
+      if (text.has(header)) for (const part of closureOf(header)) closure.add(part);
+    }
+  }
+  return closure;
+}
+
 /** One compilation per plain file, one per variant for *.simd.cpp. */
 function compilations(compiler) {
-  const headers = hashOf(...files.filter((file) => file.endsWith('.h')).flatMap((file) => [file, text.get(file)]));
   return files
     .filter((file) => file.endsWith('.cpp'))
     .flatMap((file) => {
@@ -88,7 +104,8 @@ function compilations(compiler) {
       }));
     })
     .map(({ file, flags }) => {
-      const key = hashOf(file, text.get(file), headers, compiler.command, compiler.version, ...compiler.args, ...flags);
+      const sourceText = [...closureOf(file)].sort().flatMap((part) => [part, text.get(part)]);
+      const key = hashOf(...sourceText, compiler.command, compiler.version, ...compiler.args, ...flags);
       return { file, flags, object: join(output, 'objects', `${file.replaceAll('/', '-')}-${key}.o`) };
     });
 }
