@@ -30,6 +30,7 @@ const differentiableArrayOps = arrayActions
 /** No value case. */
 export const withoutValueCase: Readonly<Record<string, string>> = {
   ...each([...frameOps, ...refLoopOps, 'RefSelect', '_SwitchN'], inFrames),
+  Abort: 'would end the process of a TensorFlow it is compared with; tested in test/whole/frameOps.test.ts',
   ...each([...stackOps, ...arrayOps, 'TensorArrayGradWithShape'], inArrays),
   ...each([...olderArrayOps, 'TensorArrayPack', 'TensorArrayUnpack'], older),
   ...each([...functionalOps, ...callOps], inFunctions),

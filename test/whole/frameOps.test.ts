@@ -369,3 +369,9 @@ describe('what runs together', () => {
     expect(executable.source.length).toBeGreaterThan(370);
   });
 });
+
+it('a graph may end its run, but not the process', async () => {
+  using sess = sessionOf('stop = Abort() { error_msg: enough }');
+  await expect(sess.run('stop')).rejects.toThrow(tf.errors.AbortedError);
+  await expect(sess.run('stop')).rejects.toThrow('Abort_op intentional failure; enough');
+});
