@@ -9,7 +9,7 @@ const allowed = {
   graph: ['core', 'proto'],
   program: ['core'],
   op: ['core', 'proto', 'graph', 'program'],
-  ops: ['core', 'proto', 'graph', 'op', 'program'],
+  ops: ['core', 'proto', 'graph', 'op', 'program', 'io'],
   autodiff: ['core', 'proto', 'graph', 'op', 'ops'],
   io: ['core', 'proto'],
   front: ['core', 'proto', 'graph', 'op', 'ops', 'autodiff', 'io'],

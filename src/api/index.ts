@@ -47,6 +47,7 @@ export * as debugging from './debugging.ts';
 export * as examples from './examples.ts';
 export * as graph from './graph.ts';
 export * as image from './image.ts';
+export * as io from './io.ts';
 export * as linalg from './linalg.ts';
 export * as math from './math.ts';
 export * as nest from './nest.ts';

@@ -2,3 +2,10 @@
 export { type ClusterLike, ClusterSpec } from '../cluster/clusterSpec.ts';
 export { Server, type ServerOptions } from '../cluster/server.ts';
 export * from '../front/train.ts';
+export {
+  checkpointExists,
+  getCheckpointState,
+  latestCheckpoint,
+  listVariables,
+  loadVariable,
+} from '../io/checkpoints.ts';

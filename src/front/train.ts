@@ -9,6 +9,7 @@ export { GradientDescentOptimizer, ProximalGradientDescentOptimizer } from './op
 export { MomentumOptimizer } from './optimizers/momentum.ts';
 export { type GradientAndVariable, Optimizer } from './optimizers/optimizer.ts';
 export { RMSPropOptimizer } from './optimizers/rmsProp.ts';
+export { type SaveOptions, Saver, type SaverOptions } from './saver.ts';
 export {
   cosineDecay,
   cosineDecayRestarts,

@@ -1,0 +1,2 @@
+/** @file Ops on files; importing it loads their definitions. */
+import './saver.ts';
