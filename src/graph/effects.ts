@@ -45,6 +45,7 @@ export function orderEffects(graph: FuncGraph, returned: readonly Tensor[]): Ope
 }
 
 function waitFor(op: Operation, before: readonly Operation[]): void {
+  if (before.length === 0) return;
   const all = new Set([...op.controlInputs, ...before]);
   all.delete(op);
   op.controlInputs = [...all];

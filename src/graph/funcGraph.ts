@@ -51,8 +51,8 @@ export class FuncGraph extends Graph {
     options: FuncGraphOptions = {},
   ) {
     const outer = options.outer ?? currentContext().graph;
-    const { functions, collections } = outer.sharedParts;
-    super({ functions, collections: options.ownCollections ? onlyVariables(collections) : collections });
+    const { functions, collections, sites } = outer.sharedParts;
+    super({ functions, collections: options.ownCollections ? onlyVariables(collections) : collections, sites });
     this.around = outer;
     this.ordersEffects = options.ordersEffects ?? outer.ordersEffects;
     this.isStep = options.isStep ?? false;

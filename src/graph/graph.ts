@@ -98,6 +98,7 @@ export const graphDefVersion = 2474;
 export interface SharedParts {
   readonly functions: Map<string, FunctionDef>;
   readonly collections: Map<string, unknown[]>;
+  readonly sites: CallSites;
 }
 
 /** A dataflow graph. */
@@ -120,13 +121,14 @@ export class Graph {
   private readonly byName = new Map<string, Operation>();
   private readonly collections: Map<string, unknown[]>;
   private readonly consumers = new Map<Tensor, Operation[]>();
-  private readonly sites = new CallSites();
+  private readonly sites: CallSites;
   private finalized = false;
   private uids = 0;
 
   constructor(shared: Partial<SharedParts> = {}) {
     this.functions = shared.functions ?? new Map();
     this.collections = shared.collections ?? new Map();
+    this.sites = shared.sites ?? new CallSites();
   }
 
   /** Where in the user's program operations made now come from. */
@@ -150,7 +152,7 @@ export class Graph {
 
   /** For functions made inside this graph. */
   get sharedParts(): SharedParts {
-    return { functions: this.functions, collections: this.collections };
+    return { functions: this.functions, collections: this.collections, sites: this.sites };
   }
 
   /** A number not given before in this graph, functions included. Tensors count, so that numbers are Python's. */
