@@ -192,7 +192,7 @@ function build(items: readonly Item[], options: SaverOptions) {
     const filename = placeholderWithDefault(given, [], { name: 'Const' });
     const names = items.map(({ name }) => name);
     const slices = items.map(({ slice }) => slice);
-    const tensors = items.map(({ variable }) => variable.readValue());
+    const tensors = items.map(({ variable }) => variable.ref ?? variable.asGraphElement());
     const save = SaveV2.node({ prefix: filename, tensor_names: names, shape_and_slices: slices, tensors });
     controlDependencies([save], () => identity(filename, { name: 'control_dependency' }));
     let before: Operation | undefined;
@@ -200,7 +200,7 @@ function build(items: readonly Item[], options: SaverOptions) {
       const { variable } = item;
       const shape = variable.shape;
       const value = options.reshape && shape ? reshape(tensor, shape as readonly number[]) : tensor; // variables have whole shapes
-      return variable.assign(value, { readValue: false });
+      return variable.assign(variable.handle ? identity(value) : value, { readValue: false });
     };
     const restoreSome = (some: readonly Item[]) =>
       RestoreV2.build(
