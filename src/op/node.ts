@@ -2,12 +2,9 @@
 import { InternalError } from '../core/errors.ts';
 import type { Operation } from '../graph/operation.ts';
 import type { Tensor, TensorLike } from '../graph/tensor.ts';
+import type { NodeOptions } from './addNode.ts';
 import { findOp, type OpDefinition } from './registry.ts';
 
-interface NodeOptions {
-  readonly name?: string | undefined;
-  readonly attrs?: Readonly<Record<string, unknown>>;
-}
 /** What `defineOp` adds to a definition. */
 interface Buildable extends OpDefinition {
   node(inputs: Readonly<Record<string, TensorLike>>, options?: NodeOptions): Operation;
