@@ -192,7 +192,9 @@ function build(items: readonly Item[], options: SaverOptions) {
     const filename = placeholderWithDefault(given, [], { name: 'Const' });
     const names = items.map(({ name }) => name);
     const slices = items.map(({ slice }) => slice);
-    const tensors = items.map(({ variable }) => variable.ref ?? variable.asGraphElement());
+    const tensors = items.map(({ variable }) =>
+      variable.handle ? variable.asGraphElement() : variable.toTensor({ asRef: true }),
+    );
     const save = SaveV2.node({ prefix: filename, tensor_names: names, shape_and_slices: slices, tensors });
     controlDependencies([save], () => identity(filename, { name: 'control_dependency' }));
     let before: Operation | undefined;
