@@ -1,21 +1,19 @@
 /** @file Batch normalization: brings each channel to mean 0 and variance 1 within a batch, and remembers both for later. */
 import { bfloat16, float16, float32 } from '../../core/dtypes.ts';
 import { type Dims, normalizeAxis } from '../../core/shape.ts';
-import { colocateWith, nameScope } from '../../graph/graph.ts';
+import { colocateWith, controlDependencies, nameScope } from '../../graph/graph.ts';
+import type { Operation } from '../../graph/operation.ts';
 import { onlyOptions } from '../../graph/options.ts';
-import { Tensor, type TensorLike } from '../../graph/tensor.ts';
+import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { constantValue } from '../../op/constantValue.ts';
 import { convertToTensor } from '../../op/convert.ts';
-import { fill, reshape, stopGradient } from '../../ops/array/index.ts';
-import { cast, clipByValue, divide, maximum, minimum, onesLike, sqrt, zerosLike } from '../../ops/math/index.ts';
-import {
-  type FusedBatchNormResult,
-  fusedBatchNorm,
-  moments,
-  batchNormalization as normalize,
-} from '../../ops/nn/index.ts';
-import { cond } from '../controlFlow/cond.ts';
+import { constant, identity, reshape, shape as shapeOf, stopGradient } from '../../ops/array/index.ts';
+import { cast, maximum, minimum, onesLike, sqrt, zerosLike } from '../../ops/math/index.ts';
+import { minus, minusOf, over, plus, times } from '../../ops/math/operators.ts';
+import { fusedBatchNorm, moments, batchNormalization as normalize, relu } from '../../ops/nn/index.ts';
+import type { Updated } from '../baseVariable.ts';
+import { cond, smartCond } from '../controlFlow/cond.ts';
 import { onesInitializer, zerosInitializer } from '../initializers.ts';
 import type { Constraint, Variable } from '../variable.ts';
 import type { Regularizer, VariableInitializer } from '../variableStore.ts';
@@ -73,11 +71,10 @@ export interface BatchNormalizationCall {
   readonly training?: boolean | Tensor | undefined;
 }
 
-/** One of two results, chosen while building where that is possible. */
-function choose<T extends Tensor | readonly Tensor[]>(training: boolean | Tensor, yes: () => T, no: () => T): T {
-  const known = typeof training === 'boolean' ? training : constantValue(training)?.at(0);
-  if (known !== undefined) return known ? yes() : no();
-  return cond(training as Tensor, yes as never, no as never) as T; // both branches give the same structure
+type Training = boolean | Tensor;
+/** Whether it is known while building that the layer trains; undefined where a run decides. */
+function knownTraining(training: Training): boolean | undefined {
+  return typeof training === 'boolean' ? training : (constantValue(training)?.at(0) as boolean | undefined); // it is a bool
 }
 
 /**
@@ -93,8 +90,9 @@ export class BatchNormalization extends Layer<BatchNormalizationCall> {
   beta: Variable | undefined;
   movingMean: Variable | undefined;
   movingVariance: Variable | undefined;
-  private renormMean: Variable | undefined;
-  private renormStddev: Variable | undefined;
+  private renorm: { readonly stddev: Variable; readonly mean: Variable; readonly batchStddev: Variable } | undefined;
+  /** What stands for `gamma` and `beta` in the fused operation where the layer has none. */
+  private readonly fixed: { gamma?: Tensor; beta?: Tensor } = {};
   private axes: readonly number[] = [];
   private isFused = false;
 
@@ -117,7 +115,7 @@ export class BatchNormalization extends Layer<BatchNormalizationCall> {
     this.isFused = this.canFuse(inputShape.length);
     const isHalf = this.dtype === float16 || this.dtype === bfloat16;
     const dtype = isHalf ? float32 : (this.dtype ?? float32);
-    const shape = sizes.length === 1 ? sizes : inputShape.map((d, i) => (this.axes.includes(i) ? d : 1));
+    const shape = (sizes.length === 1 ? sizes : inputShape.map((d, i) => (this.axes.includes(i) ? d : 1))) as number[]; // checked above
     if (options.scale ?? true)
       this.gamma = this.addWeight('gamma', shape, {
         dtype,
@@ -125,6 +123,7 @@ export class BatchNormalization extends Layer<BatchNormalizationCall> {
         regularizer: options.gammaRegularizer,
         constraint: options.gammaConstraint,
       });
+    else if (this.isFused) this.fixed.gamma = constant(1, { dtype, shape });
     if (options.center ?? true)
       this.beta = this.addWeight('beta', shape, {
         dtype,
@@ -132,13 +131,19 @@ export class BatchNormalization extends Layer<BatchNormalizationCall> {
         regularizer: options.betaRegularizer,
         constraint: options.betaConstraint,
       });
+    else if (this.isFused) this.fixed.beta = constant(0, { dtype, shape });
+    const { movingMeanInitializer = zerosInitializer(), movingVarianceInitializer = onesInitializer() } = options;
     const remembered = (name: string, initializer: VariableInitializer) =>
       this.addWeight(name, shape, { dtype, initializer, trainable: false });
-    this.movingMean = remembered('moving_mean', options.movingMeanInitializer ?? zerosInitializer());
-    this.movingVariance = remembered('moving_variance', options.movingVarianceInitializer ?? onesInitializer());
+    this.movingMean = remembered('moving_mean', movingMeanInitializer);
+    this.movingVariance = remembered('moving_variance', movingVarianceInitializer);
     if (options.renorm) {
-      this.renormMean = remembered('renorm_mean', options.movingMeanInitializer ?? zerosInitializer());
-      this.renormStddev = remembered('renorm_stddev', options.movingVarianceInitializer ?? onesInitializer());
+      const root = rootOf(movingVarianceInitializer);
+      this.renorm = {
+        stddev: remembered('moving_stddev', root),
+        mean: remembered('renorm_mean', movingMeanInitializer),
+        batchStddev: remembered('renorm_stddev', root),
+      };
     }
     super.build(inputShape);
   }
@@ -159,124 +164,177 @@ export class BatchNormalization extends Layer<BatchNormalizationCall> {
   private get epsilon(): number {
     return this.options.epsilon ?? 1e-3;
   }
+  private get momentum(): number {
+    return this.options.momentum ?? 0.99;
+  }
 
-  private fused(inputs: Tensor, training: boolean | Tensor): Tensor {
+  private fused(inputs: Tensor, training: Training): Tensor {
     const dataFormat = this.axes[0] === 1 ? 'NCHW' : 'NHWC';
-    const { dtype, shape } = this.movingMean!;
-    const filled = (value: number) => fill(shape as readonly number[], convertToTensor(value, { dtype })); // as it was made
-    const gamma = this.gamma ?? filled(1);
-    const beta = this.beta ?? filled(0);
+    const [movingMean, movingVariance] = [this.movingMean!, this.movingVariance!];
+    const [gamma, beta] = [(this.gamma ?? this.fixed.gamma)!, (this.beta ?? this.fixed.beta)!];
+    shapeOf(inputs); // a node that Python makes too
     const given = { epsilon: this.epsilon, dataFormat } as const;
-    const moving = { mean: this.movingMean!, variance: this.movingVariance! };
-    const [output, mean, variance] = choose<FusedBatchNormResult>(
+    const moving = { mean: movingMean, variance: movingVariance };
+    const [output, mean, variance] = smartCond(
       training,
       () => fusedBatchNorm(inputs, gamma, beta, { ...given, isTraining: true }),
       () => fusedBatchNorm(inputs, gamma, beta, { ...given, ...moving, isTraining: false }),
     );
-    this.remember(training, mean, variance);
+    const known = knownTraining(training);
+    const momentum = () => convertToTensor(this.momentum, { hint: float32 });
+    // Outside training nothing is forgotten, so the averages stay as they are.
+    const kept =
+      known === undefined ? cond(training, momentum, () => convertToTensor(1, { hint: float32 })) : momentum();
+    if (known === false) return output;
+    this.addUpdate(operationOf(move(movingMean, mean, kept)));
+    this.addUpdate(operationOf(move(movingVariance, variance, kept)));
     return output;
   }
 
-  private composed(inputs: Tensor, training: boolean | Tensor): Tensor {
-    const rank = inputs.shape!.length;
-    const reduced = Array.from({ length: rank }, (_, i) => i).filter((i) => !this.axes.includes(i));
-    const keepDims = this.axes.length > 1;
-    const [batchMean, batchVariance] = moments(inputs, reduced, { keepDims });
-    const mean = choose<Tensor>(
-      training,
-      () => batchMean,
-      () => convertToTensor(this.movingMean!),
-    );
-    const variance = choose<Tensor>(
-      training,
-      () => batchVariance,
-      () => convertToTensor(this.movingVariance!),
-    );
-    let [scale, offset]: (Tensor | Variable | undefined)[] = [this.gamma, this.beta];
-    if (this.options.renorm) {
-      const { r, d } = this.correction(batchMean, batchVariance, training);
-      scale = scale ? r.mul(scale) : r;
-      const moved = this.gamma ? d.mul(this.gamma) : d;
-      offset = offset ? moved.add(offset) : moved;
+  private composed(inputs: Tensor, training: Training): Tensor {
+    let [scale, offset] = [this.alongChannels(this.gamma, inputs), this.alongChannels(this.beta, inputs)];
+    let [mean, variance]: Statistic[] = [this.movingMean!, this.movingVariance!];
+    if (knownTraining(training) !== false) {
+      const batch = this.batchMoments(inputs, training);
+      [mean, variance] = batch;
+      let remembered = batch;
+      if (this.renorm) {
+        const { r, d, ...moments } = this.correction(batch, training);
+        remembered = [moments.mean, moments.variance];
+        const [factor, shift] = [this.alongChannels(r, inputs)!, this.alongChannels(d, inputs)!];
+        const scaled = scale ? { factor: times(factor, scale), shift: times(shift, scale) } : { factor, shift };
+        [scale, offset] = [scaled.factor, offset ? plus(scaled.shift, offset) : scaled.shift];
+      }
+      this.remember(remembered, training);
     }
-    this.remember(training, mean, variance);
-    const spread = (v: TensorLike | undefined) => v && this.alongChannels(convertToTensor(v), inputs.shape!);
     const output = normalize(
       inputs,
-      spread(mean)!,
-      spread(variance)!,
-      spread(offset) ?? null,
-      spread(scale) ?? null,
+      this.alongChannels(this.typed(mean!), inputs)!,
+      this.alongChannels(this.typed(variance!), inputs)!,
+      offset ? this.typed(offset) : null,
+      scale ? this.typed(scale) : null,
       this.epsilon,
     );
     output.setShape(inputs.shape);
     return output;
   }
 
-  /** A vector of channels in the shape that broadcasts over the inputs. */
-  private alongChannels(v: Tensor, inputShape: readonly (number | null)[]): Tensor {
-    const isLast = this.axes.length === 1 && this.axes[0] === inputShape.length - 1;
-    if (isLast || v.rank !== 1) return cast(v, this.dtype ?? float32);
-    const shape = inputShape.map((d, i) => (this.axes.includes(i) ? d! : 1));
-    return reshape(cast(v, this.dtype ?? float32), shape);
+  /** The mean and variance to normalize with: of the batch, or what is remembered. */
+  private batchMoments(inputs: Tensor, training: Training): readonly [mean: Tensor, variance: Tensor] {
+    const reduced = inputs.shape!.map((_, i) => i).filter((i) => !this.axes.includes(i));
+    const [mean, variance] = moments(cast(inputs, this.movingMean!.dtype), reduced, { keepDims: this.axes.length > 1 });
+    const either = (batch: Tensor, moving: Variable) =>
+      smartCond(
+        training,
+        () => batch,
+        () => convertToTensor(moving),
+      );
+    return [either(mean, this.movingMean!), either(variance, this.movingVariance!)];
   }
 
-  /** Renormalization's factors, and the operations that remember its own statistics. */
-  private correction(mean: Tensor, variance: Tensor, training: boolean | Tensor): { r: Tensor; d: Tensor } {
+  private typed(value: Statistic): Statistic {
+    const dtype = this.dtype ?? float32;
+    return value.dtype === dtype ? value : cast(value, dtype);
+  }
+
+  /** A vector of channels in the shape that broadcasts over the inputs. */
+  private alongChannels(v: Statistic | undefined, inputs: Tensor): Statistic | undefined {
+    const rank = inputs.shape!.length;
+    const isLast = this.axes.length === 1 && this.axes[0] === rank - 1;
+    if (!v || isLast || v.shape?.length === rank) return v;
+    return reshape(
+      v,
+      inputs.shape!.map((size, i) => (this.axes.includes(i) ? size! : 1)),
+    );
+  }
+
+  /**
+   * Renormalization: the factor and shift that bring a batch to what is remembered of batches (Ioffe, 2017). The result waits
+   * for the operations that remember this one.
+   */
+  private correction([mean, variance]: readonly [Tensor, Tensor], training: Training) {
     const { renormClipping = {}, renormMomentum = 0.99 } = this.options;
-    const stddev = sqrt(variance.add(this.epsilon));
-    const averageStddev = sqrt(convertToTensor(this.movingVariance!).add(this.epsilon));
-    let r = divide(stddev, averageStddev);
-    let d = divide(mean.sub(this.movingMean!), averageStddev);
+    const remembered = this.renorm!;
+    const stddev = sqrt(plus(variance, this.epsilon));
+    // Early on the average may be near zero.
+    const average = maximum(remembered.batchStddev, sqrt(this.epsilon));
+    let r = over(stddev, average);
+    let d = over(minus(mean, remembered.mean), average);
+    // The corrections use the averages of before this batch.
+    const [meanAfter, stddevAfter] = controlDependencies([r, d], () => [identity(mean), identity(stddev)] as const);
     const { rmin, rmax, dmax } = renormClipping;
     if (rmin !== undefined) r = maximum(r, rmin);
     if (rmax !== undefined) r = minimum(r, rmax);
-    if (dmax !== undefined) d = clipByValue(d, convertToTensor(dmax).neg(), dmax);
-    r = choose<Tensor>(
-      training,
-      () => r,
-      () => onesLike(r),
-    );
-    d = choose<Tensor>(
-      training,
-      () => d,
-      () => zerosLike(d),
-    );
-    this.move(this.renormMean!, mean, renormMomentum, training);
-    this.move(this.renormStddev!, stddev, renormMomentum, training);
-    return { r: stopGradient(r), d: stopGradient(d) };
+    if (dmax !== undefined) d = minimum(maximum(d, typeof dmax === 'number' ? -dmax : minusOf(dmax)), dmax);
+    const idle = { r: () => onesLike(r), d: () => zerosLike(d) };
+    const [factor, shift] = [smartCond(training, () => r, idle.r), smartCond(training, () => d, idle.d)];
+    const moved = (variable: Variable, value: Tensor) => {
+      const copy = identity(value);
+      return whileTraining(
+        training,
+        () => move(variable, copy, renormMomentum),
+        () => identity(variable),
+      );
+    };
+    const updates = [moved(remembered.mean, meanAfter), moved(remembered.batchStddev, stddevAfter)];
+    const after = controlDependencies(updates, () => ({ mean: identity(meanAfter), variance: identity(variance) }));
+    return { r: stopGradient(factor, { name: 'renorm_r' }), d: stopGradient(shift, { name: 'renorm_d' }), ...after };
   }
 
-  /** Adds the operations that move what is remembered towards a batch's statistics; they are no use outside training. */
-  private remember(training: boolean | Tensor, mean: Tensor, variance: Tensor): void {
-    const momentum = this.options.momentum ?? 0.99;
-    this.move(this.movingMean!, mean, momentum, training);
-    this.move(this.movingVariance!, variance, momentum, training);
+  /** Adds the operations that move what is remembered towards a batch's statistics. */
+  private remember([mean, variance]: readonly [Tensor, Tensor], training: Training): void {
+    const { momentum, epsilon, renorm } = this;
+    const [movingMean, movingVariance] = [this.movingMean!, this.movingVariance!];
+    const moveVariance = () => {
+      if (!renorm) return move(movingVariance, variance, momentum);
+      const stddev = move(renorm.stddev, sqrt(plus(variance, epsilon)), momentum);
+      const square = relu(minus(times(stddev, stddev), epsilon));
+      return nameScope('AssignNewValue', (name) =>
+        colocateWith(movingVariance.op, () => movingVariance.assign(square, { name })),
+      );
+    };
+    const updates = [
+      whileTraining(
+        training,
+        () => move(movingMean, mean, momentum),
+        () => convertToTensor(movingMean),
+      ),
+      whileTraining(training, moveVariance, () => convertToTensor(movingVariance)),
+    ];
+    for (const update of updates) this.addUpdate(update);
   }
+}
 
-  private move(variable: Variable, value: Tensor, momentum: number, training: boolean | Tensor): void {
-    const known = typeof training === 'boolean' ? training : constantValue(training)?.at(0);
-    if (known === false) return;
-    const kept =
-      known === true
-        ? momentum
-        : choose<Tensor>(
-            training,
-            () => convertToTensor(momentum, { dtype: variable.dtype }),
-            () => convertToTensor(1, { dtype: variable.dtype }),
-          );
-    const update = nameScope('AssignMovingAvg', (scope) =>
-      colocateWith(variable.op, () => {
-        const decay =
-          typeof kept === 'number'
-            ? convertToTensor(1 - kept, { name: 'decay', dtype: variable.dtype })
-            : cast(convertToTensor(1, { dtype: kept.dtype }).sub(kept), variable.dtype);
-        const delta = convertToTensor(variable).sub(cast(value, variable.dtype)).mul(decay);
-        return variable.assignSub(delta, { name: scope });
-      }),
-    );
-    this.addUpdate(update instanceof Tensor ? update : update.op);
-  }
+/** A variable or a tensor with a number per channel. */
+type Statistic = Variable | Tensor;
+
+/** The operation behind an update, which is what collections hold. */
+function operationOf(update: Updated): Operation {
+  return update.op;
+}
+
+/** An update that happens in training only, as an operation to run. */
+function whileTraining(training: Training, update: () => Updated, otherwise: () => Tensor): Operation {
+  if (knownTraining(training) === true) return operationOf(update());
+  return cond(training, () => convertToTensor(update()), otherwise).op;
+}
+
+/** Moves a variable towards a value, by what `momentum` leaves. */
+function move(variable: Variable, value: Tensor, momentum: number | Tensor): Updated {
+  return nameScope('AssignMovingAvg', (scope) =>
+    colocateWith(variable.op, () => {
+      const left = typeof momentum === 'number' ? 1 - momentum : minus(1, momentum);
+      const decay = cast(convertToTensor(left, { name: 'decay', hint: float32 }), variable.dtype);
+      const delta = times(minus(variable, cast(value, variable.dtype)), decay);
+      return variable.assignSub(delta, variable.handle ? {} : { name: scope });
+    }),
+  );
+}
+
+/** Standard deviations that fit an initializer of variances. */
+function rootOf(initializer: VariableInitializer): VariableInitializer {
+  if (typeof initializer !== 'function') return sqrt(convertToTensor(initializer));
+  return (shape, options) => sqrt(convertToTensor(initializer(shape, options)));
 }
 
 /**

@@ -3,6 +3,7 @@ import * as d from '../../core/dtypes.ts';
 import { bool, type DType, int32, string } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { nameScope } from '../../graph/graph.ts';
+import { IndexedSlices } from '../../graph/indexedSlices.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { convertToTensor, isSymbolic } from '../../op/convert.ts';
 import { Add, AddV2 } from './add.ts';
@@ -14,20 +15,30 @@ import { Neg } from './neg.ts';
 import { Pow } from './pow.ts';
 import { Sub } from './subtract.ts';
 
+/**
+ * The operands as Python's operators take them: the one whose operator it is, the first unless that is a literal, is read
+ * before the operator's own scope is opened.
+ */
+function operands(x: TensorLike, y: TensorLike): { x: TensorLike; y: TensorLike } {
+  const hasOperators = (value: TensorLike) => isSymbolic(value) && !(value instanceof IndexedSlices);
+  if (hasOperators(x)) return { x: convertToTensor(x), y };
+  return hasOperators(y) ? { x, y: convertToTensor(y) } : { x, y };
+}
+
 /** `x + y`: an AddV2 named `add`; strings are joined by Add. */
 export function plus(x: TensorLike, y: TensorLike, name = 'add'): Tensor {
   const op = isSymbolic(x) && x.dtype === string ? Add : AddV2;
-  return op.build({ x, y }, { name }).z;
+  return op.build(operands(x, y), { name }).z;
 }
 
 /** `x - y`: a Sub named `sub`. */
 export function minus(x: TensorLike, y: TensorLike): Tensor {
-  return Sub.build({ x, y }, { name: 'sub' }).z;
+  return Sub.build(operands(x, y), { name: 'sub' }).z;
 }
 
 /** `x * y`: a Mul named `mul`. The product of bools is their conjunction, by way of int32. */
 export function times(x: TensorLike, y: TensorLike): Tensor {
-  if (!isBool(x) && !isBool(y)) return Mul.build({ x, y }, { name: 'mul' }).z;
+  if (!isBool(x) && !isBool(y)) return Mul.build(operands(x, y), { name: 'mul' }).z;
   return nameScope('mul', (scope) => {
     const asInteger = (value: TensorLike) => Cast.build({ x: value }, { attrs: { DstT: int32 } }).y;
     const product = Mul.build({ x: asInteger(x), y: asInteger(y) }, { name: scope }).z;

@@ -12,6 +12,9 @@ interface Golden {
 /** What a case builds: what to fetch in each step, and what to feed. */
 export interface Built {
   readonly fetches: readonly tf.Fetch[];
+  /** Run in every step after the first so many fetches. */
+  readonly updates?: tf.Operation | undefined;
+  readonly after?: number | undefined;
   readonly feeds: readonly (readonly [tf.Tensor, unknown])[];
 }
 
@@ -49,7 +52,7 @@ const nameOf = (item: unknown) => (item as { name: string }).name; // these coll
 /** Builds a case in a graph of its own, compares the nodes and collections, then runs it as often as TensorFlow did. */
 export async function expectAsInTensorFlow(golden: Golden, make: () => Built): Promise<void> {
   const graph = new tf.Graph();
-  const { fetches, feeds } = graph.asDefault(make);
+  const { fetches, feeds, updates, after } = graph.asDefault(make);
   if (golden.nodes) expect(readable(nodesOf(graph))).toEqual(readable(golden.nodes));
   for (const [key, names] of Object.entries(golden.collections ?? {}))
     expect([key, graph.getCollection(key).map(nameOf)]).toEqual([key, names]);
@@ -57,6 +60,7 @@ export async function expectAsInTensorFlow(golden: Golden, make: () => Built): P
   await graph.asDefault(() => sess.run([tf.globalVariablesInitializer(), tf.localVariablesInitializer()]));
   for (const step of golden.values ?? []) {
     for (const [i, fetch] of fetches.entries()) {
+      if (updates && i === after) await sess.run(updates, feeds as never); // the pairs are as they should be
       const value = (await sess.run(fetch, feeds as never)) as tf.NDArray; // every fetch is a tensor
       expectClose(value.toArray(), step[i]);
     }
