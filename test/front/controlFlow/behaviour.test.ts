@@ -57,6 +57,17 @@ describe('effects', () => {
     const session = new tf.Session();
     await session.run(v.initializer);
     expect([(await session.run(y)).toArray(), (await session.run(v)).toArray()]).toEqual([11, 100]);
+    const [body] = [...tf.getDefaultGraph().functions.values()];
+    const waits = Object.fromEntries(
+      body!.node_def.map((n) => [n.name, n.input.filter((text) => text.startsWith('^'))]),
+    );
+    expect(waits).toMatchObject({
+      AssignVariableOp: ['^ReadVariableOp'],
+      ReadVariableOp_1: ['^AssignVariableOp'],
+      AssignAddVariableOp: ['^AssignVariableOp', '^ReadVariableOp_1'],
+      Identity: ['^NoOp'],
+    });
+    expect(Object.values(body!.control_ret)).toContain('AssignVariableOp_1');
   });
 
   it('wait for operations outside that the body waits for', async () => {
@@ -355,6 +366,26 @@ describe('loops over composite values', () => {
     );
     expect(out).toBeInstanceOf(tf.IndexedSlices);
     expect(await run(tf.convertToTensor(out), x, 1.5)).toEqual([0, 0, 12, 0]);
+  });
+
+  it('carry sparse tensors, also through branches', async () => {
+    const x = scalar();
+    const sparse = new tf.SparseTensor([[1]], tf.reshape(x, [1]), [3]);
+    const [, out] = tf.whileLoop(
+      (i) => i.less(3),
+      (i, s) => [
+        i.add(1),
+        tf.cond(
+          i.equal(0),
+          () => new tf.SparseTensor(s.indices, s.values.mul(2), s.denseShape),
+          () => s,
+        ),
+      ],
+      [tf.constant(0), sparse],
+    );
+    expect(out).toBeInstanceOf(tf.SparseTensor);
+    expect(await run(out.values, x, 1.5)).toEqual([3]);
+    expect(await run(tf.gradients(out.values, [x])[0] as tf.Tensor, x, 1.5)).toBe(2);
   });
 
   it('carry and grow arrays', async () => {
