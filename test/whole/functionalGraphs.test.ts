@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import * as tf from '../../src/api/index.ts';
 import type { Nested } from '../../src/core/ndarray.ts';
+import type { FeedValue } from '../../src/runtime/feeds.ts';
 
 interface Golden {
   readonly name: string;
@@ -12,9 +13,7 @@ interface Golden {
   readonly fetches: readonly string[];
   readonly results: readonly (readonly Nested[])[];
 }
-const cases = JSON.parse(
-  readFileSync(new URL('../golden/functionalGraphs.json', import.meta.url), 'utf8'),
-) as Golden[]; // written by tools/golden/functional_graphs.py
+const cases = JSON.parse(readFileSync(new URL('../golden/functionalGraphs.json', import.meta.url), 'utf8')) as Golden[]; // written by tools/golden/functional_graphs.py
 
 const flat = (value: unknown): number[] => (Array.isArray(value) ? value.flatMap(flat) : [Number(value)]);
 
@@ -25,7 +24,7 @@ describe.each(cases)('$name', ({ graph: bytes, init, feeds, fetches, results }) 
     const sess = new tf.Session({ graph, config: { graphOptions: { simplify } } });
     if (init) await sess.run(init);
     for (const [k, feed] of feeds.entries()) {
-      const fed = Object.entries(feed).map(([name, value]) => [`${name}:0`, value] as const);
+      const fed = Object.entries(feed).map(([name, value]) => [`${name}:0`, value as FeedValue] as const); // nested numbers
       const values = await sess.run([...fetches], new Map(fed));
       for (const [i, value] of values.entries()) {
         const wanted = flat(results[k]![i]);
