@@ -308,6 +308,14 @@ export class Trace implements ProgramState {
       return undefined;
     }
     const cond = this.bodyOf(functions.cond, isPruned);
+    if (cond.results.length !== 1)
+      throw new InvalidArgumentError(
+        `Expected a single scalar return value from WhileOp cond, got ${cond.results.length} tensors.`,
+      );
+    if (body.results.length !== inputs.length)
+      throw new InvalidArgumentError(
+        `While loop body returned ${body.results.length} arguments. Expected: ${inputs.length}`,
+      );
     if (cond.hasFrames || body.hasFrames)
       return await this.runCall(this.task.loop(cond, body, callPath), body, inputs, state);
     state.stack.push(new Unrolling(cond, body, callPath, inputs));

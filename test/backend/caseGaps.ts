@@ -31,6 +31,7 @@ const differentiableArrayOps = arrayActions
 export const withoutValueCase: Readonly<Record<string, string>> = {
   ...each([...frameOps, ...refLoopOps, 'RefSelect', '_SwitchN'], inFrames),
   Abort: 'would end the process of a TensorFlow it is compared with; tested in test/whole/frameOps.test.ts',
+  ...each(['For', 'RemoteCall'], 'calls a function of the library; tested in test/whole/frames.test.ts'),
   ...each([...stackOps, ...arrayOps, 'TensorArrayGradWithShape'], inArrays),
   ...each([...olderArrayOps, 'TensorArrayPack', 'TensorArrayUnpack'], older),
   ...each([...functionalOps, ...callOps], inFunctions),

@@ -13,7 +13,7 @@ os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 import numpy as np
 import tensorflow.compat.v1 as tf
 from tensorflow.python.framework import function
-from tensorflow.python.ops import control_flow_ops, gen_data_flow_ops
+from tensorflow.python.ops import control_flow_ops, functional_ops, gen_data_flow_ops, gen_functional_ops
 from tensorflow.python.training import moving_averages
 
 tf.disable_v2_behavior()
@@ -383,6 +383,28 @@ def functions_with_frames():
     z = tf.cond(x > 0., lambda: power(-x, 2), lambda: power(x, n) + 1.)
     _, w = tf.while_loop(lambda i, _: i < 3, lambda i, w: (i + 1, tf.reshape(power(w, i), [])), [0, x])
     return [([y, z, w], {x: v, n: k}) for v in (1.5, -0.5) for k in (0, 1, 4)]
+
+
+@case
+def older_calls():
+    @function.Defun(tf.int32, tf.float32, tf.float32)
+    def body(i, x, y):
+        return x + tf.cast(i, tf.float32) * y, tf.cond(x > 0., lambda: y, lambda: -y)
+    @function.Defun(tf.int32, tf.float32)
+    def two(i, x):
+        return x, x
+    @function.Defun(tf.float32)
+    def double(x):
+        return x * 2.
+    x = tf.placeholder(tf.float32, [], name="x")
+    n = tf.placeholder(tf.int32, [], name="n")
+    loop = functional_ops.For(1, n, 2, [x, 0.5], body)
+    down = functional_ops.For(n, 0, -1, [x, 0.5], body)
+    wrong = functional_ops.For(0, 2, 1, [x], two)
+    remote = functional_ops.remote_call(args=[x], Tout=[tf.float32], f=double, target="/job:localhost/replica:0/task:0/cpu:0")
+    truth = gen_functional_ops.to_bool(x)
+    return [(list(loop) + list(remote) + [truth], {x: v, n: k}) for v in (1.5, 0.) for k in (1, 2, 8)] + [
+        (down, {x: 1., n: 3}), (loop, {x: 1., n: 0}), (down, {x: 1., n: -2}), (wrong, {x: 1.})]
 
 
 class RandomProgram(object):

@@ -1,6 +1,7 @@
 /** @file Public functions of the flow ops; importing it loads their definitions. */
 import './fakeParam.ts';
 import './frames.ts';
+import './olderCalls.ts';
 import './call.ts';
 import './case.ts';
 import './if.ts';

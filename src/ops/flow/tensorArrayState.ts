@@ -1,6 +1,6 @@
 /** @file TensorArray: a list of tensors that lives as long as one run, each written once and read later. */
 import { type DType, resource, string } from '../../core/dtypes.ts';
-import { InvalidArgumentError } from '../../core/errors.ts';
+import { InvalidArgumentError, NotFoundError } from '../../core/errors.ts';
 import { fromElements, NDArray, zeros } from '../../core/ndarray.ts';
 import {
   compatible,
@@ -231,7 +231,9 @@ export function arrayBehind(handle: NDArray, run: RunScope): TensorArray {
     handle.dtype === resource
       ? handle.objects[0]
       : run.resources.get(`${decode(handle.objects[0]!)}${decode(handle.objects[1]!)}`);
-  if (!(found instanceof TensorArray))
+  if (found instanceof TensorArray) return found;
+  if (handle.dtype === resource)
     throw new InvalidArgumentError('the handle does not belong to a TensorArray of this run');
-  return found;
+  const name = `__per_step/${decode(handle.objects[0]!)}${decode(handle.objects[1]!)}`;
+  throw new NotFoundError(`Container __per_step does not exist. (Could not find resource: ${name})`);
 }
