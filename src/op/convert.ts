@@ -15,8 +15,9 @@ import { type Graph, graphFor, nameScope } from '../graph/graph.ts';
 import { IndexedSlices } from '../graph/indexedSlices.ts';
 import { type ConvertibleToTensor, Tensor, type TensorLike } from '../graph/tensor.ts';
 import { namingCaller, userError } from '../graph/userError.ts';
+import type { AttrValue } from '../proto/attr.ts';
 import { constantToProto } from '../proto/tensorProto.ts';
-import { findOp } from './registry.ts';
+import { constantOp, findOp } from './registry.ts';
 
 export interface ConvertOptions {
   /** The type it must have; another type is an error. */
@@ -171,9 +172,13 @@ function castExactly(array: NDArray, dtype: DType): NDArray {
   return fromElements(dtype, array.shape, dtype.isBool ? elements : checkElements(elements, dtype));
 }
 
+/** The attributes of a node that holds an array. */
+export function constantAttrs(array: NDArray): Record<string, AttrValue> {
+  return { dtype: { type: array.dtype.number }, value: { tensor: constantToProto(array) } };
+}
+
 /** A `Const` operation holding an array. */
 export function constantNode(array: NDArray, name?: string): Tensor {
   const graph: Graph = currentContext().graph;
-  const attrs = { dtype: { type: array.dtype.number }, value: { tensor: constantToProto(array) } };
-  return graph.createOp({ type: 'Const', inputs: [], attrs, name: name ?? 'Const' }).outputs[0]!;
+  return graph.createOp({ type: constantOp().name, inputs: [], attrs: constantAttrs(array), name }).outputs[0]!;
 }

@@ -66,6 +66,8 @@ export interface OpSpec<I extends PortTypes, O extends PortTypes, A extends Attr
   readonly allowsUninitializedInput?: boolean;
   /** Gives its only input unchanged. */
   readonly isIdentity?: boolean;
+  /** Gives the array in its attribute `value`; literals and folded nodes become nodes of this op. */
+  readonly isConstant?: boolean;
   /** It can take tensor lists whose elements are known while tracing (`Value.list`). */
   readonly takesLists?: boolean;
   /** First GraphDef producer version that may no longer use it. */
@@ -129,6 +131,7 @@ export function defineOp<const I extends PortTypes, const O extends PortTypes, c
     isAggregate: spec.aggregate ?? false,
     allowsUninitializedInput: spec.allowsUninitializedInput ?? false,
     isIdentity: spec.isIdentity ?? false,
+    isConstant: spec.isConstant ?? false,
     takesLists: spec.takesLists ?? false,
     deprecatedSince: spec.deprecatedSince,
     controlFlow: spec.controlFlow,

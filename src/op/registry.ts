@@ -1,6 +1,6 @@
 /** @file The op registry: every op definition by its GraphDef name, in a form the engine can use without knowing types. */
 import type { DType } from '../core/dtypes.ts';
-import { NotFoundError } from '../core/errors.ts';
+import { InternalError, NotFoundError } from '../core/errors.ts';
 import type { NDArray } from '../core/ndarray.ts';
 import { type OpSchema, setOpLookup } from '../graph/graph.ts';
 import type { IndexedSlices } from '../graph/indexedSlices.ts';
@@ -88,6 +88,8 @@ export interface OpDefinition extends OpSchema {
   readonly allowsUninitializedInput: boolean;
   /** Its output is its input, unchanged. */
   readonly isIdentity: boolean;
+  /** Gives the array in its attribute `value`. */
+  readonly isConstant: boolean;
   /** It can take tensor lists whose elements are known while tracing. */
   readonly takesLists: boolean;
   /** Inputs, by position in the flattened list, whose values are needed while tracing. */
@@ -119,6 +121,14 @@ export const registry: ReadonlyMap<string, OpDefinition> = definitions;
 export function register(definition: OpDefinition): void {
   if (definitions.has(definition.name)) throw new Error(`the op ${definition.name} is defined twice`);
   definitions.set(definition.name, definition);
+  if (definition.isConstant) holder = definition;
+}
+
+let holder: OpDefinition | undefined;
+/** The op whose nodes hold an array. */
+export function constantOp(): OpDefinition {
+  if (!holder) throw new InternalError('no op that holds a constant is defined');
+  return holder;
 }
 
 /** The definition of an op type; throws TensorFlow's error for an unknown one. */

@@ -211,6 +211,7 @@ const internal = {
   isAggregate: false,
   allowsUninitializedInput: false,
   isIdentity: false,
+  isConstant: false,
   takesLists: false,
   controlFlow: undefined,
   gradient: 'none',

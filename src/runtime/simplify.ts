@@ -1,10 +1,17 @@
 /** @file The simplifier: folds constants, merges equal nodes and applies the ops' own rules, on a private copy of the graph. */
 import type { NDArray } from '../core/ndarray.ts';
 import { encodeAttr } from '../op/attrs.ts';
-import { findOp, type Rewrite, type RewriteInput, type RewriteNode } from '../op/registry.ts';
+import { constantAttrs } from '../op/convert.ts';
+import {
+  constantOp,
+  findOp,
+  type OpDefinition,
+  type Rewrite,
+  type RewriteInput,
+  type RewriteNode,
+} from '../op/registry.ts';
 import type { AttrValue } from '../proto/attr.ts';
 import { GraphDef } from '../proto/graph.ts';
-import { constantToProto } from '../proto/tensorProto.ts';
 import type { Work } from './eventLoop.ts';
 import { foldNode } from './fold.ts';
 import { type Port, prune, type RunNode } from './runGraph.ts';
@@ -182,26 +189,24 @@ class Simplifier {
 
   private constantOf({ node, index }: Port): NDArray | undefined {
     // A constant with control inputs stands for waiting as well as for its value.
-    if (node.def.name !== 'Const' || node.control.length > 0 || this.fed.has(keyOf({ node, index }))) return undefined;
+    if (!node.def.isConstant || node.control.length > 0 || this.fed.has(keyOf({ node, index }))) return undefined;
     let value = this.constants.get(node);
-    if (!value) this.constants.set(node, (value = node.attrs['value'] as NDArray)); // Const's value is a tensor attribute
+    if (!value) this.constants.set(node, (value = node.attrs['value'] as NDArray)); // a tensor attribute
     return value;
   }
 
   private constantNode(array: NDArray, name: string, like: RunNode): RunNode {
-    const raw = { dtype: { type: array.dtype.number }, value: { tensor: constantToProto(array) } };
-    const node = this.newNode('Const', name, [], raw, like);
+    const node = this.newNode(constantOp(), name, [], constantAttrs(array), like);
     return { ...node, attrs: { dtype: array.dtype, value: array } };
   }
 
   private newNode(
-    op: string,
+    def: OpDefinition,
     name: string,
     inputs: readonly Port[],
     attrs: Record<string, AttrValue>,
     like: RunNode,
   ): RunNode {
-    const def = findOp(op);
     const rawAttrs = def.complete(
       attrs,
       inputs.map((p) => p.node.outputs[p.index]!),
@@ -235,7 +240,7 @@ class Simplifier {
       Object.entries(to.attrs ?? {}).map(([k, v]) => [k, encodeAttr(def.attrSpecs[k]!, v)]),
     );
     const name = depth === 0 ? like.name : `${like.name}/simplified_${this.made.length}`;
-    const node = this.newNode(to.op, name, inputs, attrs, like);
+    const node = this.newNode(def, name, inputs, attrs, like);
     this.uses.set(node, depth === 0 ? (this.uses.get(like) ?? 1) : 1);
     return { node };
   }

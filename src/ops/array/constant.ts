@@ -16,6 +16,7 @@ export const Const = defineOp({
   inputs: {},
   outputs: { output: 'dtype' },
   attrs: { value: attr('tensor'), dtype: anyType },
+  isConstant: true,
   shape: (_, { value }) => ({ output: value.shape }),
   grad: notDifferentiable,
   lower: (p, _, { value }) => ({ output: p.constant(value) }),
