@@ -11,7 +11,10 @@
 /** Rises whenever the encoding below changes; the TypeScript side refuses a library of another version. */
 TL_API int64_t tl_version();
 
-/** The name of the instruction-set variant chosen for this processor: `avx512`, `avx2` or `portable`. */
+/**
+ * The name of the instruction-set variant chosen for this processor: `avx512`, `avx2` or `portable`. Empty when none of
+ * those compiled can run here; then nothing else may be called.
+ */
 TL_API const char* tl_variant();
 
 /**
@@ -45,3 +48,7 @@ TL_API int32_t tl_processors();
 
 /** Asks for large pages behind a fresh block of memory, which then costs far fewer page faults to fill. */
 TL_API void tl_prefer_large_pages(void* memory, int64_t bytes);
+
+/** A block of memory that begins on a large page; null when there is none. Its content is not defined. */
+TL_API void* tl_allocate(int64_t bytes);
+TL_API void tl_release(void* block);

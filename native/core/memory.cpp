@@ -1,4 +1,6 @@
-/** Advice to the operating system about large blocks of memory. */
+/** Large blocks of memory. */
+#include <cstdlib>
+
 #include "../tensorloom.h"
 
 #if defined(__linux__)
@@ -16,4 +18,22 @@ TL_API void tl_prefer_large_pages(void* memory, int64_t bytes) {
 }
 #else
 TL_API void tl_prefer_large_pages(void*, int64_t) {}
+#endif
+
+namespace {
+/** Blocks begin on large pages. */
+constexpr size_t kAlignment = size_t{1} << 21;
+}  // namespace
+
+#if defined(_WIN32)
+TL_API void* tl_allocate(int64_t bytes) { return _aligned_malloc(static_cast<size_t>(bytes), kAlignment); }
+TL_API void tl_release(void* block) { _aligned_free(block); }
+#else
+TL_API void* tl_allocate(int64_t bytes) {
+  void* block = nullptr;
+  if (posix_memalign(&block, kAlignment, static_cast<size_t>(bytes)) != 0) return nullptr;
+  tl_prefer_large_pages(block, bytes);
+  return block;
+}
+TL_API void tl_release(void* block) { std::free(block); }
 #endif

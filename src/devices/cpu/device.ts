@@ -8,6 +8,7 @@ import { DeviceFailure, type FailureCode, type Segment } from '../../program/ins
 import type { Device, DeviceBuffer, Kernel, RunSegment } from '../device.ts';
 import { costOf } from './cost.ts';
 import { arenaSlot, constantsSlot, encodeSegment, firstBoundSlot } from './encode.ts';
+import { LargeBlocks } from './largeBlocks.ts';
 import { type NativeLibrary, nativeLibrary } from './library.ts';
 
 /** Native code may read and write whole cache lines; it is fastest when rows begin on one. */
@@ -15,6 +16,9 @@ const alignment = 64;
 
 /** Bytes from which a block is worth large pages. */
 const largeBlock = 8 * 2 ** 20;
+
+/** Bytes from which the memory of a result is kept for the next one. */
+const largeResult = 2 ** 20;
 
 /** Estimated nanoseconds from which a segment runs on a thread of its own. An asynchronous call itself costs some 20 µs. */
 const longWork = 1e6;
@@ -60,11 +64,20 @@ interface Waiting {
  */
 class Turns {
   #arena: CpuBuffer;
+  readonly #large: LargeBlocks;
   readonly #queue: Waiting[] = [];
   #busy = false;
 
   constructor(readonly library: NativeLibrary) {
     this.#arena = allocateAligned(library, 0);
+    this.#large = new LargeBlocks(library);
+  }
+
+  /** Memory for results and variables. */
+  allocate(bytes: number): CpuBuffer {
+    if (bytes < largeResult) return allocateAligned(this.library, bytes);
+    const { memory, address } = this.#large.allocate(bytes);
+    return new CpuBuffer(new Uint8Array(memory), address);
   }
 
   /** The address of scratch memory for the segment about to run. */
@@ -141,7 +154,7 @@ export class CpuDevice implements Device {
   }
 
   allocate(bytes: number): DeviceBuffer {
-    return allocateAligned(this.library, bytes);
+    return this.turns.allocate(bytes);
   }
 
   fromHost(array: NDArray): DeviceBuffer {

@@ -7,7 +7,7 @@ import type { KoffiFunc } from 'koffi';
 import { InternalError, NotFoundError } from '../../core/errors.ts';
 
 /** Must equal `tl_version()`; a library built from other sources is not used. */
-const version = 6;
+const version = 7;
 
 /** Families of names that have numbers in encoded programs. */
 export type Family =
@@ -39,6 +39,11 @@ export interface NativeLibrary {
   address(memory: ArrayBufferLike | ArrayBufferView): bigint;
   /** Makes a fresh block cheaper to fill. */
   preferLargePages(address: bigint, bytes: number): void;
+  /** The address of a large block outside JavaScript's memory, or 0 when there is none to be had. */
+  allocate(bytes: number): number;
+  release(address: number): void;
+  /** An array buffer over such a block. It must be gone before the block is released. */
+  over(address: number, bytes: number): ArrayBuffer;
 }
 
 /** The directory of the package: the nearest one above this file whose package.json is tensorloom's. */
@@ -85,15 +90,19 @@ function load(path: string): NativeLibrary {
   const library = koffi.load(path);
   const built = Number(library.func('int64_t tl_version()')());
   if (built !== version) throw new InternalError(`it has version ${built}, but version ${version} is needed`);
+  const variant: string = library.func('const char* tl_variant()')();
+  if (!variant) throw new InternalError('it was built for a processor with instructions that this one lacks');
   const codeOf = library.func('int64_t tl_code(const char* family, const char* name)');
   const createProgram = library.func(
     'int64_t tl_program_create(void* words, int64_t count, void* error, int64_t room)',
   );
   const freeProgram = library.func('void tl_program_free(int64_t program)');
   const preferLargePages = library.func('void tl_prefer_large_pages(int64_t memory, int64_t bytes)');
+  const allocate = library.func('int64_t tl_allocate(int64_t bytes)');
+  const release = library.func('void tl_release(int64_t block)');
   const codes = new Map<string, number>();
   return {
-    variant: library.func('const char* tl_variant()')(),
+    variant,
     code(family, name) {
       const key = `${family} ${name}`;
       let code = codes.get(key);
@@ -121,5 +130,8 @@ function load(path: string): NativeLibrary {
     processors: library.func('int32_t tl_processors()')(),
     address: (memory) => koffi.address(memory),
     preferLargePages: (address, bytes) => preferLargePages(address, bytes),
+    allocate: (bytes) => Number(allocate(bytes)),
+    release: (address) => release(address),
+    over: (address, bytes) => koffi.view(BigInt(address), bytes),
   };
 }
