@@ -1,7 +1,8 @@
 /**
  * @file Builds native/ into build/native/libtensorloom.{so,dylib,dll} with whatever C++ compiler the machine has.
  *
- *   node tools/buildNative.mjs              builds what has changed
+ *   node tools/buildNative.mjs              builds what has changed, for the processor of this machine
+ *   node tools/buildNative.mjs --all        builds for all processors of this kind, to be carried to other machines
  *   node tools/buildNative.mjs --sanitize   builds the address- and undefined-behaviour-sanitized library instead,
  *                                           into build/native-sanitized
  *
@@ -34,8 +35,8 @@ const simdFlags = (compiler) =>
   sanitize ? [] : isGcc(compiler) ? ['-O2', '-ftree-vectorize', '-fvect-cost-model=dynamic'] : ['-O3'];
 const isGcc = (compiler) => compiler.version.includes('Free Software Foundation');
 
-/** Instruction sets for which *.simd.cpp files are compiled; native/simd/choose.cpp picks one at run time. */
-const variants =
+/** Instruction sets for which *.simd.cpp files can be compiled, worst first. */
+const instructionSets =
   process.arch === 'x64'
     ? {
         portable: [],
@@ -46,10 +47,21 @@ const variants =
       }
     : { portable: [] };
 
+/** The best of them that this processor has, or all where that cannot be known; native/simd/choose.cpp picks at run time. */
+function chooseVariants() {
+  const all = Object.entries(instructionSets);
+  if (process.argv.includes('--all') || process.platform !== 'linux') return all;
+  const has = new Set(/^flags\s*:(.*)$/m.exec(readFileSync('/proc/cpuinfo', 'utf8'))?.[1]?.trim().split(' ') ?? []);
+  const fits = ([, flags]) => flags.every((flag) => !/^-m(avx|fma)/.test(flag) || has.has(flag.slice(2)));
+  return all.filter(fits).slice(-1);
+}
+const variants = Object.fromEntries(chooseVariants());
+
 /** Matrix products want their multiplications and additions contracted; their results are sums in no set order anyway. */
 const fileFlags = {
   'dot/gemm.simd.cpp': ['-ffp-contract=fast'],
   'conv/strip.simd.cpp': ['-ffp-contract=fast'],
+  'simd/choose.cpp': Object.keys(variants).map((name) => `-DTL_HAS_${name.toUpperCase()}`),
 };
 
 function findCompiler() {
@@ -181,7 +193,10 @@ async function main() {
     const object = join(output, 'objects', name);
     if (name.endsWith('.o') && !wanted.has(object)) rmSync(object, { force: true });
   }
-  console.log(`tensorloom: built ${where} with ${compiler.command} in ${((Date.now() - begun) / 1000).toFixed(1)} s`);
+  const seconds = ((Date.now() - begun) / 1000).toFixed(1);
+  console.log(
+    `tensorloom: built ${where} (${Object.keys(variants).join(', ')}) with ${compiler.command} in ${seconds} s`,
+  );
 }
 
 await main();

@@ -1,4 +1,4 @@
-/** Picks the variant of the block kernels that suits the processor. */
+/** Picks the best variant of the block kernels that was compiled and that the processor can run. */
 #include <cstdlib>
 #include <cstring>
 
@@ -19,10 +19,8 @@ namespace tl {
   void fillStrip(SimdKernels&);               \
   }
 TL_DECLARE(portable)
-#if defined(__x86_64__)
 TL_DECLARE(avx2)
 TL_DECLARE(avx512)
-#endif
 
 namespace {
 
@@ -47,16 +45,20 @@ struct Variant {
 
 SimdKernels choose() {
   const Variant variants[] = {
-#if defined(__x86_64__)
+#if defined(TL_HAS_AVX512)
       {"avx512",
        __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma"),
        TL_FILL(avx512)},
+#endif
+#if defined(TL_HAS_AVX2)
       {"avx2", __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"), TL_FILL(avx2)},
 #endif
+#if defined(TL_HAS_PORTABLE)
       {"portable", true, TL_FILL(portable)},
+#endif
   };
-  // Tests ask for a lesser variant by name, to try all of them on one machine.
+  // Tests ask for a lesser variant by name, to try all that were compiled on one machine.
   const char* wanted = std::getenv("TENSORLOOM_SIMD");
   SimdKernels kernels = {};
   fillSlowOps(kernels);
@@ -69,7 +71,7 @@ SimdKernels choose() {
       v.fill(kernels);
       return kernels;
     }
-  TL_FILL(portable)(kernels);
+  kernels.name = "";
   return kernels;
 }
 

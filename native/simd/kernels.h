@@ -132,7 +132,7 @@ struct SimdKernels {
   int64_t stripBytes;
 };
 
-/** The fastest variant this processor can run. */
+/** The fastest variant that was compiled and that this processor can run. */
 const SimdKernels& simd();
 
 /** `copy` entry for elements of `size` bytes. */
