@@ -20,6 +20,9 @@ export interface CaseArray {
   readonly shape?: readonly number[];
 }
 
+/** Numbers of type int32, as most ports that say how something is done take them. */
+export const int32s = (value: Nested) => ({ dtype: 'int32', value }) as const;
+
 /** Inputs and the outputs they must give. Plain numbers are float32. */
 export interface ValueCase<I extends string = string, O extends string = string> {
   readonly given: Readonly<Record<I, Nested | CaseArray | readonly (Nested | CaseArray)[]>>;

@@ -12,6 +12,7 @@ export { checkNumerics, ensureShape, verifyTensorAllFinite } from './checkNumeri
 export { concat } from './concat.ts';
 export { type ConstantOptions, constant } from './constant.ts';
 export { diag, diagPart } from './diag.ts';
+export type { Alignment, DiagonalOptions } from './diagonalOptions.ts';
 export { dynamicPartition, dynamicStitch } from './dynamicStitch.ts';
 export { expandDims } from './expandDims.ts';
 export { type FilledOptions, fill, ones, zeros } from './fill.ts';
@@ -20,14 +21,10 @@ export { type GatherNdOptions, gatherNd } from './gatherNd.ts';
 export { newaxis, type SlicePart, type SliceSpec } from './getItem.ts';
 export { guaranteeConst, identity, identityN, preventGradient, stopGradient } from './identity.ts';
 export { linspace, linspace as linSpace } from './linspace.ts';
-export {
-  type Alignment,
-  type DiagonalOptions,
-  matrixBandPart,
-  matrixDiag,
-  matrixDiagPart,
-  matrixSetDiag,
-} from './matrixDiag.ts';
+export { matrixBandPart } from './matrixBandPart.ts';
+export { matrixDiag } from './matrixDiag.ts';
+export { matrixDiagPart } from './matrixDiagPart.ts';
+export { matrixSetDiag } from './matrixSetDiag.ts';
 export { type EyeOptions, eye, meshgrid } from './meshgrid.ts';
 export { type OneHotOptions, oneHot } from './oneHot.ts';
 export { type PadOptions, pad } from './pad.ts';

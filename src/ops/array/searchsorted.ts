@@ -5,9 +5,10 @@ import { fromElements, intVector } from '../../core/ndarray.ts';
 import { isFullyDefined, showRuntime } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
-import { anyType, attr, indexTypes } from '../../op/attrs.ts';
+import { type AttrSpec, anyType, attr, indexTypes } from '../../op/attrs.ts';
+import { int32s } from '../../op/cases.ts';
 import { constantNode, convertToTensor } from '../../op/convert.ts';
-import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
+import { defineOp, notDifferentiable, type Op } from '../../op/defineOp.ts';
 import type { ProgramBuilder } from '../../program/builder.ts';
 import { cast, type Expr, le, lt } from '../../program/map.ts';
 import type { Value } from '../../program/value.ts';
@@ -38,85 +39,58 @@ function countBefore(
   return p.reduce('sum', hits, [2]);
 }
 
-const boundAttrs = { T: anyType, out_type: indexTypes };
-
-export const LowerBound = defineOp({
-  name: 'LowerBound',
-  inputs: { sorted_inputs: 'T', values: 'T' },
-  outputs: { output: 'out_type' },
-  attrs: boundAttrs,
-  shape({ sorted_inputs, values }) {
-    ofRank(sorted_inputs, 2, 'sorted_inputs');
-    return { output: ofRank(values, 2, 'values') };
-  },
-  grad: notDifferentiable,
-  lower: (p, { sorted_inputs, values }, { out_type }) => ({
-    output: countBefore(p, sorted_inputs, values, out_type, (entry, value) => lt(entry, value)),
-  }),
-  cases: () => [
-    { shape: '[2, 5], [2, ?] -> [2, ?]' },
-    {
-      given: {
-        sorted_inputs: [
-          [0, 3, 9, 9, 10],
-          [1, 2, 3, 4, 5],
-        ],
-        values: [
-          [2, 4, 9],
-          [0, 2, 6],
-        ],
-      },
-      expect: {
-        output: {
-          dtype: 'int32',
-          value: [
-            [1, 2, 2],
-            [0, 1, 5],
+/** An op that counts the entries of sorted rows that are `before` a value. */
+function defineBound(
+  name: string,
+  before: (entry: Expr, value: Expr) => Expr,
+  expected: readonly (readonly number[])[],
+): BoundOp {
+  return defineOp({
+    name,
+    inputs: { sorted_inputs: 'T', values: 'T' },
+    outputs: { output: 'out_type' },
+    attrs: { T: anyType, out_type: indexTypes },
+    shape({ sorted_inputs, values }) {
+      ofRank(sorted_inputs, 2, 'sorted_inputs');
+      return { output: ofRank(values, 2, 'values') };
+    },
+    grad: notDifferentiable,
+    lower: (p, { sorted_inputs, values }, { out_type }) => ({
+      output: countBefore(p, sorted_inputs, values, out_type, before),
+    }),
+    cases: () => [
+      { shape: '[2, 5], [2, ?] -> [2, ?]' },
+      {
+        given: {
+          sorted_inputs: [
+            [0, 3, 9, 9, 10],
+            [1, 2, 3, 4, 5],
+          ],
+          values: [
+            [2, 4, 9],
+            [0, 2, 6],
           ],
         },
+        expect: { output: int32s(expected) },
       },
-    },
-  ],
-});
+    ],
+  });
+}
 
-export const UpperBound = defineOp({
-  name: 'UpperBound',
-  inputs: { sorted_inputs: 'T', values: 'T' },
-  outputs: { output: 'out_type' },
-  attrs: boundAttrs,
-  shape({ sorted_inputs, values }) {
-    ofRank(sorted_inputs, 2, 'sorted_inputs');
-    return { output: ofRank(values, 2, 'values') };
-  },
-  grad: notDifferentiable,
-  lower: (p, { sorted_inputs, values }, { out_type }) => ({
-    output: countBefore(p, sorted_inputs, values, out_type, (entry, value) => le(entry, value)),
-  }),
-  cases: () => [
-    { shape: '[2, 5], [2, ?] -> [2, ?]' },
-    {
-      given: {
-        sorted_inputs: [
-          [0, 3, 9, 9, 10],
-          [1, 2, 3, 4, 5],
-        ],
-        values: [
-          [2, 4, 9],
-          [0, 2, 6],
-        ],
-      },
-      expect: {
-        output: {
-          dtype: 'int32',
-          value: [
-            [1, 2, 4],
-            [0, 2, 5],
-          ],
-        },
-      },
-    },
-  ],
-});
+type BoundOp = Op<
+  { readonly sorted_inputs: 'T'; readonly values: 'T' },
+  { readonly output: 'out_type' },
+  { readonly T: AttrSpec<'type'>; readonly out_type: AttrSpec<'type'> }
+>;
+
+export const LowerBound: BoundOp = defineBound('LowerBound', (entry, value) => lt(entry, value), [
+  [1, 2, 2],
+  [0, 1, 5],
+]);
+export const UpperBound: BoundOp = defineBound('UpperBound', (entry, value) => le(entry, value), [
+  [1, 2, 4],
+  [0, 2, 5],
+]);
 
 export const Bucketize = defineOp({
   name: 'Bucketize',

@@ -4,6 +4,7 @@ import type { NDArray } from '../../core/ndarray.ts';
 import { type Dims, showRuntime, showShape } from '../../core/shape.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, attr, indexTypes } from '../../op/attrs.ts';
+import { int32s } from '../../op/cases.ts';
 import { defineOp } from '../../op/defineOp.ts';
 import type { ProgramBuilder } from '../../program/builder.ts';
 import type { Value } from '../../program/value.ts';
@@ -124,6 +125,11 @@ function demandPairs(p: ProgramBuilder, value: Value, axes: number, what: string
   return p.demandInts(value);
 }
 
+const noPairs = int32s([
+  [0, 0],
+  [0, 0],
+]);
+
 export const SpaceToBatchND = defineOp({
   name: 'SpaceToBatchND',
   inputs: { input: 'T', block_shape: 'Tblock_shape', paddings: 'Tpaddings' },
@@ -144,21 +150,15 @@ export const SpaceToBatchND = defineOp({
     {
       shape: '[1, 4, ?, 3], [2], [2, 2] -> [4, 2, ?, 3]',
       given: {
-        block_shape: { dtype: 'int32', value: [2, 2] },
-        paddings: {
-          dtype: 'int32',
-          value: [
-            [0, 0],
-            [0, 0],
-          ],
-        },
+        block_shape: int32s([2, 2]),
+        paddings: noPairs,
       },
     },
     {
       given: {
         input: [[[1], [2], [3]]],
-        block_shape: { dtype: 'int32', value: [2] },
-        paddings: { dtype: 'int32', value: [[1, 0]] },
+        block_shape: int32s([2]),
+        paddings: int32s([[1, 0]]),
       },
       expect: {
         output: [
@@ -190,14 +190,11 @@ export const BatchToSpaceND = defineOp({
     {
       shape: '[4, 2, ?, 3], [2], [2, 2] -> [1, 3, ?, 3]',
       given: {
-        block_shape: { dtype: 'int32', value: [2, 2] },
-        crops: {
-          dtype: 'int32',
-          value: [
-            [1, 0],
-            [0, 0],
-          ],
-        },
+        block_shape: int32s([2, 2]),
+        crops: int32s([
+          [1, 0],
+          [0, 0],
+        ]),
       },
     },
     {
@@ -206,8 +203,8 @@ export const BatchToSpaceND = defineOp({
           [[0], [2]],
           [[1], [3]],
         ],
-        block_shape: { dtype: 'int32', value: [2] },
-        crops: { dtype: 'int32', value: [[1, 0]] },
+        block_shape: int32s([2]),
+        crops: int32s([[1, 0]]),
       },
       expect: { output: [[[1], [2], [3]]] },
     },
@@ -232,13 +229,7 @@ export const SpaceToBatch = defineOp({
       shape: '[1, 4, ?, 3], [2, 2] -> [4, 2, ?, 3]',
       attrs: { block_size: 2 },
       given: {
-        paddings: {
-          dtype: 'int32',
-          value: [
-            [0, 0],
-            [0, 0],
-          ],
-        },
+        paddings: noPairs,
       },
     },
     {
@@ -249,13 +240,7 @@ export const SpaceToBatch = defineOp({
             [[3], [4]],
           ],
         ],
-        paddings: {
-          dtype: 'int32',
-          value: [
-            [0, 0],
-            [0, 0],
-          ],
-        },
+        paddings: noPairs,
       },
       attrs: { block_size: 2 },
       expect: { output: [[[[1]]], [[[2]]], [[[3]]], [[[4]]]] },
@@ -281,25 +266,13 @@ export const BatchToSpace = defineOp({
       shape: '[4, 2, ?, 3], [2, 2] -> [1, 4, ?, 3]',
       attrs: { block_size: 2 },
       given: {
-        crops: {
-          dtype: 'int32',
-          value: [
-            [0, 0],
-            [0, 0],
-          ],
-        },
+        crops: noPairs,
       },
     },
     {
       given: {
         input: [[[[1]]], [[[2]]], [[[3]]], [[[4]]]],
-        crops: {
-          dtype: 'int32',
-          value: [
-            [0, 0],
-            [0, 0],
-          ],
-        },
+        crops: noPairs,
       },
       attrs: { block_size: 2 },
       expect: {

@@ -4,9 +4,11 @@ import { controlDependencies, nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
-import { attr } from '../../op/attrs.ts';
+import { type AttrSpec, attr } from '../../op/attrs.ts';
+import type { Case } from '../../op/cases.ts';
 import { convertToTensor, isSymbolic } from '../../op/convert.ts';
-import { defineOp } from '../../op/defineOp.ts';
+import { defineOp, type Op } from '../../op/defineOp.ts';
+import type { Gradient } from '../../op/registry.ts';
 import * as e from '../../program/map.ts';
 import { constant } from '../array/constant.ts';
 import { reduceGradients } from './broadcast.ts';
@@ -105,26 +107,49 @@ export const ComplexAbs = defineOp({
   ],
 });
 
-export const Real = defineOp({
-  name: 'Real',
-  inputs: { input: 'T' },
-  outputs: { output: 'Tout' },
-  attrs: { T: complexInput, Tout: realOutput },
-  shape: ({ input }) => ({ output: input }),
-  grad(_, { output: dy }) {
-    const zero = constant(0, { dtype: dy.dtype });
-    return { input: complex(dy, zero) };
+/** An op that takes a real number from each complex one: a part, or the angle. */
+function definePart(
+  name: string,
+  element: (z: e.Expr) => e.Expr,
+  grad: (input: Tensor, dy: Gradient) => Tensor,
+  cases: () => readonly Case<'input', 'output'>[],
+): PartOp {
+  return defineOp({
+    name,
+    inputs: { input: 'T' },
+    outputs: { output: 'Tout' },
+    attrs: { T: complexInput, Tout: realOutput },
+    shape: ({ input }) => ({ output: input }),
+    grad: ({ inputs }, dy) => ({ input: grad(inputs.input, dy.output) }),
+    lower: (p, { input }, { Tout }) => ({ output: p.map([input], (z) => e.cast(element(z!), Tout)) }),
+    cases: () => [{ shape: '[2, ?] -> [2, ?]' }, ...cases()],
+  });
+}
+
+type PartOp = Op<
+  { readonly input: 'T' },
+  { readonly output: 'Tout' },
+  { readonly T: AttrSpec<'type'>; readonly Tout: AttrSpec<'type'> }
+>;
+
+const partCase = (expected: number) =>
+  ({
+    given: { input: { dtype: 'complex128', value: [{ re: 3, im: -4 }] } },
+    attrs: { Tout: float64 },
+    expect: { output: { dtype: 'float64', value: [expected] } },
+  }) as const;
+
+const zeroOf = (dy: Gradient) => constant(0, { dtype: dy.dtype });
+
+export const Real: PartOp = definePart(
+  'Real',
+  e.real,
+  (_, dy) => {
+    const zero = zeroOf(dy);
+    return complex(dy, zero);
   },
-  lower: (p, { input }, { Tout }) => ({ output: p.map([input], (z) => e.cast(e.real(z!), Tout)) }),
-  cases: () => [
-    { shape: '[2, ?] -> [2, ?]' },
-    {
-      given: { input: { dtype: 'complex128', value: [{ re: 3, im: -4 }] } },
-      attrs: { Tout: float64 },
-      expect: { output: { dtype: 'float64', value: [3] } },
-    },
-  ],
-});
+  () => [partCase(3)],
+);
 
 /**
  * The real part; real numbers are their own. Adds one `Real` node to complex numbers, none to others.
@@ -141,26 +166,12 @@ export function real(input: TensorLike, options: NameOption = {}): Tensor {
   });
 }
 
-export const Imag = defineOp({
-  name: 'Imag',
-  inputs: { input: 'T' },
-  outputs: { output: 'Tout' },
-  attrs: { T: complexInput, Tout: realOutput },
-  shape: ({ input }) => ({ output: input }),
-  grad(_, { output: dy }) {
-    const zero = constant(0, { dtype: dy.dtype });
-    return { input: complex(zero, dy) };
-  },
-  lower: (p, { input }, { Tout }) => ({ output: p.map([input], (z) => e.cast(e.imag(z!), Tout)) }),
-  cases: () => [
-    { shape: '[2, ?] -> [2, ?]' },
-    {
-      given: { input: { dtype: 'complex128', value: [{ re: 3, im: -4 }] } },
-      attrs: { Tout: float64 },
-      expect: { output: { dtype: 'float64', value: [-4] } },
-    },
-  ],
-});
+export const Imag: PartOp = definePart(
+  'Imag',
+  e.imag,
+  (_, dy) => complex(zeroOf(dy), dy),
+  () => [partCase(-4)],
+);
 
 /**
  * The imaginary part; zeros for real numbers. Adds one `Imag` node to complex numbers, `zeros_like` to others.
@@ -209,23 +220,17 @@ export function conj(x: TensorLike, options: NameOption = {}): Tensor {
   });
 }
 
-export const Angle = defineOp({
-  name: 'Angle',
-  inputs: { input: 'T' },
-  outputs: { output: 'Tout' },
-  attrs: { T: complexInput, Tout: realOutput },
-  shape: ({ input }) => ({ output: input }),
-  grad: ({ inputs: { input } }, { output: dy }) =>
+export const Angle: PartOp = definePart(
+  'Angle',
+  e.arg,
+  (input, dy) =>
     controlDependencies([dy], () => {
       const re = real(input);
       const im = imag(input);
       const z = reciprocal(complex(im, re));
-      const zero = constant(0, { dtype: dy.dtype });
-      return { input: times(negative(complex(dy, zero)), z) };
+      return times(negative(complex(dy, zeroOf(dy))), z);
     }),
-  lower: (p, { input }, { Tout }) => ({ output: p.map([input], (z) => e.cast(e.arg(z!), Tout)) }),
-  cases: () => [
-    { shape: '[2, ?] -> [2, ?]' },
+  () => [
     {
       given: {
         input: {
@@ -241,7 +246,7 @@ export const Angle = defineOp({
     },
     { given: { input: { dtype: 'complex64', value: [{ re: 1, im: -1 }] } }, expect: { output: [-Math.PI / 4] } },
   ],
-});
+);
 
 /**
  * The angle of complex numbers; of real numbers 0 or π. Adds one `Angle` node, for real numbers a `Select` under `Angle`.

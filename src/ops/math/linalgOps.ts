@@ -17,7 +17,7 @@ import { type AttrSpec, attr } from '../../op/attrs.ts';
 import { defineOp, type Op } from '../../op/defineOp.ts';
 import { concat } from '../array/concat.ts';
 import { getItem } from '../array/getItem.ts';
-import { matrixBandPart } from '../array/matrixDiag.ts';
+import { matrixBandPart } from '../array/matrixBandPart.ts';
 import { reshape } from '../array/reshape.ts';
 import { shape } from '../array/shape.ts';
 import { BroadcastGradientArgs } from './broadcast.ts';

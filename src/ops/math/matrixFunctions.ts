@@ -9,7 +9,7 @@ import { convertToTensor } from '../../op/convert.ts';
 import { withAxis } from '../array/common.ts';
 import { expandDims } from '../array/expandDims.ts';
 import { getItem } from '../array/getItem.ts';
-import { matrixDiagPart } from '../array/matrixDiag.ts';
+import { matrixDiagPart } from '../array/matrixDiagPart.ts';
 import { shape } from '../array/shape.ts';
 import { cast } from './cast.ts';
 import { greater } from './compare.ts';

@@ -5,7 +5,7 @@ import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { expandDims } from '../array/expandDims.ts';
-import { matrixDiagPart } from '../array/matrixDiag.ts';
+import { matrixDiagPart } from '../array/matrixDiagPart.ts';
 import { squeeze } from '../array/squeeze.ts';
 import { conj } from './complex.ts';
 import { type MatmulOptions, matmul } from './matmul.ts';

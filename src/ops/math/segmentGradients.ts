@@ -13,8 +13,9 @@ import { equal, greater, greaterEqual } from './compare.ts';
 import { bothOf, logicalAnd } from './logical.ts';
 import { maximum } from './maximum.ts';
 import { minus, over, times } from './operators.ts';
-import { SegmentProd, SegmentSum, UnsortedSegmentProd, UnsortedSegmentSum } from './segmentOps.ts';
+import { SegmentProd, SegmentSum } from './segmentOps.ts';
 import { whereV2 } from './select.ts';
+import { UnsortedSegmentProd, UnsortedSegmentSum } from './unsortedSegmentOps.ts';
 import { onesLike, zerosLike } from './zerosLike.ts';
 
 interface Node {

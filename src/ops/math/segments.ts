@@ -14,6 +14,7 @@ import { minus, over } from './operators.ts';
 import * as ops from './segmentOps.ts';
 import * as sparse from './sparseSegments.ts';
 import { sqrt } from './sqrt.ts';
+import * as unsortedOps from './unsortedSegmentOps.ts';
 
 interface NameOption {
   readonly name?: string | undefined;
@@ -43,7 +44,7 @@ interface SparseSegmentOptions extends NameOption {
 function sorted(op: ops.SegmentOp): SegmentFunction {
   return (data, segment_ids, options = {}) => op.build({ data, segment_ids }, options).output;
 }
-function unsorted(op: ops.UnsortedOp): UnsortedFunction {
+function unsorted(op: unsortedOps.UnsortedOp): UnsortedFunction {
   return (data, segment_ids, num_segments, options = {}) =>
     op.build({ data, segment_ids, num_segments }, options).output;
 }
@@ -88,25 +89,25 @@ export const segmentProd: SegmentFunction = sorted(ops.SegmentProd);
  *
  * @example tf.unsortedSegmentSum([1, 2, 3], [1, 0, 1], 3) // runs to [2 4 0]
  */
-export const unsortedSegmentSum: UnsortedFunction = unsorted(ops.UnsortedSegmentSum);
+export const unsortedSegmentSum: UnsortedFunction = unsorted(unsortedOps.UnsortedSegmentSum);
 /**
  * The largest of each segment, in any order. Adds one `UnsortedSegmentMax` node.
  *
  * @example tf.unsortedSegmentMax([1, 2, 3], [1, 0, 1], 2) // runs to [2 3]
  */
-export const unsortedSegmentMax: UnsortedFunction = unsorted(ops.UnsortedSegmentMax);
+export const unsortedSegmentMax: UnsortedFunction = unsorted(unsortedOps.UnsortedSegmentMax);
 /**
  * The smallest of each segment, in any order. Adds one `UnsortedSegmentMin` node.
  *
  * @example tf.unsortedSegmentMin([1, 2, 3], [1, 0, 1], 2) // runs to [2 1]
  */
-export const unsortedSegmentMin: UnsortedFunction = unsorted(ops.UnsortedSegmentMin);
+export const unsortedSegmentMin: UnsortedFunction = unsorted(unsortedOps.UnsortedSegmentMin);
 /**
  * Products of the rows of each segment, in any order. Adds one `UnsortedSegmentProd` node.
  *
  * @example tf.unsortedSegmentProd([1, 2, 3], [1, 0, 1], 3) // runs to [2 3 1]
  */
-export const unsortedSegmentProd: UnsortedFunction = unsorted(ops.UnsortedSegmentProd);
+export const unsortedSegmentProd: UnsortedFunction = unsorted(unsortedOps.UnsortedSegmentProd);
 
 /** The shape as Python's `ones` gets it here: a constant under another name when it is known. */
 function shapeAsTensor(x: Tensor): Tensor {
@@ -119,7 +120,7 @@ function shapeAsTensor(x: Tensor): Tensor {
 function rowCounts(data: Tensor, ids: Tensor, numSegments: TensorLike): Tensor {
   const segments = convertToTensor(numSegments);
   const counted = ones(shapeAsTensor(ids), { dtype: data.dtype });
-  const n = ops.UnsortedSegmentSum.build({ data: counted, segment_ids: ids, num_segments: segments }).output;
+  const n = unsortedOps.UnsortedSegmentSum.build({ data: counted, segment_ids: ids, num_segments: segments }).output;
   const lead = getItem(segments, [newaxis]);
   const rest = ones([minus(rank(data), rank(ids))], { dtype: segments.dtype });
   return Maximum.build({ x: reshape(n, concat([lead, rest], 0)), y: 1 }).z;
@@ -135,7 +136,7 @@ export const unsortedSegmentMean: UnsortedFunction = (data, segmentIds, numSegme
     const x = convertToTensor(data);
     const ids = convertToTensor(segmentIds);
     const counts = rowCounts(x, ids, numSegments);
-    const total = ops.UnsortedSegmentSum.build({ data: x, segment_ids: ids, num_segments: numSegments }).output;
+    const total = unsortedOps.UnsortedSegmentSum.build({ data: x, segment_ids: ids, num_segments: numSegments }).output;
     return over(total, counts);
   });
 
@@ -149,7 +150,7 @@ export const unsortedSegmentSqrtN: UnsortedFunction = (data, segmentIds, numSegm
     const x = convertToTensor(data);
     const ids = convertToTensor(segmentIds);
     const counts = rowCounts(x, ids, numSegments);
-    const total = ops.UnsortedSegmentSum.build({ data: x, segment_ids: ids, num_segments: numSegments }).output;
+    const total = unsortedOps.UnsortedSegmentSum.build({ data: x, segment_ids: ids, num_segments: numSegments }).output;
     return over(total, sqrt(counts));
   });
 
