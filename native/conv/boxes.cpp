@@ -1,4 +1,4 @@
-/** Boxes of positions, and copies of pieces of images with zeros around them. */
+/** Boxes of positions, slices of channels, and copies of pieces of images with zeros around them. */
 #include "boxes.h"
 
 #include <algorithm>
@@ -25,40 +25,61 @@ bool canJoin(const Convolution<T>& c, int outer, int inner) {
          c.output.along[outer] == b.out * c.output.along[inner];
 }
 
-/** From so many rows on a tile keeps the multipliers busy. */
-constexpr int64_t kEnoughRows = 5;
+/** Rows of the tiles, on average, that so many rows are cut into. */
+double tileHeight(int64_t rows) {
+  const int64_t most = simd().stripRows;
+  return static_cast<double>(rows) / static_cast<double>((rows + most - 1) / most);
+}
 
-/** Steps of many rows of a tile that are a multiple of this fall on the same few lines of the first cache. */
+/** Rows of a tile that are a multiple of this many bytes apart fall on the same few lines of the first cache. */
 constexpr int64_t kBadStep = 4096;
+/** So many rows are too many for those lines. */
+constexpr int64_t kManyRows = 8;
+
+template <class T>
+void copyElements(int64_t count, const T* from, T* to) {
+  std::memcpy(to, from, static_cast<size_t>(count) * sizeof(T));
+}
 
 /** Copies `count` pixels with their channels side by side, `pitch` apart. */
 template <class T>
-void copyPixels(int64_t count, int64_t channels, const T* from, int64_t step, int64_t channelStep, T* to, int64_t pitch) {
+void copyPixels(int64_t count, int64_t channels, const T* from, int64_t step, int64_t channelStep, T* to,
+                int64_t pitch) {
   if (channelStep == 1 && step == channels && pitch == channels) {
-    std::memcpy(to, from, static_cast<size_t>(count * channels) * sizeof(T));
+    copyElements(count * channels, from, to);
   } else if (channelStep == 1) {
-    for (int64_t i = 0; i < count; i++) std::memcpy(to + i * pitch, from + i * step, static_cast<size_t>(channels) * sizeof(T));
+    for (int64_t i = 0; i < count; i++) copyElements(channels, from + i * step, to + i * pitch);
   } else if (step == 1) {
     simd().transpose[sizeof(T) == 4 ? 0 : 1](count, channels, to, pitch, from, channelStep);
   } else {
     const ConvertFn copy = copyOf(sizeof(T));
-    for (int64_t channel = 0; channel < channels; channel++) copy(count, to + channel, pitch, from + channel * channelStep, step);
+    for (int64_t i = 0; i < channels; i++) copy(count, to + i, pitch, from + i * channelStep, step);
   }
+}
+
+/** Bytes that a copy of the image of a slice of a box may take: a part of the second cache. */
+constexpr int64_t kCopyBytes = 256 << 10;
+
+/** The size of nearly equal parts of `count`, of at most `most` each. */
+int64_t evenShare(int64_t count, int64_t most) {
+  const int64_t parts = (count + std::max<int64_t>(most, 1) - 1) / std::max<int64_t>(most, 1);
+  return (count + parts - 1) / parts;
 }
 
 /** Copies the part of a box that lies inside the image, and zeros for the rest. */
 template <class T>
-void copyBox(const Convolution<T>& c, const T* from, const int64_t* first, const int64_t* size, const int64_t* along, T* to,
-             int axis = 0) {
+void copyBox(const Convolution<T>& c, int64_t channels, const T* from, const int64_t* first, const int64_t* size,
+             const int64_t* along, T* to, int axis = 0) {
   const int64_t in = c.axes[axis].in, step = c.input.along[axis], pitch = along[axis];
   const int64_t begin = std::clamp<int64_t>(-first[axis], 0, size[axis]);
   const int64_t end = std::clamp<int64_t>(in - first[axis], begin, size[axis]);
-  const auto clear = [&](int64_t i, int64_t n) { std::memset(to + i * pitch, 0, static_cast<size_t>(n * pitch) * sizeof(T)); };
-  clear(0, begin);
-  clear(end, size[axis] - end);
+  std::fill(to, to + begin * pitch, T(0));
+  std::fill(to + end * pitch, to + size[axis] * pitch, T(0));
   from += (first[axis] + begin) * step;
-  if (axis == kAxes - 1) return copyPixels(end - begin, c.channels, from, step, c.input.channel, to + begin * pitch, pitch);
-  for (int64_t i = begin; i < end; i++, from += step) copyBox(c, from, first, size, along, to + i * pitch, axis + 1);
+  to += begin * pitch;
+  if (axis == kAxes - 1) return copyPixels(end - begin, channels, from, step, c.input.channel, to, pitch);
+  for (int64_t i = begin; i < end; i++, from += step, to += pitch)
+    copyBox(c, channels, from, first, size, along, to, axis + 1);
 }
 
 }  // namespace
@@ -72,51 +93,55 @@ Convolution<T> arranged(Convolution<T> c) {
       c.axes[inner].in = c.axes[inner].out = c.axes[inner].in * c.axes[outer].in;
       c.axes[outer].in = c.axes[outer].out = 1;
     }
+  int best = kAxes - 1;
   for (int axis = kAxes - 2; axis >= 0; axis--)
-    if (c.axes[kAxes - 1].out < kEnoughRows && c.axes[axis].out > c.axes[kAxes - 1].out) swapAxes(c, axis, kAxes - 1);
+    if (tileHeight(c.axes[axis].out) > tileHeight(c.axes[best].out)) best = axis;
+  swapAxes(c, best, kAxes - 1);
   return c;
 }
 
 template <class T>
-Boxes<T>::Boxes(const Convolution<T>& c, int64_t bytes, int64_t positions, int64_t wanted) : c_(c) {
+Cuts<T>::Cuts(const Convolution<T>& c, const Limits& limits) : c_(c) {
   const auto& axes = c.axes;
   constexpr int last = kAxes - 1;
   constexpr int64_t size = sizeof(T);
-  inPlace_ = c.input.channel == 1 || c.channels == 1;
-  for (const Axis& a : axes) inPlace_ = inPlace_ && a.before <= 0 && a.reach(a.out) - a.before <= a.in;
   const auto isBad = [&](int64_t step) { return step * axes[last].stride * size % kBadStep == 0; };
-  inPlace_ = inPlace_ && !(isBad(c.input.along[last]) && axes[last].out >= kEnoughRows);
-  const int64_t pitch = c.channels + (isBad(c.channels) ? 64 / size : 0);
+  bool inPlace = c.input.channel == 1 || c.channels == 1;
+  for (const Axis& a : axes) inPlace = inPlace && a.before <= 0 && a.reach(a.out) - a.before <= a.in;
+  inPlace = inPlace && !(isBad(c.input.along[last]) && axes[last].out >= kManyRows);
 
-  // Boxes grow along the last axis first, then along the others, while they stay small and many.
-  int64_t boxes = c.positions();
-  room_ = pitch;
-  for (int i = 0; i < kAxes; i++) {
-    extent_[i] = 1;
-    room_ *= axes[i].reach(1);
-  }
-  for (int i = last; i >= 0 && (i == last || extent_[i + 1] == axes[i + 1].out); i--) {
-    const Axis& a = axes[i];
-    const int64_t others = boxes / a.out, inside = this->positions(), rest = room_ / a.reach(1);
-    const auto fits = [&](int64_t n) {
-      return rest * a.reach(n) * size <= bytes && inside * n <= positions && others * ((a.out + n - 1) / n) >= wanted;
-    };
-    int64_t pieces = 1;
-    while (pieces < a.out && !fits((a.out + pieces - 1) / pieces)) pieces++;
-    extent_[i] = (a.out + pieces - 1) / pieces;
-    room_ = rest * a.reach(extent_[i]);
-    boxes = others * ((a.out + extent_[i] - 1) / extent_[i]);
-  }
-  int64_t step = pitch;
+  // An image that is read where it is comes in slices as large as may be, and boxes to fit; a copy the other way round.
+  slice_ = evenShare(c.channels, limits.channels);
+  cutPositions(inPlace ? std::min(limits.positions, limits.bytes / (slice_ * size)) : limits.positions, limits.boxes);
+  int64_t pixels = 1;
+  for (int i = 0; i < kAxes; i++) pixels *= axes[i].reach(extent_[i]);
+  if (!inPlace) slice_ = evenShare(c.channels, std::min(limits.channels, kCopyBytes / (pixels * size)));
+
+  int64_t step = slice_ + (isBad(slice_) ? 64 / size : 0);
+  room_ = inPlace ? 0 : pixels * step;
   for (int i = last; i >= 0; i--) {
-    counts_[i] = (axes[i].out + extent_[i] - 1) / extent_[i];
-    along_[i] = inPlace_ ? c.input.along[i] : step;
+    along_[i] = inPlace ? c.input.along[i] : step;
     step *= axes[i].reach(extent_[i]);
   }
 }
 
+/** Boxes grow along the last axis first, then along the others, while they stay small and many. */
 template <class T>
-typename Boxes<T>::Box Boxes<T>::box(int64_t index) const {
+void Cuts<T>::cutPositions(int64_t most, int64_t wanted) {
+  int64_t boxes = c_.positions();
+  for (int64_t& extent : extent_) extent = 1;
+  for (int i = kAxes - 1; i >= 0 && (i == kAxes - 1 || extent_[i + 1] == c_.axes[i + 1].out); i--) {
+    const int64_t out = c_.axes[i].out, inside = positions(), others = boxes / out;
+    int64_t pieces = 1;
+    while (pieces < out && (inside * ((out + pieces - 1) / pieces) > most || others * pieces < wanted)) pieces++;
+    extent_[i] = (out + pieces - 1) / pieces;
+    boxes = others * ((out + extent_[i] - 1) / extent_[i]);
+  }
+  for (int i = 0; i < kAxes; i++) counts_[i] = (c_.axes[i].out + extent_[i] - 1) / extent_[i];
+}
+
+template <class T>
+Box Cuts<T>::box(int64_t index) const {
   Box box;
   for (int i = kAxes - 1; i >= 0; i--) {
     box.start[i] = index % counts_[i] * extent_[i];
@@ -127,26 +152,24 @@ typename Boxes<T>::Box Boxes<T>::box(int64_t index) const {
 }
 
 template <class T>
-Source<T> Boxes<T>::source(const Box& box, int64_t group, T* scratch) const {
-  Source<T> source{c_.input.data + group * c_.input.group, {}};
+const T* Cuts<T>::image(const Box& box, int64_t group, int64_t slice, T* scratch) const {
+  const T* from = c_.input.data + group * c_.input.group + firstOf(slice) * c_.input.channel;
   int64_t first[kAxes], size[kAxes];
   for (int i = 0; i < kAxes; i++) {
-    source.along[i] = along_[i];
     first[i] = box.start[i] * c_.axes[i].stride - c_.axes[i].before;
     size[i] = c_.axes[i].reach(box.size[i]);
   }
-  if (inPlace_) {
-    for (int i = 0; i < kAxes; i++) source.data += first[i] * along_[i];
-  } else {
-    copyBox(c_, source.data, first, size, along_, scratch);
-    source.data = scratch;
+  if (room_ > 0) {
+    copyBox(c_, channelsOf(slice), from, first, size, along_, scratch);
+    return scratch;
   }
-  return source;
+  for (int i = 0; i < kAxes; i++) from += first[i] * along_[i];
+  return from;
 }
 
 template Convolution<float> arranged(Convolution<float>);
 template Convolution<double> arranged(Convolution<double>);
-template class Boxes<float>;
-template class Boxes<double>;
+template class Cuts<float>;
+template class Cuts<double>;
 
 }  // namespace tl

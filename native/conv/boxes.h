@@ -1,4 +1,4 @@
-/** Cutting a convolution's positions into boxes, and the piece of the image that a box needs. */
+/** Cutting a convolution into boxes of positions and slices of channels, and the piece of the image that they need. */
 #pragma once
 #include "convolution.h"
 
@@ -11,40 +11,51 @@ namespace tl {
 template <class T>
 Convolution<T> arranged(Convolution<T> c);
 
-/** An image with its channels side by side. */
-template <class T>
-struct Source {
-  const T* data;
-  int64_t along[kAxes];
+/** A box of output positions. */
+struct Box {
+  int64_t start[kAxes], size[kAxes];
 };
 
-/** The boxes of output positions that a convolution is computed in, one after the other or side by side. */
-template <class T>
-class Boxes {
- public:
-  /** Boxes of about `positions` at most, whose image takes about `bytes` at most; at least `wanted` boxes if possible. */
-  Boxes(const Convolution<T>& c, int64_t bytes, int64_t positions, int64_t wanted);
+/** What the pieces of a convolution should be like. */
+struct Limits {
+  /** Positions of a box, and channels of a slice, at most. */
+  int64_t positions, channels;
+  /** Bytes of the image of a slice of a box, at most, where it is not copied. */
+  int64_t bytes;
+  /** Boxes, at least, if there can be so many. */
+  int64_t boxes;
+};
 
-  int64_t count() const { return counts_[0] * counts_[1] * counts_[2] * counts_[3]; }
+/** How a convolution is cut into boxes of positions and slices of channels, whose image stays in a cache. */
+template <class T>
+class Cuts {
+ public:
+  Cuts(const Convolution<T>& c, const Limits& limits);
+
+  int64_t boxes() const { return counts_[0] * counts_[1] * counts_[2] * counts_[3]; }
+  Box box(int64_t index) const;
   /** Positions of the largest box. */
   int64_t positions() const { return extent_[0] * extent_[1] * extent_[2] * extent_[3]; }
 
-  struct Box {
-    int64_t start[kAxes], size[kAxes];
-  };
-  Box box(int64_t index) const;
+  int64_t slices() const { return (c_.channels + slice_ - 1) / slice_; }
+  int64_t firstOf(int64_t slice) const { return slice * slice_; }
+  int64_t channelsOf(int64_t slice) const {
+    const int64_t left = c_.channels - firstOf(slice);
+    return left < slice_ ? left : slice_;
+  }
 
-  /** Steps of every box's source. */
+  /** Elements between neighbouring positions of the image of any box, whose channels lie side by side. */
   const int64_t (&along() const)[kAxes] { return along_; }
-  /** Elements that a copy of a box's image takes; 0 where the image is read where it is. */
-  int64_t room() const { return inPlace_ ? 0 : room_; }
-  /** The image of a box, `data` at the first tap of its first position: where it is, or copied to `scratch`. */
-  Source<T> source(const Box& box, int64_t group, T* scratch) const;
+  /** Elements that a copy of the image of a box takes; 0 where it is read where it is. */
+  int64_t room() const { return room_; }
+  /** The image of a slice of a box, at the first tap of its first position: where it is, or copied to `scratch`. */
+  const T* image(const Box& box, int64_t group, int64_t slice, T* scratch) const;
 
  private:
+  void cutPositions(int64_t most, int64_t wanted);
+
   const Convolution<T>& c_;
-  bool inPlace_;
-  int64_t extent_[kAxes], counts_[kAxes], along_[kAxes], room_;
+  int64_t extent_[kAxes], counts_[kAxes], along_[kAxes], slice_, room_;
 };
 
 }  // namespace tl

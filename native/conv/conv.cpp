@@ -7,6 +7,9 @@
 namespace tl {
 namespace {
 
+/** Around windows over more positions no copy of the image is made: taps this far apart hardly ever meet it. */
+constexpr double kLargestWindow = 1 << 20;
+
 class Conv final : public Instruction {
  public:
   Conv(ConvResult result, const View& input, const View& filter, const View& output, Reader& in)
@@ -53,6 +56,7 @@ class Conv final : public Instruction {
     const Convolution<T> c = arrays<T>(table);
     // Sums of nothing are zeros, and there are no sums where the result is empty.
     if (c.work() == 0) return clearResult(c, result_);
+    if (c.window() > kLargestWindow) return convPlain(c, result_);
     if (result_ == ConvResult::output) correlate(c);
     else if (result_ == ConvResult::input) inputGradient(c);
     else filterGradient(c);

@@ -44,9 +44,16 @@ struct Convolution {
 
   int64_t taps() const { return axes[0].taps * axes[1].taps * axes[2].taps * axes[3].taps; }
   int64_t positions() const { return axes[0].out * axes[1].out * axes[2].out * axes[3].out; }
+  /** Positions that the taps reach over. */
+  double window() const {
+    double n = 1;
+    for (const Axis& a : axes) n *= static_cast<double>(a.reach(1));
+    return n;
+  }
   /** Multiply-adds, those with padding included. */
   double work() const {
-    return static_cast<double>(groups * features) * static_cast<double>(channels * taps()) * static_cast<double>(positions());
+    return static_cast<double>(groups * features) * static_cast<double>(channels * taps()) *
+           static_cast<double>(positions());
   }
 };
 

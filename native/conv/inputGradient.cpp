@@ -1,9 +1,9 @@
 /**
  * The input of a convolution from its output: correlations of the output with filters turned round.
  *
- * An input position x takes part with those taps k for which x + before - k * dilation is a multiple of the stride. Which
- * taps these are depends only on the remainder of x + before by the stride. So the positions of each remainder are the
- * output of a convolution of stride 1, with every so-many-th tap, in reverse order; they lie a stride apart in memory.
+ * An input position x takes part with those taps k for which x + before - k * dilation is a multiple of the stride.
+ * Which taps these are depends only on the remainder of x + before by the stride. So the positions of each remainder
+ * are the output of a convolution of stride 1, with every so-many-th tap, in reverse order; they lie a stride apart.
  */
 #include <algorithm>
 #include <numeric>

@@ -49,12 +49,16 @@ void addAll(const Convolution<T>& c, ConvResult result, int64_t group, Range fea
                c.output.data + group * c.output.group + f * c.output.channel);
 }
 
-/** An array's sizes and steps: groups, channels (for a filter, features and channels), then along the axes. */
+/** Sets an array to zero. Its last axis is the one that most likely has neighbouring elements. */
 template <class T>
 void clear(T* data, const int64_t* sizes, const int64_t* steps, int rank) {
-  if (rank == 0) *data = T(0);
-  else
+  if (rank > 1) {
     for (int64_t i = 0; i < *sizes; i++) clear(data + i * *steps, sizes + 1, steps + 1, rank - 1);
+  } else if (*steps == 1) {
+    std::fill(data, data + *sizes, T(0));
+  } else {
+    for (int64_t i = 0; i < *sizes; i++) data[i * *steps] = T(0);
+  }
 }
 
 }  // namespace
@@ -64,15 +68,15 @@ void clearResult(const Convolution<T>& c, ConvResult result) {
   const Axis* a = c.axes;
   if (result == ConvResult::filter) {
     const Filter<T>& f = c.filter;
-    const int64_t sizes[] = {c.groups, c.features, c.channels, a[0].taps, a[1].taps, a[2].taps, a[3].taps};
-    const int64_t steps[] = {f.group, f.feature, f.channel, f.tap[0], f.tap[1], f.tap[2], f.tap[3]};
+    const int64_t sizes[] = {c.groups, a[0].taps, a[1].taps, a[2].taps, a[3].taps, c.channels, c.features};
+    const int64_t steps[] = {f.group, f.tap[0], f.tap[1], f.tap[2], f.tap[3], f.channel, f.feature};
     return clear(f.data, sizes, steps, 7);
   }
   const bool isOutput = result == ConvResult::output;
   const Image<T>& image = isOutput ? c.output : c.input;
   const auto size = [&](int axis) { return isOutput ? a[axis].out : a[axis].in; };
-  const int64_t sizes[] = {c.groups, isOutput ? c.features : c.channels, size(0), size(1), size(2), size(3)};
-  const int64_t steps[] = {image.group, image.channel, image.along[0], image.along[1], image.along[2], image.along[3]};
+  const int64_t sizes[] = {size(0), size(1), size(2), size(3), c.groups, isOutput ? c.features : c.channels};
+  const int64_t steps[] = {image.along[0], image.along[1], image.along[2], image.along[3], image.group, image.channel};
   clear(image.data, sizes, steps, 6);
 }
 

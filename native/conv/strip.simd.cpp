@@ -2,9 +2,10 @@
  * The product at the heart of convolutions: a strip of c from a and b that are read where they are.
  *
  * A convolution is a matrix product whose left matrix has every element of the image many times. Copying it, or even
- * packing it as matrix products do, would cost as much as multiplying where there are few features. It need not be: rows
- * of c are neighbouring positions, whose elements of a lie a fixed step apart, so a kernel can broadcast them straight from
- * the image. With AVX-512 a tile is 14 rows by two vectors of b: 28 sums, two vectors and one broadcast in 32 registers.
+ * packing it as matrix products do, would cost as much as multiplying where there are few features. It need not be:
+ * rows of c are neighbouring positions, whose elements of a lie a fixed step apart, so a kernel can broadcast them
+ * straight from the image. With AVX-512 a tile is 14 rows by two vectors of b: 28 sums, two vectors and one broadcast
+ * in 32 registers.
  */
 #include "../simd/vector.h"
 
@@ -131,6 +132,7 @@ template <class T> void strip(const Strip<T>& s) {
 void fillStrip(SimdKernels& k) {
   k.stripF32 = strip<float>;
   k.stripF64 = strip<double>;
+  k.stripRows = kRows;
   k.stripBytes = 2 * kVectorBytes;
 }
 

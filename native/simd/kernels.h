@@ -129,7 +129,8 @@ struct SimdKernels {
   int64_t (*gemmScratch)(int64_t m, int64_t n, int64_t k, int64_t size);
   void (*stripF32)(const Strip<float>&);
   void (*stripF64)(const Strip<double>&);
-  int64_t stripBytes;
+  /** The largest tile of a strip: rows, and bytes of a row. */
+  int64_t stripRows, stripBytes;
 };
 
 /** The fastest variant that was compiled and that this processor can run. */
