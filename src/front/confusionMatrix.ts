@@ -9,7 +9,7 @@ import { convertToTensor } from '../op/convert.ts';
 import { onesLike, scatterNd, stack } from '../ops/array/index.ts';
 import { assertLess, assertNonNegative, withDependencies } from '../ops/flow/index.ts';
 import { cast, maximum, reduceMax } from '../ops/math/index.ts';
-import { asType, removeSqueezableDimensions } from './squeezing.ts';
+import { removeSqueezableDimensions } from './squeezing.ts';
 
 export interface ConfusionOptions {
   /** One more than the largest class seen, unless given. */
@@ -39,7 +39,7 @@ export function confusionMatrix(labels: TensorLike, predictions: TensorLike, opt
     let classes: Tensor;
     if (numClasses === undefined) classes = maximum(reduceMax(p), reduceMax(l)).add(1);
     else {
-      classes = asType(numClasses, int64);
+      classes = cast(numClasses, int64);
       l = withDependencies([assertLess(l, classes, { message: '`labels` out of bound' })], l);
       p = withDependencies([assertLess(p, classes, { message: '`predictions` out of bound' })], p);
     }

@@ -354,7 +354,7 @@ export function sparseSoftmaxCrossEntropy(labels: TensorLike, logits: TensorLike
   });
 }
 
-/** Weights of one more axis than the labels, of size 1, lose it. Where the ranks are not known, a reshape decides. */
+/** Weights of one more axis than the labels, of size 1, lose it. Where the ranks are not known, a branch decides. */
 function squeezedWeights(given: TensorLike, labels: Tensor): Tensor {
   const weights = convertToTensor(given, { hint: float32 });
   if (labels.rank !== null && weights.rank !== null)

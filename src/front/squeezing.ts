@@ -1,13 +1,14 @@
 /** @file Arguments of losses and metrics: conversion to one type, and trailing axes of size 1 that come and go. */
-import { type DType, int32 } from '../core/dtypes.ts';
+import type { DType } from '../core/dtypes.ts';
 import { compatible, showTuple } from '../core/shape.ts';
 import { nameScope } from '../graph/graph.ts';
 import type { Tensor, TensorLike } from '../graph/tensor.ts';
 import { userError } from '../graph/userError.ts';
 import { convertToTensor, isSymbolic } from '../op/convert.ts';
-import { concat, fill, rank, reshape, shape, slice, squeeze, stack } from '../ops/array/index.ts';
+import { rank, squeeze } from '../ops/array/index.ts';
 import { cast, equal } from '../ops/math/index.ts';
 import { minus } from '../ops/math/operators.ts';
+import { cond } from './controlFlow/cond.ts';
 
 /** As `cast`, but literals take the type at once where they can: TypeScript's numbers have none of their own. */
 export function asType(value: TensorLike, dtype: DType): Tensor {
@@ -29,15 +30,13 @@ export function checkSameShape(given: Readonly<Record<string, Tensor>>): void {
 
 const mayBeOne = (x: Tensor) => x.rank === null || (x.rank > 0 && (x.shape!.at(-1) ?? 1) === 1);
 
-/** `x` without its last axis when the condition holds. Python branches with `tf.cond`; here the new shape is computed. */
+/** `x` without its last axis, of size 1, when the condition holds. Adds a `cond`. */
 export function squeezeLastIf(x: Tensor, condition: Tensor): Tensor {
-  const kept = minus(rank(x), cast(condition, int32));
-  return reshape(x, slice(shape(x), [0], stack([kept])));
-}
-
-/** `x` with another last axis of size 1 when the condition holds. As `squeezeLastIf`, without a branch. */
-export function expandLastIf(x: Tensor, condition: Tensor): Tensor {
-  return reshape(x, concat([shape(x), fill(stack([cast(condition, int32)]), 1)], 0));
+  return cond(
+    condition,
+    () => squeeze(x, { axis: [-1] }),
+    () => x,
+  );
 }
 
 export interface SqueezeOptions {
@@ -63,9 +62,8 @@ export function removeSqueezableDimensions(
       return { labels: l, predictions: p };
     }
     const rankDiff = minus(rank(p), rank(l));
-    const [pMay, lMay] = [mayBeOne(p), mayBeOne(l)];
-    if (pMay) p = squeezeLastIf(p, equal(expectedRankDiff + 1, rankDiff));
-    if (lMay) l = squeezeLastIf(l, equal(expectedRankDiff - 1, rankDiff));
+    if (mayBeOne(p)) p = squeezeLastIf(p, equal(expectedRankDiff + 1, rankDiff));
+    if (mayBeOne(l)) l = squeezeLastIf(l, equal(expectedRankDiff - 1, rankDiff));
     return { labels: l, predictions: p };
   });
 }

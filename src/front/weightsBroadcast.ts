@@ -6,9 +6,11 @@ import type { Operation } from '../graph/operation.ts';
 import type { Tensor, TensorLike } from '../graph/tensor.ts';
 import { userError } from '../graph/userError.ts';
 import { convertToTensor } from '../op/convert.ts';
-import { concat, onesLike, rank, shape, slice, stack } from '../ops/array/index.ts';
+import { concat, expandDims, onesLike, rank, shape, size } from '../ops/array/index.ts';
 import { Assert, noOp } from '../ops/flow/index.ts';
-import { equal, logicalAnd, logicalOr, multiply, reduceAll } from '../ops/math/index.ts';
+import { equal, multiply } from '../ops/math/index.ts';
+import { setDifference } from '../ops/sparse/sets.ts';
+import { cond } from './controlFlow/cond.ts';
 
 const cannot = 'weights can not be broadcast to values.';
 
@@ -66,16 +68,32 @@ function checkStatically(weights: Tensor, values: Tensor): boolean {
   return true;
 }
 
-/**
- * Python decides with `tf.cond` and sets. Here both sides are computed: the sizes of `weights` are filled up to the rank of
- * `values`, so that they can be compared whatever the ranks are.
- */
+/** Weights that are no scalar have the rank of the values, and every size is that of the values or 1. */
 function hasValidShape(isScalar: Tensor, weights: Measured, values: Measured): Tensor {
-  return nameScope('is_valid_shape', (scope) => {
-    const sameRank = equal(values.rank, weights.rank, { name: 'is_same_rank' });
-    const filled = slice(concat([weights.shape, values.shape], 0), [0], stack([values.rank]));
-    const fits = reduceAll(logicalOr(equal(filled, 1), equal(filled, values.shape)));
-    return logicalOr(isScalar, logicalAnd(sameRank, fits), { name: scope });
+  return cond(
+    isScalar,
+    () => isScalar,
+    () =>
+      nameScope('has_valid_nonscalar_shape', (name) => {
+        const sameRank = equal(values.rank, weights.rank, { name: 'is_same_rank' });
+        return cond(
+          sameRank,
+          () => hasValidSizes(weights.shape, values.shape),
+          () => sameRank,
+          { name },
+        );
+      }),
+    { name: 'is_valid_shape' },
+  );
+}
+
+/** The sizes of the weights, as sets of one, without the sizes that are allowed, as sets of two. */
+function hasValidSizes(weights: Tensor, values: Tensor): Tensor {
+  return nameScope('has_invalid_dims', (name) => {
+    const columns = expandDims(values, -1);
+    const allowed = concat([columns, onesLike(columns)], 1);
+    const invalid = setDifference(expandDims(weights, -1), allowed);
+    return equal(0, size(invalid.values, { name: 'num_invalid_dims' }), { name });
   });
 }
 

@@ -42,14 +42,11 @@ def plain(value):
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
-def built(make, collections=(), steps=1, branches=False):
+def built(make, collections=(), steps=1):
     """The graph that `make` builds, and what the fetches it returns run to, `steps` times."""
     with tf.Graph().as_default() as graph:
         fetches, feeds = make()
-        # Sets, and the branches of metrics, are built otherwise in TypeScript, so only the values can be compared.
-        others = ("DenseToDenseSetOperation",) if branches else ("If", "StatelessIf", "DenseToDenseSetOperation")
-        different = any(n.op in others for n in graph.as_graph_def().node)
-        record = {} if different else {"nodes": nodes(graph)}
+        record = {"nodes": nodes(graph)}
         for key in collections:
             names = [getattr(x, "name", str(x)) for x in tf.get_collection(key)]
             if names:
@@ -126,6 +123,21 @@ def loss_cases():
         return [tf.losses.sparse_softmax_cross_entropy(labels, scores, weights)], feeds
 
     yield "sparseSoftmaxCrossEntropyOfColumns", built(sparse_column, [tf.GraphKeys.LOSSES])
+
+    yield "weightsOfUnknownShape", loss(
+        tf.losses.mean_squared_error, shape=(None, 3), feed_weights=[[0.5], [0.0]], weights_shape=None
+    )
+    yield "lossOfUnknownRank", loss(tf.losses.absolute_difference, shape=None, feed_weights=2.0, weights_shape=[])
+
+    def sparse_unknown():
+        labels = tf.placeholder(tf.int32, None, name="labels")
+        weights = tf.placeholder(tf.float32, None, name="weights")
+        scores = tf.placeholder(tf.float32, [None, 3], name="scores")
+        feeds = {labels: [[0], [2]], weights: [[1.0], [0.5]], scores: SCORES}
+        labels.set_shape([None, None])
+        return [tf.losses.sparse_softmax_cross_entropy(labels, scores, weights)], feeds
+
+    yield "sparseSoftmaxCrossEntropyOfUnknownWeights", built(sparse_unknown, [tf.GraphKeys.LOSSES])
 
     def total():
         labels, scores, feeds = pair()
@@ -252,6 +264,47 @@ def metric_cases():
 
         return built(make, keys, steps=2)
 
+    def unknown(function, **options):
+        def make():
+            labels = tf.placeholder(tf.int64, None, name="labels")
+            predictions = tf.placeholder(tf.int64, None, name="predictions")
+            weights = tf.placeholder(tf.float32, None, name="weights")
+            value, update = function(labels, predictions, weights=weights, **options)
+            return [update, value], {labels: [1, 2, 2], predictions: [[1], [3], [2]], weights: [[1], [3], [2]]}
+
+        return built(make, keys, steps=2)
+
+    yield "accuracyOfUnknownRank", unknown(m.accuracy)
+    yield "precisionOfUnknownRank", unknown(m.precision)
+
+    def sparse(function, k, weighted=False, **options):
+        def make():
+            target = tf.SparseTensor([[0, 0], [0, 1], [1, 0], [2, 0], [2, 1]], tf.constant([1, 2, 3, 0, 9], tf.int64), [3, 2])
+            predictions = tf.placeholder(tf.float32, [3, 4], name="predictions")
+            fed = {predictions: scores}
+            if weighted:
+                options["weights"] = tf.placeholder(tf.float32, [3], name="weights")
+                fed[options["weights"]] = [1, 0.5, 2]
+            value, update = function(target, predictions, k, **options)
+            return [update, value], fed
+
+        return built(make, keys, steps=2)
+
+    yield "recallAtKOfSparse", sparse(m.recall_at_k, 2)
+    yield "recallAtKOfSparseClass", sparse(m.recall_at_k, 2, class_id=2)
+    yield "precisionAtKOfSparse", sparse(m.precision_at_k, 3, weighted=True)
+    yield "averagePrecisionAtKOfSparse", sparse(m.average_precision_at_k, 3)
+    yield "averagePrecisionAtOneOfSparse", sparse(m.average_precision_at_k, 1, weighted=True)
+
+    def at_k_of_unknown():
+        target = tf.placeholder(tf.int64, None, name="labels")
+        predictions = tf.placeholder(tf.float32, [None, 4], name="predictions")
+        value, update = m.recall_at_k(target, predictions, 2, class_id=1)
+        average, average_update = m.average_precision_at_k(target, predictions, 2)
+        fed = {target: [1, 3, 0], predictions: scores}
+        return [update, value, average_update, average], fed
+
+    yield "atKOfUnknownRank", built(at_k_of_unknown, keys, steps=2)
     yield "recallAtTopK", indices(m.recall_at_top_k)
     yield "precisionAtTopK", indices(m.precision_at_top_k, k=2)
 

@@ -10,7 +10,9 @@ import { constantValue } from '../../op/constantValue.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { identity } from '../../ops/array/identity.ts';
 import { squeeze } from '../../ops/array/squeeze.ts';
+import { setAssertGuard } from '../../ops/flow/assert.ts';
 import { buildBranches } from '../../ops/flow/branches.ts';
+import { noOp } from '../../ops/flow/noOp.ts';
 import { firstDifference, type Like, show, type Tensors } from '../nest.ts';
 import { tensorsOf, trace, withTensors } from './trace.ts';
 
@@ -126,3 +128,5 @@ function checkSameResults(kind: Kind, graphs: readonly FuncGraph[], structures: 
   if (tensorsOf(structures[0]).length === 0 && !graphs[0]!.ordersEffects)
     throw userError(`${branchName(kind, 0)} of tf.${kind} must return at least one tensor or operation`);
 }
+
+setAssertGuard((condition, body) => (cond(condition, () => noOp(), body, { name: 'AssertGuard' }) as Tensor).op); // an Identity

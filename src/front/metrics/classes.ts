@@ -60,7 +60,7 @@ export function meanIou(
     const total = metricVariable([numClasses, numClasses], float64, 'total_confusion_matrix');
     const guesses = cast(p, int64);
     const truths = cast(l, int64);
-    const classes = asType(numClasses, int64);
+    const classes = cast(numClasses, int64);
     const [flatGuesses, flatTruths] = [flat(guesses), flat(truths)];
     const weights =
       options.weights === undefined ? undefined : flat(convertToTensor(options.weights, { hint: float32 }));

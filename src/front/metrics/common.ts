@@ -8,11 +8,12 @@ import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { expandDims, rank, squeeze, zeros } from '../../ops/array/index.ts';
-import { equal, logicalAnd, logicalNot } from '../../ops/math/index.ts';
+import { equal } from '../../ops/math/index.ts';
 import { minus } from '../../ops/math/operators.ts';
 import { BaseVariable, type Updated } from '../baseVariable.ts';
 import { addToCollections, GraphKeys } from '../collections.ts';
-import { checkSameShape, expandLastIf, removeSqueezableDimensions, squeezeLastIf } from '../squeezing.ts';
+import { cond } from '../controlFlow/cond.ts';
+import { checkSameShape, removeSqueezableDimensions } from '../squeezing.ts';
 import { Variable } from '../variable.ts';
 import { variableScope } from '../variableScope.ts';
 
@@ -99,7 +100,7 @@ export function squeezed(predictions: TensorLike, labels: TensorLike, weights: T
   return { ...pair, weights: weights === undefined ? undefined : squeezedWeights(weights, pair.predictions) };
 }
 
-/** Weights with as many axes as the values. Where a rank is not known, the new shape is computed when the graph runs. */
+/** Weights with as many axes as the values. Where a rank is not known, branches decide when the graph runs. */
 export function squeezedWeights(given: TensorLike, values: Tensor): Tensor {
   const weights = convertToTensor(given, { hint: float32 });
   if (weights.rank === 0) return weights;
@@ -107,11 +108,21 @@ export function squeezedWeights(given: TensorLike, values: Tensor): Tensor {
     if (weights.rank - values.rank === 1) return squeeze(weights, { axis: [-1] });
     return values.rank - weights.rank === 1 ? expandDims(weights, [-1]) : weights;
   }
-  const rankDiff = minus(rank(weights), rank(values));
-  const isScalar = equal(rank(weights), 0);
-  const narrow = expandLastIf(weights, logicalAnd(equal(rankDiff, -1), logicalNot(isScalar)));
-  const last = weights.shape?.at(-1) ?? 1;
-  return last === 1 ? squeezeLastIf(narrow, equal(rankDiff, 1)) : narrow;
+  const weightsRank = rank(weights);
+  const rankDiff = minus(weightsRank, rank(values));
+  const mayLose = (weights.shape?.at(-1) ?? 1) === 1;
+  const expanded = () =>
+    cond(
+      equal(rankDiff, -1),
+      () => expandDims(weights, [-1]),
+      () => weights,
+    );
+  const squeezedOne = () => (mayLose ? squeeze(weights, { axis: [-1] }) : weights);
+  return cond(
+    equal(weightsRank, 0),
+    () => weights,
+    () => cond(equal(rankDiff, 1), squeezedOne, expanded),
+  );
 }
 
 export type { Updated };

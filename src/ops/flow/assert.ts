@@ -1,11 +1,12 @@
 /** @file Assert: fails the run when a condition does not hold, showing some values. */
+import { int32, string } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { nameScope } from '../../graph/graph.ts';
 import type { Operation } from '../../graph/operation.ts';
 import { onlyOptions } from '../../graph/options.ts';
-import type { TensorLike } from '../../graph/tensor.ts';
+import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { attr } from '../../op/attrs.ts';
-import { convertToTensor, isSymbolic } from '../../op/convert.ts';
+import { convertToTensor } from '../../op/convert.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
 import { summarizeFlat } from './summarize.ts';
 
@@ -58,9 +59,19 @@ export interface AssertOptions {
   readonly name?: string | undefined;
 }
 
+/** Runs `body` only when the condition does not hold; the branches that it takes are built elsewhere. */
+type Guard = (condition: Tensor, body: () => Operation) => Operation;
+let guard: Guard | undefined;
+export function setAssertGuard(given: Guard): void {
+  guard = given;
+}
+
+/** What is on the host anyway need not be brought there only when it is to be shown. */
+const isOnHost = ({ dtype }: Tensor) => dtype === string || dtype === int32;
+
 /**
- * Fails with InvalidArgumentError when `condition` is false, showing `data`. Adds an `Assert` node; make others wait for it with
- * `tf.controlDependencies`.
+ * Fails with InvalidArgumentError when `condition` is false, showing `data`. Adds an `Assert` node, in a branch of its own
+ * unless the data are strings and int32; make others wait for what is returned with `tf.controlDependencies`.
  *
  * @example tf.Assert(tf.greater(x, 0), ['x must be positive:', x])
  */
@@ -68,10 +79,10 @@ export function assert(condition: TensorLike, data: readonly TensorLike[], optio
   onlyOptions('tf.Assert', options, 'summarize', 'name');
   return nameScope(options.name ?? 'Assert', () => {
     // Python converts the data twice, once to look at the types; the nodes of the first time stay in the graph.
-    for (const x of data) if (!isSymbolic(x)) convertToTensor(x);
-    return Assert.node(
-      { condition, data },
-      { name: 'Assert', attrs: options.summarize === undefined ? {} : { summarize: options.summarize } },
-    );
+    const looked = data.map((x) => convertToTensor(x));
+    const attrs = options.summarize === undefined ? {} : { summarize: options.summarize };
+    if (looked.every(isOnHost) || !guard) return Assert.node({ condition, data }, { name: 'Assert', attrs });
+    const holds = convertToTensor(condition, { name: 'Condition' });
+    return guard(holds, () => Assert.node({ condition: holds, data }, { name: 'Assert', attrs }));
   });
 }

@@ -8,12 +8,14 @@ const scoreValues = [[0.9, 0.2, 0.4], [0.3, 0.6, 0.7]]; // biome-ignore format: 
 
 type Loss = (labels: tf.Tensor, scores: tf.Tensor, weights: { weights?: tf.Tensor }) => tf.Tensor;
 interface Setting {
-  readonly shape?: readonly (number | null)[];
+  readonly shape?: readonly (number | null)[] | null;
   readonly dtype?: tf.DType;
-  readonly weights?: readonly (readonly number[])[];
+  readonly weights?: readonly (readonly number[])[] | number;
+  readonly weightsShape?: readonly number[] | null;
 }
 
-function withPair(loss: Loss, { shape = [2, 3], dtype = tf.float32, weights }: Setting = {}): () => Built {
+function withPair(loss: Loss, setting: Setting = {}): () => Built {
+  const { shape = [2, 3], dtype = tf.float32, weights, weightsShape = [2, 1] } = setting;
   return () => {
     const labels = tf.placeholder(dtype, shape, { name: 'labels' });
     const scores = tf.placeholder(tf.float32, shape, { name: 'scores' });
@@ -21,8 +23,8 @@ function withPair(loss: Loss, { shape = [2, 3], dtype = tf.float32, weights }: S
       [labels, labelValues],
       [scores, scoreValues],
     ];
-    if (!weights) return { fetches: [loss(labels, scores, {})], feeds };
-    const w = tf.placeholder(tf.float32, [2, 1], { name: 'weights' });
+    if (weights === undefined) return { fetches: [loss(labels, scores, {})], feeds };
+    const w = tf.placeholder(tf.float32, weightsShape, { name: 'weights' });
     return { fetches: [loss(labels, scores, { weights: w })], feeds: [...feeds, [w, weights]] };
   };
 }
@@ -69,6 +71,30 @@ const cases: Record<string, () => Built> = {
     const labels = tf.placeholder(tf.int32, [2, 1], { name: 'labels' });
     const weights = tf.placeholder(tf.float32, [2, 1], { name: 'weights' });
     const scores = tf.placeholder(tf.float32, [2, 3], { name: 'scores' });
+    return {
+      fetches: [losses.sparseSoftmaxCrossEntropy(labels, scores, { weights })],
+      feeds: [
+        [labels, [[0], [2]]],
+        [weights, [[1], [0.5]]],
+        [scores, scoreValues],
+      ],
+    };
+  },
+  weightsOfUnknownShape: withPair((l, p, w) => losses.meanSquaredError(l, p, w), {
+    shape: [null, 3],
+    weights: [[0.5], [0]],
+    weightsShape: null,
+  }),
+  lossOfUnknownRank: withPair((l, p, w) => losses.absoluteDifference(l, p, w), {
+    shape: null,
+    weights: 2,
+    weightsShape: [],
+  }),
+  sparseSoftmaxCrossEntropyOfUnknownWeights() {
+    const labels = tf.placeholder(tf.int32, null, { name: 'labels' });
+    const weights = tf.placeholder(tf.float32, null, { name: 'weights' });
+    const scores = tf.placeholder(tf.float32, [null, 3], { name: 'scores' });
+    labels.setShape([null, null]);
     return {
       fetches: [losses.sparseSoftmaxCrossEntropy(labels, scores, { weights })],
       feeds: [

@@ -76,6 +76,34 @@ function withScores(make: Make, { labels = wanted as readonly unknown[], weighte
   };
 }
 
+function withUnknown(make: Make) {
+  return (): Built => {
+    const labels = tf.placeholder(tf.int64, null, { name: 'labels' });
+    const predictions = tf.placeholder(tf.int64, null, { name: 'predictions' });
+    const weights = tf.placeholder(tf.float32, null, { name: 'weights' });
+    const [value, update] = make(labels, predictions, { weights });
+    const feeds: [tf.Tensor, unknown][] = [
+      [labels, [1, 2, 2]],
+      [predictions, [[1], [3], [2]]],
+      [weights, [[1], [3], [2]]],
+    ];
+    return { fetches: [update, value], feeds };
+  };
+}
+
+function withSparse(
+  make: (labels: tf.SparseTensor, predictions: tf.Tensor, weights: { weights?: tf.Tensor }) => Result,
+  weighted = false,
+) {
+  return (): Built => {
+    const places = [[0, 0], [0, 1], [1, 0], [2, 0], [2, 1]]; // biome-ignore format: a matrix
+    const classIds = tf.constant([1, 2, 3, 0, 9], tf.int64);
+    const target = new tf.SparseTensor(places, classIds, [3, 2]);
+    const predictions = tf.placeholder(tf.float32, [3, 4], { name: 'predictions' });
+    return result([[predictions, scores]], weighted, [3], [1, 0.5, 2], (w) => make(target, predictions, w));
+  };
+}
+
 function withIndices(make: (labels: tf.Tensor, found: tf.Tensor) => Result) {
   return (): Built => {
     const labels = tf.placeholder(tf.int64, [2, 3], { name: 'labels' });
@@ -161,6 +189,24 @@ const cases: Record<string, () => Built> = {
   averagePrecisionAtKWeighted: withScores((l, p, w) => m.averagePrecisionAtK(l, p, 2, { ...w, ...collected }), {
     weighted: true,
   }),
+  accuracyOfUnknownRank: withUnknown((l, p, w) => m.accuracy(l, p, w)),
+  precisionOfUnknownRank: withUnknown((l, p, w) => m.precision(l, p, w)),
+  recallAtKOfSparse: withSparse((l, p) => m.recallAtK(l, p, 2)),
+  recallAtKOfSparseClass: withSparse((l, p) => m.recallAtK(l, p, 2, { classId: 2 })),
+  precisionAtKOfSparse: withSparse((l, p, w) => m.precisionAtK(l, p, 3, w), true),
+  averagePrecisionAtKOfSparse: withSparse((l, p) => m.averagePrecisionAtK(l, p, 3)),
+  averagePrecisionAtOneOfSparse: withSparse((l, p, w) => m.averagePrecisionAtK(l, p, 1, w), true),
+  atKOfUnknownRank() {
+    const target = tf.placeholder(tf.int64, null, { name: 'labels' });
+    const predictions = tf.placeholder(tf.float32, [null, 4], { name: 'predictions' });
+    const [value, update] = m.recallAtK(target, predictions, 2, { classId: 1 });
+    const [average, averageUpdate] = m.averagePrecisionAtK(target, predictions, 2);
+    const feeds: [tf.Tensor, unknown][] = [
+      [target, [1, 3, 0]],
+      [predictions, scores],
+    ];
+    return { fetches: [update, value, averageUpdate, average], feeds };
+  },
   recallAtTopK: withIndices((l, found) => m.recallAtTopK(l, found)),
   precisionAtTopK: withIndices((l, found) => m.precisionAtTopK(l, found, { k: 2 })),
 };
