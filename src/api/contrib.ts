@@ -1,3 +1,4 @@
 /** @file `tf.contrib`. */
 export * as seq2seq from '../front/contrib/seq2seq/index.ts';
+export * as framework from './contribFramework.ts';
 export * as layers from './contribLayers.ts';

@@ -1,103 +1,50 @@
 /** @file `tf.contrib.layers`: layers whose variables are called `weights` and `biases` and count as model variables. */
 
+import { float32, int32, int64 } from '../../core/dtypes.ts';
 import { nameScope } from '../../graph/graph.ts';
 import { checkOptions, type OptionNames, onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { convertToTensor } from '../../op/convert.ts';
-import { relu } from '../../ops/nn/index.ts';
-import { addToCollections, GraphKeys } from '../collections.ts';
+import { gather, oneHot, reshape, shape, unique } from '../../ops/array/index.ts';
+import { cast, reduceSum, sqrt, square } from '../../ops/math/index.ts';
+import { over, plus } from '../../ops/math/operators.ts';
+import { embeddingLookup, relu6 as relu6Of, relu as reluOf } from '../../ops/nn/index.ts';
 import { zerosInitializer } from '../initializers.ts';
-import type { Activation } from '../layers/biasedLayer.ts';
 import { Dense } from '../layers/dense.ts';
 import { Dropout } from '../layers/dropout.ts';
 import { flatten as flattenLayer } from '../layers/flatten.ts';
-import type { Variable } from '../variable.ts';
-import { type VariableScope, variableScope } from '../variableScope.ts';
-import type { CustomGetter, Reuse, VariableInitializer } from '../variableStore.ts';
+import { getVariable, variableScope } from '../variableScope.ts';
+import type { Reuse, VariableInitializer } from '../variableStore.ts';
+import { addArgScope } from './argScope.ts';
 import { xavierInitializer } from './initializers.ts';
+import {
+  type Collections,
+  collect,
+  finished,
+  modelVariables,
+  output,
+  scopeOf,
+  type WeightedOptions,
+  weightedNames,
+} from './model.ts';
 import type { WeightsRegularizer } from './regularizers.ts';
 
-type Collections = string | readonly string[];
-
-export interface FullyConnectedOptions {
-  /** Applied to the result: `tf.nn.relu` unless given, nothing for `null`. */
-  readonly activationFn?: Activation | null | undefined;
-  /** Applied before the activation, in place of biases. */
-  readonly normalizerFn?: Activation | null | undefined;
-  readonly weightsInitializer?: VariableInitializer | undefined;
-  readonly weightsRegularizer?: WeightsRegularizer | undefined;
-  /** Zeros unless given; `null` for no biases. */
-  readonly biasesInitializer?: VariableInitializer | null | undefined;
-  readonly biasesRegularizer?: WeightsRegularizer | undefined;
-  readonly reuse?: Reuse | undefined;
-  /** Collections for the variables: one list for all, or one list per `weights` and `biases`. */
-  readonly variablesCollections?: Collections | Readonly<Record<string, Collections>> | undefined;
-  readonly outputsCollections?: Collections | undefined;
-  readonly trainable?: boolean | undefined;
-  readonly scope?: string | VariableScope | undefined;
-}
-
-const fullyConnectedNames: OptionNames<FullyConnectedOptions> = {
-  activationFn: true,
-  normalizerFn: true,
-  weightsInitializer: true,
-  weightsRegularizer: true,
-  biasesInitializer: true,
-  biasesRegularizer: true,
-  reuse: true,
-  variablesCollections: true,
-  outputsCollections: true,
-  trainable: true,
-  scope: true,
-};
-
-/** Variables under contrib's names, added to the collection of model variables. */
-function modelVariables(rename: Readonly<Record<string, string>>): CustomGetter {
-  return (getter, name, options) => {
-    const parts = name.split('/');
-    const last = parts.pop()!;
-    const collections = [...(options.collections ?? []), GraphKeys.GLOBAL_VARIABLES, GraphKeys.MODEL_VARIABLES];
-    return getter([...parts, rename[last] ?? last].join('/'), { ...options, collections });
-  };
-}
-
-function scopeOf<T>(
-  scope: string | VariableScope | undefined,
-  defaultName: string,
-  options: { reuse?: Reuse | undefined; customGetter: CustomGetter },
-  body: (scope: VariableScope) => T,
-): T {
-  return scope === undefined
-    ? variableScope(null, { ...options, defaultName }, body)
-    : variableScope(scope, options, body);
-}
-
-function collect(
-  variable: Variable | undefined,
-  given: FullyConnectedOptions['variablesCollections'],
-  key: string,
-): void {
-  if (!variable || given === undefined) return;
-  const collections =
-    typeof given === 'string' || Array.isArray(given) ? given : (given as Record<string, Collections>)[key]; // not a list
-  if (collections !== undefined) addToCollections(collections as Collections, variable); // strings, as declared
-}
-
-function output(outputs: Tensor, collections: Collections | undefined): Tensor {
-  if (collections !== undefined) addToCollections(collections, outputs);
-  return outputs;
-}
+export type FullyConnectedOptions = WeightedOptions;
 
 /**
  * `relu(inputs * weights + biases)`. Adds the variables `fully_connected/weights` and `fully_connected/biases`.
  *
  * @example const h = tf.contrib.layers.fullyConnected(x, 100, { weightsRegularizer: tf.contrib.layers.l2Regularizer(1e-4) });
  */
-export function fullyConnected(inputs: TensorLike, numOutputs: number, options: FullyConnectedOptions = {}): Tensor {
-  checkOptions('tf.contrib.layers.fullyConnected', options, fullyConnectedNames);
-  const { normalizerFn, activationFn = relu, biasesInitializer = zerosInitializer(), reuse } = options;
-  const customGetter = modelVariables({ kernel: 'weights', bias: 'biases' });
-  return scopeOf(options.scope, 'fully_connected', { reuse, customGetter }, (scope) => {
+export const fullyConnected = addArgScope(function fullyConnected(
+  inputs: TensorLike,
+  numOutputs: number,
+  options: FullyConnectedOptions = {},
+): Tensor {
+  checkOptions('tf.contrib.layers.fullyConnected', options, weightedNames);
+  const { normalizerFn, biasesInitializer = zerosInitializer(), reuse } = options;
+  return scopeOf(options, 'fully_connected', modelVariables({ kernel: 'weights', bias: 'biases' }), (scope) => {
     const x = convertToTensor(inputs);
     const layer = new Dense(numOutputs, {
       useBias: !normalizerFn && biasesInitializer !== null,
@@ -111,18 +58,24 @@ export function fullyConnected(inputs: TensorLike, numOutputs: number, options: 
       scope,
       reuse,
     });
-    let outputs = layer.apply(x);
+    const outputs = layer.apply(x);
     collect(layer.kernel, options.variablesCollections, 'weights');
     collect(layer.bias, options.variablesCollections, 'biases');
-    if (normalizerFn) outputs = normalizerFn(outputs);
-    if (activationFn) outputs = activationFn(outputs);
-    return output(outputs, options.outputsCollections);
+    return finished(outputs, options, reluOf);
   });
-}
+});
 
 /** As `fullyConnected`, without an activation. */
 export function linear(inputs: TensorLike, numOutputs: number, options: FullyConnectedOptions = {}): Tensor {
   return fullyConnected(inputs, numOutputs, { ...options, activationFn: null });
+}
+/** As `fullyConnected`. */
+export function relu(inputs: TensorLike, numOutputs: number, options: FullyConnectedOptions = {}): Tensor {
+  return fullyConnected(inputs, numOutputs, { ...options, activationFn: reluOf });
+}
+/** As `fullyConnected`, cut off at 6. */
+export function relu6(inputs: TensorLike, numOutputs: number, options: FullyConnectedOptions = {}): Tensor {
+  return fullyConnected(inputs, numOutputs, { ...options, activationFn: relu6Of });
 }
 
 /**
@@ -130,7 +83,7 @@ export function linear(inputs: TensorLike, numOutputs: number, options: FullyCon
  *
  * @example tf.contrib.layers.flatten(tf.zeros([2, 3, 4])).shape // [2, 12]
  */
-export function flatten(
+export const flatten = addArgScope(function flatten(
   inputs: TensorLike,
   options: { readonly outputsCollections?: Collections | undefined; readonly scope?: string | undefined } = {},
 ): Tensor {
@@ -138,7 +91,7 @@ export function flatten(
   return nameScope(options.scope ?? 'Flatten', () =>
     output(flattenLayer(convertToTensor(inputs)), options.outputsCollections),
   );
-}
+});
 
 export interface ContribDropoutOptions {
   /** The probability with which an element is kept; 0.5 unless given. */
@@ -164,13 +117,171 @@ const dropoutNames: OptionNames<ContribDropoutOptions> = {
  *
  * @example const h2 = tf.contrib.layers.dropout(h1, { keepProb: 0.8, isTraining });
  */
-export function dropout(inputs: TensorLike, options: ContribDropoutOptions = {}): Tensor {
+export const dropout = addArgScope(function dropout(inputs: TensorLike, options: ContribDropoutOptions = {}): Tensor {
   checkOptions('tf.contrib.layers.dropout', options, dropoutNames);
   const { keepProb = 0.5, noiseShape, seed, isTraining = true } = options;
-  return scopeOf(options.scope, 'Dropout', { customGetter: modelVariables({}) }, (scope) => {
+  return scopeOf(options, 'Dropout', modelVariables(), (scope) => {
     const x = convertToTensor(inputs);
     const rate = typeof keepProb === 'number' ? 1 - keepProb : convertToTensor(keepProb).neg().add(1);
     const layer = new Dropout(rate, { noiseShape, seed, name: scope.name, scope });
     return output(layer.apply(x, { training: isTraining }), options.outputsCollections);
   });
+});
+
+export interface OneHotEncodingOptions {
+  readonly onValue?: TensorLike | undefined;
+  readonly offValue?: TensorLike | undefined;
+  readonly outputsCollections?: Collections | undefined;
+  readonly scope?: string | undefined;
+}
+
+/**
+ * Class numbers as rows with a 1 in the place of the class. Adds a `OneHot` node under `OneHotEncoding/`.
+ *
+ * @example tf.contrib.layers.oneHotEncoding([2, 0], 3) // runs to [[0. 0. 1.] [1. 0. 0.]]
+ */
+export const oneHotEncoding = addArgScope(function oneHotEncoding(
+  labels: TensorLike,
+  numClasses: TensorLike,
+  options: OneHotEncodingOptions = {},
+): Tensor {
+  const {
+    onValue = 1,
+    offValue = 0,
+    outputsCollections,
+    scope,
+  } = onlyOptions('tf.contrib.layers.oneHotEncoding', options, 'onValue', 'offValue', 'outputsCollections', 'scope');
+  return nameScope(scope ?? 'OneHotEncoding', () => {
+    const given = convertToTensor(labels);
+    const wide = given.dtype === int32 ? cast(given, int64) : given;
+    const [on, off] = [onValue, offValue].map((value) => convertToTensor(value, { hint: float32 }));
+    return output(oneHot(wide, numClasses, { onValue: on!, offValue: off! }), outputsCollections);
+  });
+});
+
+/**
+ * Vectors along `dim` scaled to length 1. Adds nodes under `UnitNorm/`.
+ *
+ * @example tf.contrib.layers.unitNorm(tf.constant([[3, 4.5]]), 1) // runs to [[0.5547002  0.83205026]]
+ */
+export const unitNorm = addArgScope(function unitNorm(
+  inputs: TensorLike,
+  dim: number,
+  options: { readonly epsilon?: number | undefined; readonly scope?: string | undefined } = {},
+): Tensor {
+  const { epsilon = 1e-7, scope } = onlyOptions('tf.contrib.layers.unitNorm', options, 'epsilon', 'scope');
+  return variableScope(scope ?? null, { defaultName: 'UnitNorm' }, () => {
+    const x = convertToTensor(inputs);
+    const rank = x.rank;
+    if (rank === null) throw userError('The input rank must be known.');
+    if (dim < 0 || dim >= rank)
+      throw userError(`dim must be positive but smaller than the input rank, ${rank}: ${dim}`);
+    return over(x, sqrt(plus(epsilon, reduceSum(square(x), [dim], { keepdims: true }))));
+  });
+});
+
+export interface EmbedSequenceOptions {
+  /** How many symbols there are. */
+  readonly vocabSize?: number | undefined;
+  /** How many numbers stand for a symbol. */
+  readonly embedDim?: number | undefined;
+  /** Looks each symbol up once, however often it occurs. */
+  readonly unique?: boolean | undefined;
+  readonly initializer?: VariableInitializer | undefined;
+  readonly regularizer?: WeightsRegularizer | undefined;
+  readonly trainable?: boolean | undefined;
+  readonly scope?: string | undefined;
+  readonly reuse?: Reuse | undefined;
+}
+const embedSequenceNames: OptionNames<EmbedSequenceOptions> = {
+  vocabSize: true,
+  embedDim: true,
+  unique: true,
+  initializer: true,
+  regularizer: true,
+  trainable: true,
+  scope: true,
+  reuse: true,
+};
+
+/**
+ * Symbols, [batch, time], as vectors, [batch, time, embedDim]. Adds the variable `EmbedSequence/embeddings`.
+ *
+ * @example const x = tf.contrib.layers.embedSequence(ids, { vocabSize: 1000, embedDim: 64 });
+ */
+export function embedSequence(ids: TensorLike, options: EmbedSequenceOptions = {}): Tensor {
+  checkOptions('tf.contrib.layers.embedSequence', options, embedSequenceNames);
+  const { vocabSize, embedDim, reuse, scope, initializer, regularizer, trainable } = options;
+  if (!reuse && (vocabSize === undefined || embedDim === undefined))
+    throw userError('Must specify vocabSize and embedDim, unless the embeddings of another call are reused.');
+  return scopeOf({ scope, reuse }, 'EmbedSequence', modelVariables(), () => {
+    const dims = vocabSize === undefined || embedDim === undefined ? null : [vocabSize, embedDim];
+    const embeddings = getVariable('embeddings', dims, { initializer, regularizer, trainable });
+    if (!options.unique) return embeddingLookup(embeddings, ids);
+    const symbols = convertToTensor(ids);
+    const { y, idx } = unique(reshape(symbols, [-1]));
+    return gather(embeddingLookup(embeddings, y), reshape(idx, shape(symbols)));
+  });
+}
+
+/** A layer: takes what another gave, its own arguments, and options that can name its scope. */
+type LayerFunction = (inputs: Tensor, ...rest: never[]) => Tensor;
+type ArgumentsOf<L> = L extends (...args: infer P) => unknown
+  ? Required<P> extends readonly [unknown, ...infer A, unknown]
+    ? Readonly<A>
+    : never
+  : never;
+type OptionsOf<L> = L extends (...args: infer P) => unknown
+  ? Required<P> extends readonly [...unknown[], infer O]
+    ? O
+    : never
+  : never;
+
+/** Applies a layer again and again, in scopes that are numbered. */
+function chain(
+  inputs: TensorLike,
+  layer: LayerFunction,
+  each: readonly (readonly unknown[])[],
+  defaultName: string,
+  options: { readonly scope?: unknown },
+): Tensor {
+  const { scope } = options;
+  if (scope !== undefined && typeof scope !== 'string') throw userError('the scope of several layers is a name.');
+  const apply = layer as (...args: unknown[]) => Tensor; // the arguments have the types that the layer's parameters have
+  return variableScope(scope ?? null, { defaultName }, () => {
+    const base = scope ?? layer.name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    return each.reduce<Tensor>(
+      (x, args, i) => apply(x, ...args, { ...options, scope: `${base}_${i + 1}` }),
+      convertToTensor(inputs),
+    );
+  });
+}
+
+/**
+ * The same layer so many times, each on what the one before gave, under `Repeat/` or the scope given.
+ *
+ * @example tf.contrib.layers.repeat(images, 3, tf.contrib.layers.conv2d, [64, [3, 3]], { scope: 'conv1' })
+ */
+export function repeat<L extends LayerFunction>(
+  inputs: TensorLike,
+  repetitions: number,
+  layer: L,
+  args: ArgumentsOf<L>,
+  options?: OptionsOf<L>,
+): Tensor {
+  return chain(inputs, layer, new Array<typeof args>(repetitions).fill(args), 'Repeat', options ?? {});
+}
+
+/**
+ * A layer for each of several lists of arguments, each on what the one before gave, under `Stack/` or the scope given.
+ *
+ * @example tf.contrib.layers.stack(x, tf.contrib.layers.fullyConnected, [[32], [64], [128]], { scope: 'fc' })
+ */
+export function stack<L extends LayerFunction>(
+  inputs: TensorLike,
+  layer: L,
+  stackArgs: readonly ArgumentsOf<L>[],
+  options?: OptionsOf<L>,
+): Tensor {
+  return chain(inputs, layer, stackArgs, 'Stack', options ?? {});
 }

@@ -1,0 +1,2 @@
+/** @file `tf.contrib.framework`. */
+export * from '../front/contrib/argScope.ts';
