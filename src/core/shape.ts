@@ -58,6 +58,17 @@ export function mergeShapes(a: Dims, b: Dims): Dims {
   return a.map((d, i) => d ?? b[i]!);
 }
 
+/** `mergeShapes` of what a run has met, which says in TensorFlow's words why it cannot be. */
+export function mergeAtRunTime(a: Dims, b: Dims): Dims {
+  if (a !== null && b !== null && a.length !== b.length)
+    throw new InvalidArgumentError(`PartialTensorShape: Incompatible ranks during merge: ${a.length} vs. ${b.length}`);
+  if (!compatible(a, b))
+    throw new InvalidArgumentError(
+      `PartialTensorShape: Incompatible shapes during merge: ${showRuntime(a)} vs. ${showRuntime(b)}`,
+    );
+  return mergeShapes(a, b);
+}
+
 /** A rank-`rank` shape of unknown dims merged with `dims`; throws when the rank differs. */
 export function withRank(dims: Dims, rank: number): readonly (number | null)[] {
   if (dims === null) return new Array<null>(rank).fill(null);

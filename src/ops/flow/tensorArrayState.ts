@@ -6,7 +6,7 @@ import {
   compatible,
   type Dims,
   isFullyDefined,
-  mergeShapes,
+  mergeAtRunTime,
   type Shape,
   sameShape,
   showRuntime,
@@ -144,15 +144,7 @@ export class TensorArray {
 
   /** Narrows the shape of all elements; throws when it cannot be that. */
   setElementShape(shape: Dims): void {
-    if (!compatible(this.elementShape, shape)) {
-      const [own, given] = [this.elementShape!, shape!]; // an unknown shape would have been compatible
-      throw new InvalidArgumentError(
-        own.length === given.length
-          ? `PartialTensorShape: Incompatible shapes during merge: ${showRuntime(own)} vs. ${showRuntime(given)}`
-          : `PartialTensorShape: Incompatible ranks during merge: ${own.length} vs. ${given.length}`,
-      );
-    }
-    this.elementShape = mergeShapes(this.elementShape, shape);
+    this.elementShape = mergeAtRunTime(this.elementShape, shape);
   }
 
   /** The array that collects gradients of this one for one call of `tf.gradients`, made when it is first asked for. */

@@ -204,23 +204,27 @@ export const TensorListSplit = defineOp({
         (kit, { tensors: [x], ints: [given, counts] }) => {
           const sizes = counts!.numbers();
           const shape = kit.shapeOf(x!);
-          const total = sizes.reduce((a, b) => a + b, 0);
           if (counts!.shape.length !== 1)
             throw new InvalidArgumentError(
               `Expected lengths to be a vector, received shape: ${showRuntime(counts!.shape)}`,
             );
           if (shape.length === 0)
             throw new InvalidArgumentError(`Tensor must be at least a vector, but saw shape: ${showRuntime(shape)}`);
-          if (total !== shape[0])
-            throw new InvalidArgumentError(
-              `Expected sum of lengths to be equal to values.shape[0], but sum of lengths is ${total} and value's shape is: ${showRuntime(shape)} `,
-            );
           let start = 0;
           const pieces = sizes.map((size) => {
+            if (size < 0) throw new InvalidArgumentError(`Invalid value in lengths: ${size}`);
+            if (start + size > shape[0]!)
+              throw new InvalidArgumentError(
+                `Attempting to slice [${start}, ${start + size}] from tensor with length ${shape[0]}`,
+              );
             const piece = kit.rows(x!, start, size);
             start += size;
             return piece;
           });
+          if (start !== shape[0])
+            throw new InvalidArgumentError(
+              `Unused values in tensor. Length of tensor: ${shape[0]} Values used: ${start}`,
+            );
           return [TensorList.of(element_dtype, pieceShape(dimsOf(given!)), pieces)];
         },
       ),

@@ -2,7 +2,8 @@
 import { int32, int64 } from '../../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../../core/errors.ts';
 import { intVector, type NDArray, scalar } from '../../../core/ndarray.ts';
-import { compatible, type Dims, isFullyDefined, mergeShapes, type Shape, showRuntime } from '../../../core/shape.ts';
+import { compatible, type Dims, isFullyDefined, mergeAtRunTime, mergeShapes, type Shape } from '../../../core/shape.ts';
+import type { TensorList } from '../../../core/tensorList.ts';
 import { anyType, attr } from '../../../op/attrs.ts';
 import { defineOp, notDifferentiable, type ShapeContext } from '../../../op/defineOp.ts';
 import type { HostResult, ProgramBuilder } from '../../../program/builder.ts';
@@ -19,7 +20,7 @@ import {
   splitList,
 } from './functions.ts';
 import { elementsOf } from './info.ts';
-import { dimsOf, listIn, onLists, only, shapeType } from './kit.ts';
+import { dimsOf, type Kit, listIn, onLists, only, shapeType } from './kit.ts';
 import { checkType, definedShape, elementOr, elementShape, stacked } from './rules.ts';
 
 /** What is known of an element while building: from an `element_shape` input, and from how the list was made. */
@@ -203,17 +204,12 @@ function concatenated(
       const from = elements!;
       checkType(from, element_dtype);
       const { shape, lengths: sizes } = given(arrays);
-      const rest = restShape(kit.shapeOf, from.elements, from.elementShape, shape);
-      const pieces = from.elements.map((x, i) => {
-        if (x === undefined) return kit.zeros(element_dtype, [sizes[i] ?? shape?.[0] ?? 0, ...rest]);
-        if (kit.shapeOf(x).length === 0)
-          throw new InvalidArgumentError(`Concat saw a scalar shape at index ${i} but requires at least vectors.`);
-        if (!compatible(kit.shapeOf(x).slice(1), rest))
-          throw new InvalidArgumentError(
-            `Tried to concat elements of different shapes: ${showRuntime(kit.shapeOf(x))} and ${showRuntime([null, ...rest])}`,
-          );
-        return x;
-      });
+      const { rest, first } = concatShape(kit, from, mergeAtRunTime(shape, from.elementShape));
+      // Elements that were never set are holes, which `map` would pass over.
+      const pieces = Array.from(
+        from.elements,
+        (x, i) => x ?? kit.zeros(element_dtype, [lengthOf(i, sizes, first), ...rest]),
+      );
       const counts = pieces.map((x) => kit.shapeOf(x)[0]!);
       const total = counts.reduce((a, b) => a + b, 0);
       const measured = intVector(counts, int64);
@@ -223,14 +219,45 @@ function concatenated(
   return { tensor: tensor!, lengths: lengths! };
 }
 
-function restShape<E>(shapeOf: (x: E) => Shape, elements: readonly (E | undefined)[], list: Dims, given: Dims): Shape {
-  const present = elements.find((x) => x !== undefined);
-  if (present !== undefined) return shapeOf(present).slice(1);
-  const dims = given ?? list;
-  return definedShape(
-    dims === null ? null : dims.slice(1),
-    'All except the first dimension must be fully defined when concating an empty tensor list. element_shape: ',
+/** What elements that are put one after the other have in common: all but the length, and the length if it is the same. */
+function concatShape<E>(kit: Kit<E>, list: TensorList<E>, given: Dims): { rest: Shape; first: number | undefined } {
+  if (given?.length === 0)
+    throw new InvalidArgumentError('Concat requires elements to be at least vectors, found scalars instead.');
+  let rest: Dims = given?.slice(1) ?? null;
+  const lengths = new Set<number>();
+  if (list.length === 0)
+    definedShape(
+      rest,
+      'All except the first dimension must be fully defined when concating an empty tensor list. element_shape: ',
+    );
+  for (const [i, x] of list.elements.entries()) {
+    if (x === undefined) continue;
+    const [length, ...own] = kit.shapeOf(x);
+    if (length === undefined)
+      throw new InvalidArgumentError(`Concat saw a scalar shape at index ${i} but requires at least vectors.`);
+    rest = mergeAtRunTime(rest, own);
+    const wanted = given?.[0] ?? length;
+    if (wanted !== length)
+      throw new InvalidArgumentError(
+        `First entry of element_shape input does not match the first dim of list element at index: ${i} Expected: ${wanted} Actual: ${length}`,
+      );
+    lengths.add(length);
+  }
+  const known = definedShape(
+    rest,
+    'Trying to concat list with only uninitialized tensors but element_shape_except_first_dim is not fully defined: ',
   );
+  return { rest: known, first: given?.[0] ?? (lengths.size === 1 ? [...lengths][0] : undefined) };
+}
+
+/** How long an element is that was never set. */
+function lengthOf(index: number, sizes: readonly number[], first: number | undefined): number {
+  const length = sizes[index] ?? first;
+  if (length === undefined)
+    throw new InvalidArgumentError(
+      `List contains uninitialized tensor at index ${index} but leading_dims has only ${sizes.length} elements.`,
+    );
+  return length;
 }
 
 const lengthsShape = { lengths: [null] };
