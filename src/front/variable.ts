@@ -112,6 +112,12 @@ export class Variable<out D extends DType = DType, out S extends Dims = Dims> ex
   override get name(): string {
     return this.target.name;
   }
+  override value(): Tensor<D, S> {
+    return super.value() as Tensor<D, S>; // as above
+  }
+  override readValue(): Tensor<D, S> {
+    return super.readValue() as Tensor<D, S>; // as above
+  }
   override get op(): Operation {
     return this.target.op;
   }
@@ -127,7 +133,7 @@ export class Variable<out D extends DType = DType, out S extends Dims = Dims> ex
     return initScope(() =>
       cond(
         this.isInitialized(),
-        () => this.readValue(),
+        (): Tensor => this.readValue(),
         () => this.initialValue,
       ),
     );

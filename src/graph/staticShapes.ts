@@ -23,6 +23,15 @@ type IsOpen<S> = null extends S ? true : S extends List ? (number extends S['len
 /** A size the type knows: a literal number. */
 type IsKnown<D> = D extends number ? (number extends D ? false : true) : false;
 
+/**
+ * What a method that is generic in `this` is called on: a tensor, or what borrows its methods, such as a variable. Methods
+ * cannot use the class's own parameters in a rule, since a tensor of a known shape must count as one of an unknown shape.
+ */
+export interface Typed {
+  readonly dtype: DType;
+  readonly shape: Dims;
+}
+
 /** The dtype of anything that can be an input; numbers may become several types, so they stay open. */
 export type DTypeOf<X> = X extends { readonly dtype: infer D extends DType }
   ? D

@@ -1,6 +1,17 @@
 /** @file Methods of tensors that the array ops give them: `x.reshape([2, -1])`, `x.slice('1:, ::2')`. */
 import type { DType } from '../../core/dtypes.ts';
 import type { Dims } from '../../core/shape.ts';
+import type {
+  AxisIn,
+  Expand,
+  Gather,
+  KnownShape,
+  Reshape,
+  ShapeOf,
+  Squeeze,
+  Transpose,
+  Typed,
+} from '../../graph/staticShapes.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { booleanMask } from './booleanMask.ts';
 import type { Named } from './common.ts';
@@ -8,16 +19,20 @@ import { expandDims } from './expandDims.ts';
 import { type GatherOptions, gather } from './gather.ts';
 import { getItem, type SliceSpec } from './getItem.ts';
 import { reshape } from './reshape.ts';
-import { squeeze } from './squeeze.ts';
+import { type SqueezeAxis, type SqueezeOptions, squeeze } from './squeeze.ts';
 import { tile } from './tile.ts';
 import { type TransposeOptions, transpose } from './transpose.ts';
 
 declare module '../../graph/tensor.ts' {
   interface Tensor<out D extends DType = DType, out S extends Dims = Dims> {
     /** As `tf.reshape`. */
-    reshape(shape: TensorLike, options?: Named): Tensor<D>;
+    reshape<const T extends TensorLike>(shape: T, options?: Named): Tensor<D, KnownShape<Reshape<T>>>;
     /** As `tf.transpose`. */
-    transpose(perm?: TensorLike | null, options?: TransposeOptions): Tensor<D>;
+    transpose<T extends Typed, const P extends TensorLike | null | undefined = undefined>(
+      this: T,
+      perm?: P,
+      options?: TransposeOptions,
+    ): Tensor<T['dtype'], KnownShape<Transpose<ShapeOf<T>, P>>>;
     /**
      * Python's `x[...]`, as text or as parts: positions, `[start, stop, step]`, `'...'`, `tf.newaxis`, scalar tensors.
      * Adds a `StridedSlice` node named `strided_slice` and its constants.
@@ -29,11 +44,26 @@ declare module '../../graph/tensor.ts' {
      */
     slice(spec: SliceSpec | Tensor): Tensor<D>;
     /** As `tf.expandDims`. */
-    expandDims(axis: TensorLike, options?: Named): Tensor<D>;
+    expandDims<T extends Typed, const A extends TensorLike>(
+      this: T,
+      axis: A,
+      options?: Named,
+    ): Tensor<T['dtype'], KnownShape<Expand<ShapeOf<T>, A>>>;
     /** As `tf.squeeze`. */
-    squeeze(options?: Named & { axis?: number | readonly number[] | undefined }): Tensor<D>;
+    squeeze<T extends Typed, const A extends SqueezeAxis | SqueezeOptions | undefined = undefined>(
+      this: T,
+      axis?: A,
+      options?: SqueezeOptions,
+    ): Tensor<T['dtype'], KnownShape<Squeeze<ShapeOf<T>, AxisIn<A, undefined>>>>;
     /** As `tf.gather`. */
-    gather(indices: TensorLike, options?: GatherOptions): Tensor<D>;
+    gather<T extends Typed, I extends TensorLike, const O extends GatherOptions = Record<never, never>>(
+      this: T,
+      indices: I,
+      options?: O,
+    ): Tensor<
+      T['dtype'],
+      O extends { axis: unknown } | { batchDims: unknown } ? Dims : KnownShape<Gather<ShapeOf<T>, ShapeOf<I>>>
+    >;
     /** As `tf.tile`. */
     tile(multiples: TensorLike, options?: Named): Tensor<D>;
     /** The static shape, as TensorFlow's method of that name. */
@@ -55,8 +85,8 @@ const methods = {
   expandDims(this: Tensor, axis: TensorLike, options?: Named) {
     return expandDims(this, axis, options);
   },
-  squeeze(this: Tensor, options?: Named & { axis?: number | readonly number[] | undefined }) {
-    return squeeze(this, options);
+  squeeze(this: Tensor, axis?: SqueezeAxis | SqueezeOptions, options?: SqueezeOptions) {
+    return squeeze(this, axis, options);
   },
   gather(this: Tensor, indices: TensorLike, options?: GatherOptions) {
     return gather(this, indices, options);

@@ -54,8 +54,8 @@ export const Squeeze = defineOp({
   ],
 });
 
-type SqueezeAxis = number | readonly number[] | null;
-interface SqueezeOptions extends Named {
+export type SqueezeAxis = number | readonly number[] | null;
+export interface SqueezeOptions extends Named {
   /** May stand here, or alone as the second argument. */
   readonly axis?: SqueezeAxis | undefined;
 }

@@ -129,7 +129,7 @@ function product(
 }
 
 /** The shape of the product, from the operands and what the options turn round. */
-type Product<A, B, O extends MatmulOptions> = ProductShape<
+export type Product<A, B, O extends MatmulOptions> = ProductShape<
   ShapeOf<A>,
   ShapeOf<B>,
   O extends { transposeA: true } | { adjointA: true } ? true : false,

@@ -2,7 +2,7 @@
 
 import type { bool, DType } from '../../core/dtypes.ts';
 import type { Dims } from '../../core/shape.ts';
-import type { Broadcasted, BroadcastsWith } from '../../graph/staticShapes.ts';
+import type { Broadcasted, BroadcastsWith, Typed } from '../../graph/staticShapes.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { cast } from './cast.ts';
 import { clipByValue } from './clip.ts';
@@ -22,12 +22,6 @@ import { reciprocal, rsqrt, sqrt, square } from './sqrt.ts';
 import { squaredDifference } from './subtract.ts';
 import { acos, asin, atan, cos, sin, tan } from './trig.ts';
 import { onesLike, zerosLike } from './zerosLike.ts';
-
-/** Tensors, and what borrows their methods, such as variables. */
-interface Typed {
-  readonly dtype: DType;
-  readonly shape: Dims;
-}
 
 declare module '../../graph/tensor.ts' {
   interface Tensor<out D extends DType = DType, out S extends Dims = Dims> {
@@ -225,6 +219,6 @@ define('clipByValue', function (this: Tensor, min: TensorLike, max: TensorLike) 
 });
 
 /** Methods do not show up when the properties of a tensor are listed, as those of a class do not. */
-function define(name: string, value: (this: Tensor, ...args: never[]) => Tensor): void {
+export function define(name: string, value: (this: Tensor, ...args: never[]) => Tensor): void {
   Object.defineProperty(Tensor.prototype, name, { value, writable: true, configurable: true });
 }

@@ -1,12 +1,15 @@
 /** @file The reductions and products as methods of tensors. */
 import type { bool, DType } from '../../core/dtypes.ts';
 import type { Dims } from '../../core/shape.ts';
-import { Tensor } from '../../graph/tensor.ts';
+import type { AxisIn, CommonDType, Fits, KnownShape, Reduce, ShapeOf, Typed } from '../../graph/staticShapes.ts';
+import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { type ArgOptions, argmax, argmin } from './argmax.ts';
 import { type CumulativeOptions, cumprod, cumsum } from './cumulative.ts';
-import { type MatmulOptions, matmul } from './matmul.ts';
+import { type MatmulOptions, matmul, type Product } from './matmul.ts';
+import { define } from './methods.ts';
 import {
   type Axis,
+  type Folded,
   type ReduceOptions,
   reduceAll,
   reduceAny,
@@ -18,64 +21,92 @@ import {
   reduceSum,
 } from './reductions.ts';
 
+type NoOptions = Record<never, never>;
+
+/** A reduction as a method: the axis alone or among the options. */
+type Reduction = <
+  T extends Typed,
+  const A extends Axis | ReduceOptions = null,
+  const O extends ReduceOptions = NoOptions,
+>(
+  this: T,
+  axis?: A,
+  options?: O,
+) => Tensor<T['dtype'], Folded<T, A, O>>;
+/** As `Reduction`, of conditions. */
+type Quantifier = <
+  T extends Typed,
+  const A extends Axis | ReduceOptions = null,
+  const O extends ReduceOptions = NoOptions,
+>(
+  this: T,
+  axis?: A,
+  options?: O,
+) => Tensor<typeof bool, Folded<T, A, O>>;
+/** The position of an element along an axis, the first one unless given. */
+type Position = <T extends Typed, const A extends TensorLike | null | ArgOptions = 0>(
+  this: T,
+  axis?: A,
+  options?: ArgOptions,
+) => Tensor<DType, KnownShape<Reduce<ShapeOf<T>, AxisIn<A, 0>>>>;
+
 declare module '../../graph/tensor.ts' {
   interface Tensor<out D extends DType = DType, out S extends Dims = Dims> {
     /** The matrix product, Python's `@`; adds a node named `matmul`. */
-    matmul(b: TensorLike, options?: MatmulOptions): Tensor;
-    reduceSum(axis?: Axis, options?: ReduceOptions): Tensor<D>;
-    reduceMean(axis?: Axis, options?: ReduceOptions): Tensor<D>;
-    reduceProd(axis?: Axis, options?: ReduceOptions): Tensor<D>;
-    reduceMax(axis?: Axis, options?: ReduceOptions): Tensor<D>;
-    reduceMin(axis?: Axis, options?: ReduceOptions): Tensor<D>;
-    reduceAll(axis?: Axis, options?: ReduceOptions): Tensor<typeof bool>;
-    reduceAny(axis?: Axis, options?: ReduceOptions): Tensor<typeof bool>;
-    reduceLogsumexp(axis?: Axis, options?: ReduceOptions): Tensor<D>;
+    matmul<T extends Typed, B extends TensorLike, const O extends MatmulOptions = NoOptions>(
+      this: T,
+      b: B & Fits<Product<T, B, O>>,
+      options?: O,
+    ): Tensor<CommonDType<T, B>, KnownShape<Product<T, B, O>>>;
+    reduceSum: Reduction;
+    reduceMean: Reduction;
+    reduceProd: Reduction;
+    reduceMax: Reduction;
+    reduceMin: Reduction;
+    reduceAll: Quantifier;
+    reduceAny: Quantifier;
+    reduceLogsumexp: Reduction;
     /** The position of the largest element along an axis. */
-    argmax(axis?: TensorLike | null, options?: ArgOptions): Tensor;
+    argmax: Position;
     /** The position of the smallest element along an axis. */
-    argmin(axis?: TensorLike | null, options?: ArgOptions): Tensor;
-    cumsum(axis?: TensorLike, options?: CumulativeOptions): Tensor<D>;
-    cumprod(axis?: TensorLike, options?: CumulativeOptions): Tensor<D>;
+    argmin: Position;
+    cumsum(axis?: TensorLike, options?: CumulativeOptions): Tensor<D, S>;
+    cumprod(axis?: TensorLike, options?: CumulativeOptions): Tensor<D, S>;
   }
 }
 
-Tensor.prototype.matmul = function (b, options) {
-  return matmul(this, b, { name: 'matmul', ...options });
+const methods = {
+  matmul(this: Tensor, b: TensorLike, options?: MatmulOptions): Tensor {
+    return matmul(this, b, { name: 'matmul', ...options });
+  },
+  cumsum(this: Tensor, axis?: TensorLike, options?: CumulativeOptions): Tensor {
+    return cumsum(this, axis, options);
+  },
+  cumprod(this: Tensor, axis?: TensorLike, options?: CumulativeOptions): Tensor {
+    return cumprod(this, axis, options);
+  },
 };
+Object.assign(Tensor.prototype, methods);
 
-Tensor.prototype.reduceSum = function (axis, options) {
-  return reduceSum(this, axis, options);
+type AnyReduction = (input: TensorLike, axis?: Axis | ReduceOptions, options?: ReduceOptions) => Tensor;
+const folds: Readonly<Record<string, AnyReduction>> = {
+  reduceSum,
+  reduceMean,
+  reduceProd,
+  reduceMax,
+  reduceMin,
+  reduceAll,
+  reduceAny,
+  reduceLogsumexp,
 };
-Tensor.prototype.reduceMean = function (axis, options) {
-  return reduceMean(this, axis, options);
-};
-Tensor.prototype.reduceProd = function (axis, options) {
-  return reduceProd(this, axis, options);
-};
-Tensor.prototype.reduceMax = function (axis, options) {
-  return reduceMax(this, axis, options);
-};
-Tensor.prototype.reduceMin = function (axis, options) {
-  return reduceMin(this, axis, options);
-};
-Tensor.prototype.reduceLogsumexp = function (axis, options) {
-  return reduceLogsumexp(this, axis, options);
-};
-Tensor.prototype.argmax = function (axis, options) {
-  return argmax(this, axis, options);
-};
-Tensor.prototype.argmin = function (axis, options) {
-  return argmin(this, axis, options);
-};
-Tensor.prototype.cumsum = function (axis, options) {
-  return cumsum(this, axis, options);
-};
-Tensor.prototype.cumprod = function (axis, options) {
-  return cumprod(this, axis, options);
-};
-Tensor.prototype.reduceAll = function (axis, options) {
-  return reduceAll(this, axis, options);
-};
-Tensor.prototype.reduceAny = function (axis, options) {
-  return reduceAny(this, axis, options);
-};
+for (const [name, fold] of Object.entries(folds))
+  define(name, function (this: Tensor, axis?: Axis | ReduceOptions, options?: ReduceOptions) {
+    return fold(this, axis, options);
+  });
+
+type AnyPosition = (input: TensorLike, axis?: TensorLike | null | ArgOptions, options?: ArgOptions) => Tensor;
+const positions: Readonly<Record<string, AnyPosition>> = { argmax, argmin };
+for (const [name, position] of Object.entries(positions))
+  define(name, function (this: Tensor, axis?: TensorLike | null | ArgOptions, options?: ArgOptions) {
+    return position(this, axis, options);
+  });

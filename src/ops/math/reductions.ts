@@ -226,6 +226,11 @@ export function reduceEuclideanNorm(
  *
  * @example tf.reduceLogsumexp(tf.constant([0.5, 0.5])) // runs to 1.1931472
  */
+export function reduceLogsumexp<
+  X extends TensorLike,
+  const A extends Axis | ReduceOptions = null,
+  const O extends ReduceOptions = Record<never, never>,
+>(input: X, axis?: A, options?: O): Tensor<DTypeOf<X>, Folded<X, A, O>>;
 export function reduceLogsumexp(input: TensorLike, given?: Axis | ReduceOptions, last: ReduceOptions = {}): Tensor {
   const options = withAxis(given, last);
   onlyOptions('tf.reduceLogsumexp', options, ...optionNames);
