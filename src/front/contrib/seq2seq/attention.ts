@@ -6,15 +6,15 @@ import { convertToTensor } from '../../../op/convert.ts';
 import { expandDims, sequenceMask, shape, squeeze, zeros } from '../../../ops/array/index.ts';
 import { matmul, multiply, onesLike, reduceSum, rsqrt, square, tanh, where } from '../../../ops/math/index.ts';
 import { softmax } from '../../../ops/nn/index.ts';
-import { onesInitializer, zerosInitializer } from '../../initializers.ts';
+import { constantInitializer, onesInitializer, zerosInitializer } from '../../initializers.ts';
 import { Dense } from '../../layers/dense.ts';
 import { getVariable, variableScope } from '../../variableScope.ts';
 
 export interface AttentionOptions {
   /** The length of each memory, [batch]; what lies beyond gets no attention. */
   readonly memorySequenceLength?: TensorLike | undefined;
-  /** Turns scores into weights; softmax unless given. */
-  readonly probabilityFn?: ((score: Tensor) => Tensor) | undefined;
+  /** Turns scores, and the weights of the step before, into weights; softmax of the scores unless given. */
+  readonly probabilityFn?: ((score: Tensor, previous: Tensor) => Tensor) | undefined;
   /** The score of what lies beyond a memory's end; minus infinity unless given. */
   readonly scoreMaskValue?: number | undefined;
   readonly dtype?: DType | undefined;
@@ -28,7 +28,7 @@ export abstract class AttentionMechanism {
   readonly keys: Tensor;
   protected readonly dtype: DType;
   private readonly lengths: Tensor | undefined;
-  private readonly probability: (score: Tensor) => Tensor;
+  private readonly probability: (score: Tensor, previous: Tensor) => Tensor;
   private readonly maskValue: number;
 
   constructor(
@@ -55,7 +55,7 @@ export abstract class AttentionMechanism {
 
   /** The weights of the memory's steps for a query [batch, depth]; they sum to 1. */
   alignments(query: Tensor, previous: Tensor): Tensor {
-    return this.probability(this.maskedScore(this.score(query, previous)));
+    return this.probability(this.maskedScore(this.score(query, previous)), previous);
   }
 
   /** How well each step of the memory fits, [batch, time]. */
@@ -63,7 +63,7 @@ export abstract class AttentionMechanism {
 
   /** Alignments of no step at all, for the state before the first. */
   initialAlignments(batchSize: number | Tensor, dtype: DType): Tensor {
-    const result = zeros([batchSize, this.alignmentsSize] as TensorLike, { dtype });
+    const result = zeros([batchSize, this.alignmentsSize], { dtype });
     const known = (n: number | Tensor) => (typeof n === 'number' ? n : null);
     result.setShape([known(batchSize), known(this.alignmentsSize)]);
     return result;
@@ -109,7 +109,7 @@ export class BahdanauAttention extends AttentionMechanism {
       const { dtype, numUnits, keys } = this;
       const v = getVariable('attention_v', [numUnits], { dtype });
       if (!this.normalize) return reduceSum(multiply(v, tanh(keys.add(processed))), [2]);
-      const g = getVariable('attention_g', [], { dtype, initializer: Math.sqrt(1 / numUnits) as never });
+      const g = getVariable('attention_g', [], { dtype, initializer: constantInitializer(Math.sqrt(1 / numUnits)) });
       const b = getVariable('attention_b', [numUnits], { dtype, initializer: zerosInitializer() });
       const unit = multiply(multiply(g, v), rsqrt(reduceSum(square(v))));
       return reduceSum(unit.mul(tanh(keys.add(processed).add(b))), [2]);

@@ -93,7 +93,7 @@ export class AttentionWrapper<S = Tensor> extends RNNCell<AttentionWrapperState<
     return nameScope('AttentionWrapperZeroState', () => {
       const { initialCellState, alignmentHistory = false } = this.options;
       const given = initialCellState ?? this.cell.zeroState(batchSize, dtype);
-      const attention = zeros([batchSize, this.attentionSize] as never, { dtype });
+      const attention = zeros([batchSize, this.attentionSize], { dtype });
       attention.setShape([typeof batchSize === 'number' ? batchSize : null, this.attentionSize]);
       return {
         cellState: mapStructure((t: Tensor) => identity(t), given) as S, // the same structure

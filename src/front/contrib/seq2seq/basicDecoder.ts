@@ -33,7 +33,7 @@ export class BasicDecoder<S> implements Decoder<BasicDecoderOutput, S> {
 
   get outputDtypes(): { readonly rnnOutput: DType; readonly sampleId: DType } {
     const [first] = flatten(this.initialState) as Tensor[]; // states consist of tensors
-    return { rnnOutput: first!.dtype, sampleId: int32 };
+    return { rnnOutput: first!.dtype, sampleId: this.helper.sampleIdsDtype ?? int32 };
   }
 
   initialize(): Omit<DecoderStep<BasicDecoderOutput, S>, 'outputs'> {

@@ -90,6 +90,7 @@ export function dynamicDecode<O extends object, S, F = O>(
       return [time.add(1), arrays, carried, next.inputs, over, after];
     };
     const [, written, state, , , final] = whileLoop(
+      // The loop's types follow records it knows; the states of a decoder are its own, so the functions say what they get.
       ((_: unknown, __: unknown, ___: unknown, ____: unknown, finished: Tensor) =>
         logicalNot(reduceAll(finished))) as never,
       step as never,

@@ -1,9 +1,9 @@
 /** @file Helpers: where a decoder's inputs come from, in training and when it writes by itself. */
-import { float32, int32 } from '../../../core/dtypes.ts';
+import { type DType, float32, int32 } from '../../../core/dtypes.ts';
 import { onlyOptions } from '../../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../../graph/tensor.ts';
 import { convertToTensor } from '../../../op/convert.ts';
-import { gather, shape, tile, transpose } from '../../../ops/array/index.ts';
+import { fill, gather, shape, transpose } from '../../../ops/array/index.ts';
 import { argmax, cast, equal, minimum, reduceAll, where } from '../../../ops/math/index.ts';
 import { embeddingLookup } from '../../../ops/nn/index.ts';
 import { multinomial, randomUniform } from '../../../ops/random/index.ts';
@@ -18,6 +18,8 @@ export interface NextInputs {
 /** Chooses symbols from a decoder's outputs and the inputs of its next step. */
 export interface Helper {
   readonly batchSize: number | Tensor;
+  /** The type of the samples; int32 unless given. */
+  readonly sampleIdsDtype?: DType | undefined;
   /** The inputs of the first step, and which examples have none at all. */
   initialize(): NextInputs;
   /** The symbols that outputs stand for, [batch]. */
@@ -81,7 +83,8 @@ export class TrainingHelper implements Helper {
 /** Maps symbols to inputs: a matrix of embeddings, or a function. */
 export type Embedding = TensorLike | ((ids: Tensor) => Tensor);
 
-function embed(embedding: Embedding, ids: Tensor): Tensor {
+/** Symbols as inputs. */
+export function embed(embedding: Embedding, ids: Tensor): Tensor {
   return typeof embedding === 'function' ? embedding(ids) : embeddingLookup(embedding, ids);
 }
 
@@ -106,7 +109,7 @@ export class GreedyEmbeddingHelper implements Helper {
   }
 
   initialize(): NextInputs {
-    return { finished: tile(convertToTensor([false]), [this.batchSize] as never), inputs: this.startInputs };
+    return { finished: fill([this.batchSize], false), inputs: this.startInputs };
   }
 
   sample(_time: Tensor, outputs: Tensor): Tensor {
@@ -192,5 +195,118 @@ export class ScheduledEmbeddingTrainingHelper extends TrainingHelper {
     const chosen = where(own, embed(this.embedding, where(own, sampleIds, sampleIds.mul(0))), inputs);
     chosen.setShape(inputs.shape);
     return { finished, inputs: chosen };
+  }
+}
+
+export interface ScheduledOutputOptions extends ScheduledOptions {
+  /** Turns outputs into inputs; they are inputs themselves unless given. */
+  readonly nextInputsFn?: ((outputs: Tensor) => Tensor) | undefined;
+}
+
+/**
+ * Training inputs, some of which are replaced by the decoder's own outputs, with a given probability. The samples say which.
+ *
+ * @example new tf.contrib.seq2seq.ScheduledOutputTrainingHelper(inputs, lengths, 0.1)
+ */
+export class ScheduledOutputTrainingHelper extends TrainingHelper {
+  constructor(
+    inputs: TensorLike,
+    sequenceLength: TensorLike,
+    private readonly samplingProbability: TensorLike,
+    private readonly scheduled: ScheduledOutputOptions = {},
+  ) {
+    const names = ['timeMajor', 'seed', 'nextInputsFn'] as const;
+    onlyOptions('tf.contrib.seq2seq.ScheduledOutputTrainingHelper', scheduled, ...names);
+    super(inputs, sequenceLength, { timeMajor: scheduled.timeMajor });
+  }
+
+  /** 1 where the decoder's own output is used, 0 where the training input is. */
+  override sample(_time: Tensor, outputs: Tensor): Tensor {
+    const rows = shape(outputs).slice(':1');
+    const drawn = randomUniform(rows, { dtype: float32, seed: this.scheduled.seed });
+    return cast(drawn.less(this.samplingProbability), int32);
+  }
+
+  override nextInputs(time: Tensor, outputs: Tensor, sampleIds: Tensor): NextInputs {
+    const { finished, inputs } = super.nextInputs(time, outputs, sampleIds);
+    const own = this.scheduled.nextInputsFn ? this.scheduled.nextInputsFn(outputs) : outputs;
+    const chosen = where(equal(sampleIds, 1), own, inputs);
+    chosen.setShape(inputs.shape);
+    return { finished, inputs: chosen };
+  }
+}
+
+/**
+ * A helper made of three functions.
+ *
+ * @example new tf.contrib.seq2seq.CustomHelper(() => ({ finished, inputs }), (time, outputs) => ids, (time, outputs, ids) => next)
+ */
+export class CustomHelper implements Helper {
+  readonly batchSize: number | Tensor;
+  private readonly first: NextInputs;
+
+  constructor(
+    initializeFn: () => NextInputs,
+    private readonly sampleFn: (time: Tensor, outputs: Tensor) => Tensor,
+    private readonly nextInputsFn: (time: Tensor, outputs: Tensor, sampleIds: Tensor) => NextInputs,
+  ) {
+    this.first = initializeFn();
+    this.batchSize = this.first.finished.shape?.[0] ?? shape(this.first.finished).slice('0');
+  }
+
+  initialize(): NextInputs {
+    return this.first;
+  }
+  sample(time: Tensor, outputs: Tensor): Tensor {
+    return this.sampleFn(time, outputs);
+  }
+  nextInputs(time: Tensor, outputs: Tensor, sampleIds: Tensor): NextInputs {
+    return this.nextInputsFn(time, outputs, sampleIds);
+  }
+}
+
+export interface InferenceHelperOptions {
+  /** The type of the samples; float32 unless given. */
+  readonly sampleDtype?: DType | undefined;
+  /** Turns samples into inputs; they are inputs themselves unless given. */
+  readonly nextInputsFn?: ((samples: Tensor) => Tensor) | undefined;
+}
+
+/**
+ * Feeds the decoder with what `sampleFn` makes of its outputs, until `endFn` says of each example that it is over.
+ *
+ * @example new tf.contrib.seq2seq.InferenceHelper((outputs) => outputs, startInputs, (samples) => tf.less(samples.slice(':, 0'), 0))
+ */
+export class InferenceHelper implements Helper {
+  readonly batchSize: number | Tensor;
+  private readonly start: Tensor;
+
+  constructor(
+    private readonly sampleFn: (outputs: Tensor) => Tensor,
+    startInputs: TensorLike,
+    private readonly endFn: (samples: Tensor) => Tensor,
+    private readonly options: InferenceHelperOptions = {},
+  ) {
+    onlyOptions('tf.contrib.seq2seq.InferenceHelper', options, 'nextInputsFn', 'sampleDtype');
+    this.start = convertToTensor(startInputs);
+    this.batchSize = this.start.shape?.[0] ?? shape(this.start).slice('0');
+  }
+
+  get sampleIdsDtype(): DType {
+    return this.options.sampleDtype ?? float32;
+  }
+
+  initialize(): NextInputs {
+    return { finished: fill([this.batchSize], false), inputs: this.start };
+  }
+  sample(_time: Tensor, outputs: Tensor): Tensor {
+    return this.sampleFn(outputs);
+  }
+  nextInputs(_time: Tensor, _outputs: Tensor, sampleIds: Tensor): NextInputs {
+    const { nextInputsFn } = this.options;
+    return {
+      finished: this.endFn(sampleIds),
+      inputs: nextInputsFn ? nextInputsFn(sampleIds) : sampleIds,
+    };
   }
 }

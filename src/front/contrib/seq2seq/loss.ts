@@ -37,7 +37,7 @@ export function sequenceLoss(
   return nameScope(options.name ?? 'sequence_loss', () => {
     const scores = convertToTensor(logits);
     const symbols = scores.shape?.at(-1) ?? shape(scores).slice('2');
-    const flatScores = reshape(scores, [-1, symbols] as never);
+    const flatScores = reshape(scores, [-1, symbols]);
     const labels = convertToTensor(targets);
     const flatLabels = reshape(labels, [-1]);
     const given = convertToTensor(weights);

@@ -1,0 +1,147 @@
+/** @file Monotonic attention (Raffel et al., 2017): a look at the memory that only moves forward. */
+import { float32, int32 } from '../../../core/dtypes.ts';
+import { onlyOptions } from '../../../graph/options.ts';
+import type { Tensor, TensorLike } from '../../../graph/tensor.ts';
+import { userError } from '../../../graph/userError.ts';
+import { convertToTensor } from '../../../op/convert.ts';
+import { concat, oneHot, ones, shape, stack, transpose } from '../../../ops/array/index.ts';
+import { cast, clipByValue, cumprod, cumsum, exp, log, sigmoid } from '../../../ops/math/index.ts';
+import { randomNormal } from '../../../ops/random/index.ts';
+import { scan } from '../../controlFlow/mapFn.ts';
+import { constantInitializer } from '../../initializers.ts';
+import { getVariable, variableScope } from '../../variableScope.ts';
+import { BahdanauAttention, type BahdanauOptions, LuongAttention, type LuongOptions } from './attention.ts';
+
+export type MonotonicMode = 'recursive' | 'parallel' | 'hard';
+
+/**
+ * The weights of monotonic attention, [batch, time], from the probability of stopping at each step of the memory and the
+ * weights of before. `'recursive'` computes what the definition says, `'parallel'` the same without a loop (and less exactly),
+ * `'hard'` takes the first step that stops.
+ *
+ * @example tf.contrib.seq2seq.monotonicAttention([[0.5, 1, 1]], [[1.0, 0, 0]], 'recursive') // runs to [[0.5 0.5 0. ]]
+ */
+export function monotonicAttention(pChooseI: TensorLike, previousAttention: TensorLike, mode: MonotonicMode): Tensor {
+  const p = convertToTensor(pChooseI, { hint: float32 });
+  const before = convertToTensor(previousAttention, { hint: float32 });
+  const passes = p.neg().add(1);
+  if (mode === 'recursive') {
+    const rows = shape(p).slice('0');
+    const shifted = concat([ones(stack([rows, 1]), { dtype: p.dtype }), passes.slice(':, :-1')], 1);
+    // How likely the look comes to each step: from the step before, or by having stopped here last time.
+    const reached = scan(
+      (arrived: Tensor, now: { passes: Tensor; before: Tensor }) => now.passes.mul(arrived).add(now.before),
+      { passes: transpose(shifted), before: transpose(before) },
+      { initializer: before.slice(':, 0').mul(0) },
+    ) as Tensor; // one tensor in, one out
+    const result = p.mul(transpose(reached));
+    result.setShape(p.shape);
+    return result;
+  }
+  if (mode === 'parallel') {
+    // A product of many small numbers is taken by way of their logarithms.
+    const tiny = 1.1754943508222875e-38;
+    const product = exp(cumsum(log(clipByValue(passes, tiny, 1)), 1, { exclusive: true }));
+    return p.mul(product).mul(cumsum(before.div(clipByValue(product, 1e-10, 1)), 1));
+  }
+  if (mode === 'hard') {
+    const onward = p.mul(cumsum(before, 1));
+    return onward.mul(cumprod(onward.neg().add(1), 1, { exclusive: true }));
+  }
+  throw userError(`mode must be 'recursive', 'parallel', or 'hard', but it is '${mode}'.`);
+}
+
+export interface MonotonicOptions {
+  /** Noise added to the scores before the choice, so that it learns to be sure; 0 unless given. */
+  readonly sigmoidNoise?: number | undefined;
+  readonly sigmoidNoiseSeed?: number | undefined;
+  /** Where the trained number begins that is added to the scores; 0 unless given. */
+  readonly scoreBiasInit?: number | undefined;
+  /** `'parallel'` unless given. */
+  readonly mode?: MonotonicMode | undefined;
+}
+const monotonicNames = ['sigmoidNoise', 'sigmoidNoiseSeed', 'scoreBiasInit', 'mode'] as const;
+const sharedNames = ['memorySequenceLength', 'scoreMaskValue', 'dtype', 'name'] as const;
+
+function stopping({ sigmoidNoise = 0, sigmoidNoiseSeed, mode = 'parallel' }: MonotonicOptions) {
+  return (score: Tensor, previous: Tensor): Tensor => {
+    const noisy =
+      sigmoidNoise > 0
+        ? score.add(randomNormal(shape(score), { dtype: score.dtype, seed: sigmoidNoiseSeed }).mul(sigmoidNoise))
+        : score;
+    const p = mode === 'hard' ? cast(noisy.greater(0), score.dtype) : sigmoid(noisy);
+    return monotonicAttention(p, previous, mode);
+  };
+}
+
+/** All weight on the memory's first step: where a look that only moves forward begins. */
+function atTheBeginning(zeroAlignments: Tensor): Tensor {
+  const steps = zeroAlignments.shape?.at(-1) ?? shape(zeroAlignments).slice('1');
+  const first = oneHot(cast(zeroAlignments.slice(':, 0'), int32), steps, { dtype: zeroAlignments.dtype });
+  first.setShape(zeroAlignments.shape);
+  return first;
+}
+
+function biased(score: Tensor, init = 0): Tensor {
+  return score.add(
+    getVariable('attention_score_bias', [], { dtype: score.dtype, initializer: constantInitializer(init) }),
+  );
+}
+
+/**
+ * Additive attention that only moves forward.
+ *
+ * @example new tf.contrib.seq2seq.BahdanauMonotonicAttention(128, encoderOutputs, { memorySequenceLength: lengths })
+ */
+export class BahdanauMonotonicAttention extends BahdanauAttention {
+  private readonly biasInit: number | undefined;
+
+  constructor(
+    numUnits: number,
+    memory: TensorLike,
+    options: Omit<BahdanauOptions, 'probabilityFn'> & MonotonicOptions = {},
+  ) {
+    const names = [...sharedNames, ...monotonicNames, 'normalize'] as const;
+    onlyOptions('tf.contrib.seq2seq.BahdanauMonotonicAttention', options, ...names);
+    const { sigmoidNoise, sigmoidNoiseSeed, scoreBiasInit, mode, ...rest } = options;
+    super(numUnits, memory, { ...rest, probabilityFn: stopping({ sigmoidNoise, sigmoidNoiseSeed, mode }) });
+    this.biasInit = scoreBiasInit;
+  }
+
+  protected override score(query: Tensor): Tensor {
+    const score = super.score(query);
+    return variableScope('bahdanau_monotonic_attention', () => biased(score, this.biasInit));
+  }
+  override initialAlignments(...args: Parameters<BahdanauAttention['initialAlignments']>): Tensor {
+    return atTheBeginning(super.initialAlignments(...args));
+  }
+}
+
+/**
+ * Multiplicative attention that only moves forward.
+ *
+ * @example new tf.contrib.seq2seq.LuongMonotonicAttention(128, encoderOutputs)
+ */
+export class LuongMonotonicAttention extends LuongAttention {
+  private readonly biasInit: number | undefined;
+
+  constructor(
+    numUnits: number,
+    memory: TensorLike,
+    options: Omit<LuongOptions, 'probabilityFn'> & MonotonicOptions = {},
+  ) {
+    const names = [...sharedNames, ...monotonicNames, 'scale'] as const;
+    onlyOptions('tf.contrib.seq2seq.LuongMonotonicAttention', options, ...names);
+    const { sigmoidNoise, sigmoidNoiseSeed, scoreBiasInit, mode, ...rest } = options;
+    super(numUnits, memory, { ...rest, probabilityFn: stopping({ sigmoidNoise, sigmoidNoiseSeed, mode }) });
+    this.biasInit = scoreBiasInit;
+  }
+
+  protected override score(query: Tensor): Tensor {
+    const score = super.score(query);
+    return variableScope('luong_monotonic_attention', () => biased(score, this.biasInit));
+  }
+  override initialAlignments(...args: Parameters<LuongAttention['initialAlignments']>): Tensor {
+    return atTheBeginning(super.initialAlignments(...args));
+  }
+}
