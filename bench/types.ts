@@ -9,12 +9,12 @@ function model(blocks: number): string {
   for (let i = 0; i < blocks; i++)
     lines.push(
       `const w${i} = tf.zeros([64, 64]);`,
-      `const a${i} = tf.matmul(x${i}, w${i});`,
+      `const a${i} = x${i}.matmul(w${i});`,
       `const b${i} = tf.add(a${i}, tf.ones([64]));`,
       `const c${i} = tf.nn.relu(b${i}).mul(2);`,
       `const d${i} = tf.reshape(c${i}, [-1, 8, 8]);`,
-      `const e${i} = tf.transpose(d${i}, [0, 2, 1]);`,
-      `const f${i} = tf.reduceSum(e${i}, 1, { keepdims: true });`,
+      `const e${i} = d${i}.transpose([0, 2, 1]);`,
+      `const f${i} = e${i}.reduceSum(1, { keepdims: true });`,
       `const g${i} = tf.expandDims(tf.squeeze(f${i}, { axis: 1 }), -1);`,
       `const h${i} = tf.concat([g${i}, g${i}], 2);`,
       `const x${i + 1} = tf.reshape(tf.sub(tf.reshape(c${i}, [-1, 64]), tf.reduceMean(h${i})), [-1, 64]);`,
