@@ -2,7 +2,7 @@
  * @file Builds native/ into build/native/libtensorloom.{so,dylib,dll} with whatever C++ compiler the machine has.
  *
  *   node tools/buildNative.mjs              builds what has changed, for the processor of this machine
- *   node tools/buildNative.mjs --all        builds for all processors of this kind, to be carried to other machines
+ *   node tools/buildNative.mjs --all        builds for all processors of this kind, into build/native-all
  *   node tools/buildNative.mjs --sanitize   builds the address- and undefined-behaviour-sanitized library instead,
  *                                           into build/native-sanitized
  *
@@ -18,7 +18,8 @@ import { fileURLToPath } from 'node:url';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const sources = join(root, 'native');
 const sanitize = process.argv.includes('--sanitize');
-const output = join(root, 'build', sanitize ? 'native-sanitized' : 'native');
+const all = process.argv.includes('--all');
+const output = join(root, 'build', sanitize ? 'native-sanitized' : all ? 'native-all' : 'native');
 const extension = { darwin: 'dylib', win32: 'dll' }[process.platform] ?? 'so';
 const library = join(output, `libtensorloom.${extension}`);
 
@@ -49,16 +50,21 @@ const instructionSets =
 
 /** The best of them that this processor has, or all where that cannot be known; native/simd/choose.cpp picks at run time. */
 function chooseVariants() {
-  const all = Object.entries(instructionSets);
-  if (process.argv.includes('--all') || process.platform !== 'linux') return all;
+  const sets = Object.entries(instructionSets);
+  if (all || process.platform !== 'linux') return sets;
   const has = new Set(/^flags\s*:(.*)$/m.exec(readFileSync('/proc/cpuinfo', 'utf8'))?.[1]?.trim().split(' ') ?? []);
   const fits = ([, flags]) => flags.every((flag) => !/^-m(avx|fma)/.test(flag) || has.has(flag.slice(2)));
-  return all.filter(fits).slice(-1);
+  return sets.filter(fits).slice(-1);
 }
 const variants = Object.fromEntries(chooseVariants());
 
+/** Functions of the C library take as long however well they are called. */
+const slowFlags = sanitize ? [] : ['-O1'];
+
 /** Matrix products want their multiplications and additions contracted; their results are sums in no set order anyway. */
 const fileFlags = {
+  'map/complexOps.cpp': slowFlags,
+  'map/slowOps.cpp': slowFlags,
   'dot/gemm.simd.cpp': ['-ffp-contract=fast'],
   'conv/strip.simd.cpp': ['-ffp-contract=fast'],
   'simd/choose.cpp': Object.keys(variants).map((name) => `-DTL_HAS_${name.toUpperCase()}`),

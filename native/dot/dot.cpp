@@ -1,6 +1,5 @@
 /** The `dot` instruction: batches of matrix products, spread over threads. */
 #include <algorithm>
-#include <complex>
 #include <cstring>
 
 #include "../map/map.h"
@@ -34,26 +33,26 @@ struct Matrix {
   }
 };
 
+/** A complex number; the library's product checks every result for NaN. */
+struct Complex {
+  double re, im;
+};
+Complex operator+(Complex a, Complex b) { return {a.re + b.re, a.im + b.im}; }
+Complex operator*(Complex a, Complex b) { return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
+
 /** The plain product, for types without a fast one. */
 template <class T>
-void plainProduct(const Gemm<T>& g) {
+void plainProduct(const Gemm<T>& g, char*) {
   constexpr int64_t strip = 64;
   T sum[strip];
   for (int64_t i = 0; i < g.m; i++)
     for (int64_t j = 0; j < g.n; j += strip) {
       const int64_t width = std::min(strip, g.n - j);
-      std::fill(sum, sum + width, T(0));
+      for (int64_t s = 0; s < width; s++) sum[s] = T{};
       for (int64_t p = 0; p < g.k; p++) {
         const T left = g.a[i * g.aRow + p * g.aColumn];
         const T* right = g.b + p * g.bRow + j * g.bColumn;
-        if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>)
-          // Spelled out: the library's product checks every result for NaN.
-          for (int64_t s = 0; s < width; s++) {
-            const T r = right[s * g.bColumn];
-            sum[s] += T(left.real() * r.real() - left.imag() * r.imag(), left.real() * r.imag() + left.imag() * r.real());
-          }
-        else
-          for (int64_t s = 0; s < width; s++) sum[s] = static_cast<T>(sum[s] + left * right[s * g.bColumn]);
+        for (int64_t s = 0; s < width; s++) sum[s] = sum[s] + left * right[s * g.bColumn];
       }
       for (int64_t s = 0; s < width; s++) g.c[i * g.cRow + (j + s) * g.cColumn] = sum[s];
     }
@@ -85,17 +84,14 @@ class Dot final : public Instruction {
     if (batches_ * m_ * n_ == 0) return {};
     failure_ = 0;
     switch (dtype_) {
-      case DType::f32: runSplit<float>(table, [](const Gemm<float>& g, char* s) { simd().gemmF32(g, s); }); break;
-      case DType::f64: runSplit<double>(table, [](const Gemm<double>& g, char* s) { simd().gemmF64(g, s); }); break;
-      case DType::f16: case DType::bf16: runHalf(table); break;
-      // Sums wrap, so signed integers are multiplied as unsigned ones.
-      case DType::i8: case DType::u8: runPlain<uint8_t>(table); break;
-      case DType::i16: case DType::u16: runPlain<uint16_t>(table); break;
-      case DType::i32: case DType::u32: runPlain<uint32_t>(table); break;
-      case DType::i64: case DType::u64: runPlain<uint64_t>(table); break;
-      case DType::c64: runPlain<std::complex<float>>(table); break;
-      case DType::c128: runPlain<std::complex<double>>(table); break;
-      default: break;
+      case DType::f32: runSplit<float>(table, simd().gemmF32); break;
+      case DType::f64: runSplit<double>(table, simd().gemmF64); break;
+      // Half types are rounded once, at the end. Sums of integers wrap, so signed ones are multiplied as unsigned ones.
+      case DType::f16: case DType::bf16: runWidened<float>(table, DType::f32, simd().gemmF32); break;
+      case DType::i64: case DType::u64: runSplit<uint64_t>(table, plainProduct<uint64_t>); break;
+      case DType::c64: runWidened<Complex>(table, DType::c128, plainProduct<Complex>); break;
+      case DType::c128: runSplit<Complex>(table, plainProduct<Complex>); break;
+      default: runWidened<uint32_t>(table, DType::u32, plainProduct<uint32_t>);
     }
     Failure result;
     result.code = static_cast<FailureCode>(failure_);
@@ -128,9 +124,12 @@ class Dot final : public Instruction {
             c_.view.as<T>(table) + c_.startOf(batch, batchDims_), c_.row, c_.column};
   }
 
+  template <class T>
+  using MultiplyFn = void (*)(const Gemm<T>&, char* scratch);
+
   /** Cuts every product into a grid of pieces of c, as square as threads allow. Every piece sums over all of k. */
-  template <class T, class Multiply>
-  void runSplit(void* const* table, const Multiply& multiply) {
+  template <class T>
+  void runSplit(void* const* table, MultiplyFn<T> multiply) {
     const int64_t parts = Pool::get().parts(static_cast<double>(batches_) * work(), kGrain);
     const int64_t perProduct = (parts + batches_ - 1) / batches_;
     int64_t down = 1, across = 1;
@@ -169,26 +168,43 @@ class Dot final : public Instruction {
     if (after_) after_->run(table, rows, columns, scratch, &failure_);
   }
 
-  template <class T>
-  void runPlain(void* const* table) {
-    runSplit<T>(table, [](const Gemm<T>& g, char*) { plainProduct(g); });
+  /** Elements of this type in the wider one they are multiplied in, and back. */
+  void convert(int64_t n, void* out, int64_t outStep, const void* in, int64_t inStep, bool widens) const {
+    if (dtype_ == DType::c64) {
+      for (int64_t i = 0; i < n; i++)
+        if (widens) {
+          const float* x = static_cast<const float*>(in) + 2 * i * inStep;
+          static_cast<Complex*>(out)[i * outStep] = {x[0], x[1]};
+        } else {
+          const Complex x = static_cast<const Complex*>(in)[i * inStep];
+          float* to = static_cast<float*>(out) + 2 * i * outStep;
+          to[0] = static_cast<float>(x.re);
+          to[1] = static_cast<float>(x.im);
+        }
+      return;
+    }
+    const int type = static_cast<int>(dtype_);
+    (widens ? simd().load : simd().store)[type](n, out, outStep, in, inStep);
   }
 
-  /** Half types are multiplied as float32 and rounded once, at the end. */
-  void runHalf(void* const* table) {
-    const ConvertFn load = simd().load[static_cast<int>(dtype_)], store = simd().store[static_cast<int>(dtype_)];
-    std::vector<float> a(static_cast<size_t>(m_ * k_)), b(static_cast<size_t>(k_ * n_)), c(static_cast<size_t>(m_ * n_));
+  /** Products in a wider type: operands are converted as a whole, results as they are ready. */
+  template <class W>
+  void runWidened(void* const* table, DType wide, MultiplyFn<W> multiply) {
+    const int64_t narrow = sizeOf(dtype_);
+    std::vector<W> a(static_cast<size_t>(m_ * k_)), b(static_cast<size_t>(k_ * n_)), c(static_cast<size_t>(m_ * n_));
     const int64_t parts = std::min(m_, Pool::get().parts(work(), kGrain));
     for (int64_t batch = 0; batch < batches_; batch++) {
-      const Gemm<uint16_t> g = product<uint16_t>(table, batch);
-      for (int64_t i = 0; i < m_; i++) load(k_, a.data() + i * k_, 1, g.a + i * g.aRow, g.aColumn);
-      for (int64_t p = 0; p < k_; p++) load(n_, b.data() + p * n_, 1, g.b + p * g.bRow, g.bColumn);
+      // Addresses count bytes here, since the elements have several sizes.
+      const auto at = [&](const Matrix& x) { return x.view.at(table) + x.startOf(batch, batchDims_) * narrow; };
+      for (int64_t i = 0; i < m_; i++) convert(k_, a.data() + i * k_, 1, at(a_) + i * a_.row * narrow, a_.column, true);
+      for (int64_t p = 0; p < k_; p++) convert(n_, b.data() + p * n_, 1, at(b_) + p * b_.row * narrow, b_.column, true);
       Pool::get().run(parts, [&](int64_t part) {
         const Range rows = rangeOf(part, parts, m_);
         const int64_t m = rows.end - rows.begin;
-        simd().gemmF32({m, n_, k_, a.data() + rows.begin * k_, k_, 1, b.data(), n_, 1, c.data() + rows.begin * n_, n_, 1},
-                       Pool::scratch(simd().gemmScratch(m, n_, k_, 4)));
-        for (int64_t i = rows.begin; i < rows.end; i++) store(n_, g.c + i * g.cRow, g.cColumn, c.data() + i * n_, 1);
+        multiply({m, n_, k_, a.data() + rows.begin * k_, k_, 1, b.data(), n_, 1, c.data() + rows.begin * n_, n_, 1},
+                 Pool::scratch(simd().gemmScratch(m, n_, k_, sizeOf(wide))));
+        for (int64_t i = rows.begin; i < rows.end; i++)
+          convert(n_, at(c_) + i * c_.row * narrow, c_.column, c.data() + i * n_, 1, false);
         runAfter(table, {batch * m_ + rows.begin, batch * m_ + rows.end}, {0, n_}, Pool::scratch(afterBytes()));
       });
     }

@@ -103,7 +103,7 @@ template <class T> using MicroFn = void (*)(const Tile<T>&);
 
 /**
  * Kernels by rows and width, in vectors: for heights that have none the next taller one. Behind them, those that fetch b
- * ahead; they pay where b comes from the second-level cache.
+ * ahead; they pay where b comes from the second-level cache, as it mostly does when there are few rows.
  */
 template <class T> struct MicroTable {
   MicroFn<T> of[kTallest + 1][kWidest + 1] = {};
@@ -122,7 +122,7 @@ template <class T> struct MicroTable {
   template <int Height> constexpr void enterOne() {
     for (int rows = Height; rows > 0 && !of[rows][0]; rows--) {
       of[rows][0] = micro<T, Height, 1, false>;
-      of[rows][1] = micro<T, Height, 2, false>;
+      of[rows][1] = micro<T, Height, 2, (Height < kTallest - 2)>;
       of[rows][2] = micro<T, Height, 2, true>;
       height[rows] = Height;
     }

@@ -42,35 +42,43 @@ Wide expm1Of(Wide x) {
   return {std::expm1(x.real()) * std::cos(x.imag()) - 2 * s * s, std::exp(x.real()) * std::sin(x.imag())};
 }
 
-template <class T>
+/** Of c128 only: c64 is as wide as an integer, and selecting moves bits. */
 void select(int64_t n, const BlockArgs& a) {
   const uint8_t* c = static_cast<const uint8_t*>(a.in[0]);
-  const T *x = static_cast<const T*>(a.in[1]), *y = static_cast<const T*>(a.in[2]);
-  T* out = static_cast<T*>(a.out);
+  const Wide *x = static_cast<const Wide*>(a.in[1]), *y = static_cast<const Wide*>(a.in[2]);
+  Wide* out = static_cast<Wide*>(a.out);
   for (int64_t i = 0; i < n; i++) out[i] = c[i & -a.step[0]] ? x[i & -a.step[1]] : y[i & -a.step[2]];
 }
 
+/** A function of double precision on every element. */
+template <class T>
+void eachWide(int64_t n, const BlockArgs& a, Wide (*f)(Wide)) {
+  each1<T, T>(n, a, [=](T x) { return T(f(Wide(x))); });
+}
+#define FUNCTION(op, expression) \
+  TL_ENTRY(op) = [](int64_t n, const BlockArgs& a) { eachWide<T>(n, a, [](Wide x) -> Wide { return expression; }); }
+
 template <class T>
 void fillFunctions(SimdKernels& k, int kind) {
-  TL_UNARY(exp, T(std::exp(Wide(x))));
-  TL_UNARY(expm1, T(expm1Of(Wide(x))));
-  TL_UNARY(log, T(std::log(Wide(x))));
-  TL_UNARY(log1p, T(log1pOf(Wide(x))));
-  TL_UNARY(sqrt, T(std::sqrt(Wide(x))));
-  TL_UNARY(rsqrt, T(1.0 / std::sqrt(Wide(x))));
-  TL_UNARY(sin, T(std::sin(Wide(x))));
-  TL_UNARY(cos, T(std::cos(Wide(x))));
-  TL_UNARY(tan, T(std::tan(Wide(x))));
-  TL_UNARY(asin, T(std::asin(Wide(x))));
-  TL_UNARY(acos, T(std::acos(Wide(x))));
-  TL_UNARY(atan, T(std::atan(Wide(x))));
-  TL_UNARY(sinh, T(std::sinh(Wide(x))));
-  TL_UNARY(cosh, T(std::cosh(Wide(x))));
-  TL_UNARY(tanh, T(std::tanh(Wide(x))));
-  TL_UNARY(asinh, T(std::asinh(Wide(x))));
-  TL_UNARY(acosh, T(std::acosh(Wide(x))));
-  TL_UNARY(atanh, T(std::atanh(Wide(x))));
-  TL_UNARY(sigmoid, T(1.0 / (1.0 + std::exp(-Wide(x)))));
+  FUNCTION(exp, std::exp(x));
+  FUNCTION(expm1, expm1Of(x));
+  FUNCTION(log, std::log(x));
+  FUNCTION(log1p, log1pOf(x));
+  FUNCTION(sqrt, std::sqrt(x));
+  FUNCTION(rsqrt, 1.0 / std::sqrt(x));
+  FUNCTION(sin, std::sin(x));
+  FUNCTION(cos, std::cos(x));
+  FUNCTION(tan, std::tan(x));
+  FUNCTION(asin, std::asin(x));
+  FUNCTION(acos, std::acos(x));
+  FUNCTION(atan, std::atan(x));
+  FUNCTION(sinh, std::sinh(x));
+  FUNCTION(cosh, std::cosh(x));
+  FUNCTION(tanh, std::tanh(x));
+  FUNCTION(asinh, std::asinh(x));
+  FUNCTION(acosh, std::acosh(x));
+  FUNCTION(atanh, std::atanh(x));
+  FUNCTION(sigmoid, 1.0 / (1.0 + std::exp(-x)));
   TL_BINARY(pow, T(power(Wide(x), Wide(y))));
 }
 
@@ -93,7 +101,6 @@ void fillComplex(SimdKernels& k, Kind type, Kind part) {
   TL_TEST(isnan, std::isnan(x.real()) || std::isnan(x.imag()));
   TL_TEST(isinf, std::isinf(x.real()) || std::isinf(x.imag()));
   TL_TEST(isfinite, std::isfinite(x.real()) && std::isfinite(x.imag()));
-  TL_ENTRY(select) = select<T>;
   TL_ENTRY(real) = [](int64_t n, const BlockArgs& a) { each1<R, T>(n, a, [](T x) { return x.real(); }); };
   TL_ENTRY(imag) = [](int64_t n, const BlockArgs& a) { each1<R, T>(n, a, [](T x) { return x.imag(); }); };
   TL_ENTRY(arg) = [](int64_t n, const BlockArgs& a) { each1<R, T>(n, a, [](T x) { return std::arg(x); }); };
@@ -156,6 +163,7 @@ void fillCasts(SimdKernels& k, Kind type) {
 void fillComplexOps(SimdKernels& k) {
   fillComplex<float>(k, Kind::c64, Kind::f32);
   fillComplex<double>(k, Kind::c128, Kind::f64);
+  k.ops[static_cast<int>(Op::select)][static_cast<int>(Kind::c128)] = select;
   fillCasts<std::complex<float>>(k, Kind::c64);
   fillCasts<std::complex<double>>(k, Kind::c128);
 }

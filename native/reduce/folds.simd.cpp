@@ -1,4 +1,4 @@
-/** Folding a dense block of values along its rows or columns; rarer types are in plainFolds.cpp. */
+/** Folding a dense block of values along its rows or columns; what is rarer than this is in plainFolds.cpp. */
 #include "../simd/transpose.h"
 #include "../simd/vector.h"
 
@@ -9,20 +9,11 @@ namespace {
 struct Sum {
   template <class V> static TL_INLINE V of(V a, V b) { return a + b; }
 };
-struct Prod {
-  template <class V> static TL_INLINE V of(V a, V b) { return a * b; }
-};
-struct Max {
-  template <class V> static TL_INLINE V of(V a, V b) { return a > b ? a : b; }
-};
-struct Min {
-  template <class V> static TL_INLINE V of(V a, V b) { return a < b ? a : b; }
-};
 /** Extremes of floats: NaN wins. */
-struct FloatMax {
+struct Max {
   template <class V> static TL_INLINE V of(V a, V b) { return a != a ? a : a > b ? a : b; }
 };
-struct FloatMin {
+struct Min {
   template <class V> static TL_INLINE V of(V a, V b) { return a != a ? a : a < b ? a : b; }
 };
 
@@ -122,26 +113,24 @@ template <class T, class F> void foldRows(int64_t rows, int64_t columns, const v
   T* to = static_cast<T*>(out);
   int64_t r = 0;
   // Short rows: turned over some dozens at a time, they are long columns.
-  if constexpr (sizeof(T) >= 4) {
-    constexpr int64_t kShort = 32, kTogether = 64;
-    if (columns > 1 && columns < kShort)
-      for (T turned[kShort * kTogether]; r + kTogether <= rows; r += kTogether) {
-        transposeBlock<sizeof(T)>(columns, kTogether, turned, kTogether, x + r * columns, columns);
-        foldLong<T, F>(columns, kTogether, turned, kTogether, to + r);
-      }
-    // Longer ones become a vector each, and some of these are turned over and folded together.
-    constexpr int64_t N = lanesOf<T>;
-    if (columns >= kShort)
-      for (T vectors[N * N], turned[N * N] = {}, results[N]; rows - r > 1;) {
-        const int64_t count = rows - r < N ? rows - r : N;
-        for (int64_t i = 0; i < count; i++)
-          storeVector(vectors + i * N, foldToVector<T, F>(columns, x + (r + i) * columns));
-        transposeBlock<sizeof(T)>(N, count, turned, N, vectors, N);
-        foldDown<T, F, 1>(N, turned, N, results);
-        __builtin_memcpy(to + r, results, static_cast<size_t>(count) * sizeof(T));
-        r += count;
-      }
-  }
+  constexpr int64_t kShort = 32, kTogether = 64;
+  if (columns > 1 && columns < kShort)
+    for (T turned[kShort * kTogether]; r + kTogether <= rows; r += kTogether) {
+      transposeBlock<sizeof(T)>(columns, kTogether, turned, kTogether, x + r * columns, columns);
+      foldLong<T, F>(columns, kTogether, turned, kTogether, to + r);
+    }
+  // Longer ones become a vector each, and some of these are turned over and folded together.
+  constexpr int64_t N = lanesOf<T>;
+  if (columns >= kShort)
+    for (T vectors[N * N], turned[N * N] = {}, results[N]; rows - r > 1;) {
+      const int64_t count = rows - r < N ? rows - r : N;
+      for (int64_t i = 0; i < count; i++)
+        storeVector(vectors + i * N, foldToVector<T, F>(columns, x + (r + i) * columns));
+      transposeBlock<sizeof(T)>(N, count, turned, N, vectors, N);
+      foldDown<T, F, 1>(N, turned, N, results);
+      __builtin_memcpy(to + r, results, static_cast<size_t>(count) * sizeof(T));
+      r += count;
+    }
   for (; r < rows; r++) to[r] = foldRow<T, F>(columns, x + r * columns);
 }
 
@@ -154,22 +143,14 @@ template <class T, class F> void fill(SimdKernels& k, FoldOp op, Kind kind) {
 
 void fillFolds(SimdKernels& k) {
   fill<float, Sum>(k, FoldOp::sum, Kind::f32);
-  fill<float, Prod>(k, FoldOp::prod, Kind::f32);
-  fill<float, FloatMax>(k, FoldOp::max, Kind::f32);
-  fill<float, FloatMin>(k, FoldOp::min, Kind::f32);
+  fill<float, Max>(k, FoldOp::max, Kind::f32);
+  fill<float, Min>(k, FoldOp::min, Kind::f32);
   fill<double, Sum>(k, FoldOp::sum, Kind::f64);
-  fill<double, Prod>(k, FoldOp::prod, Kind::f64);
-  fill<double, FloatMax>(k, FoldOp::max, Kind::f64);
-  fill<double, FloatMin>(k, FoldOp::min, Kind::f64);
+  fill<double, Max>(k, FoldOp::max, Kind::f64);
+  fill<double, Min>(k, FoldOp::min, Kind::f64);
   // Sums of integers wrap, whatever their sign.
   fill<uint32_t, Sum>(k, FoldOp::sum, Kind::i32);
   fill<uint32_t, Sum>(k, FoldOp::sum, Kind::u32);
-  fill<uint64_t, Sum>(k, FoldOp::sum, Kind::i64);
-  fill<uint64_t, Sum>(k, FoldOp::sum, Kind::u64);
-  fill<int32_t, Max>(k, FoldOp::max, Kind::i32);
-  fill<int32_t, Min>(k, FoldOp::min, Kind::i32);
-  fill<uint8_t, Max>(k, FoldOp::max, Kind::b8);
-  fill<uint8_t, Min>(k, FoldOp::min, Kind::b8);
 }
 
 }  // namespace tl::TL_SIMD

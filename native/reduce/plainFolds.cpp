@@ -1,4 +1,4 @@
-/** Folds of the types that are rarely folded, one element at a time. */
+/** Folds that are rare, one element at a time. */
 #include "../map/slowOps.h"
 
 namespace tl {
@@ -58,7 +58,15 @@ void fill(SimdKernels& k, FoldOp op, Kind kind) {
 }  // namespace
 
 void fillPlainFolds(SimdKernels& k) {
-  // Products of integers wrap, whatever their sign.
+  fill<float, Prod>(k, FoldOp::prod, Kind::f32);
+  fill<double, Prod>(k, FoldOp::prod, Kind::f64);
+  fill<int32_t, Max>(k, FoldOp::max, Kind::i32);
+  fill<int32_t, Min>(k, FoldOp::min, Kind::i32);
+  fill<uint8_t, Max>(k, FoldOp::max, Kind::b8);
+  fill<uint8_t, Min>(k, FoldOp::min, Kind::b8);
+  // Sums and products of integers wrap, whatever their sign.
+  fill<uint64_t, Sum>(k, FoldOp::sum, Kind::i64);
+  fill<uint64_t, Sum>(k, FoldOp::sum, Kind::u64);
   fill<uint32_t, Prod>(k, FoldOp::prod, Kind::i32);
   fill<uint32_t, Prod>(k, FoldOp::prod, Kind::u32);
   fill<uint64_t, Prod>(k, FoldOp::prod, Kind::i64);
