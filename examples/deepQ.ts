@@ -43,20 +43,22 @@ export async function main({ episodes = 300, seed = 3 }: DeepQOptions = {}) {
   const best = tf.reduceSum(qTarget.mul(tf.oneHot(tf.argmax(qNext, 1), actions)), 1);
   const target = reward.add(goesOn.mul(best).mul(discount));
   const loss = tf.losses.huberLoss(tf.stopGradient(target), value);
-  const train = new tf.train.AdamOptimizer(5e-4).minimize(loss, {
+  const train = new tf.train.AdamOptimizer(1e-3).minimize(loss, {
     varList: tf.trainableVariables('main'),
   });
   const mainVariables = tf.trainableVariables('main');
-  const follow = tf.group(tf.trainableVariables('target').map((v, i) => v.assign(mainVariables[i]!)));
+  const targetVariables = tf.trainableVariables('target');
+  const copy = tf.group(targetVariables.map((v, i) => v.assign(mainVariables[i]!)));
+  // The target network follows a little with every step; that is steadier than a copy now and then.
+  const follow = tf.group(targetVariables.map((v, i) => v.assignAdd(mainVariables[i]!.sub(v).mul(0.01))));
 
   const sess = new tf.Session();
   await sess.run(tf.globalVariablesInitializer());
-  await sess.run(follow);
+  await sess.run(copy);
   const act = sess.makeCallable(tf.argmax(q, 1), [before]);
   const memory: Experience[] = [];
   const game = new CartPole(random);
   const lengths: number[] = [];
-  let steps = 0;
   for (let episode = 1; episode <= episodes; episode++) {
     let state = game.reset();
     const curiosity = Math.max(0.02, 1 - episode / 60);
@@ -79,7 +81,7 @@ export async function main({ episodes = 300, seed = 3 }: DeepQOptions = {}) {
           [goesOn, batch.map((e) => (e.fell ? 0 : 1))],
         ],
       );
-      if (++steps % 500 === 0) await sess.run(follow);
+      await sess.run(follow);
     }
     lengths.push(length);
     const recent = lengths.slice(-10);

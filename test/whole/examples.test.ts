@@ -1,12 +1,19 @@
 /** @file The examples run and give what they promise. */
 import * as tf from 'tensorloom';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import * as characterModel from '../../examples/characterModel.ts';
+import * as controlFlow from '../../examples/controlFlow.ts';
 import * as customOps from '../../examples/customOps.ts';
+import * as deepQ from '../../examples/deepQ.ts';
 import * as logisticRegression from '../../examples/logisticRegression.ts';
+import * as mnistCnn from '../../examples/mnistCnn.ts';
 import * as mnistMlp from '../../examples/mnistMlp.ts';
 import * as mnistSoftmax from '../../examples/mnistSoftmax.ts';
+import * as policyGradient from '../../examples/policyGradient.ts';
+import * as reverseStrings from '../../examples/reverseStrings.ts';
 import * as simplify from '../../examples/simplify.ts';
 import * as twoPhases from '../../examples/twoPhases.ts';
+import * as vanishingGradients from '../../examples/vanishingGradients.ts';
 import * as variableScopes from '../../examples/variableScopes.ts';
 
 describe('examples', () => {
@@ -100,5 +107,62 @@ describe('examples', () => {
       [1, 1, 1, 1],
       [0, 0, 0, 0],
     ]);
+  });
+
+  it('mnistCnn', async () => {
+    const { history } = await run(() => mnistCnn.main({ epochs: 2, batchSize: 32, trainDigits: 640, testDigits: 300 }));
+    expect(history[1]!.loss).toBeLessThan(history[0]!.loss / 2);
+    expect(history[1]!.accuracy).toBeGreaterThan(0.8);
+  });
+
+  it('reverseStrings', async () => {
+    const { losses, right } = await run(() => reverseStrings.main({ steps: 150, batchSize: 32 }));
+    expect(losses.at(-1)).toBeLessThan(losses[0]! / 3);
+    expect(right).toBeGreaterThan(0.3);
+  }, 180_000); // seconds on an idle machine
+
+  it('characterModel', async () => {
+    const { losses, entropy, sample } = await run(() =>
+      characterModel.main({ steps: 120, batchSize: 16, stepLength: 25, units: 96, sampleLength: 40 }),
+    );
+    const last = losses.slice(-10).reduce((a, b) => a + b) / 10;
+    expect(entropy).toBeGreaterThan(2.5);
+    expect(last).toBeLessThan(entropy - 0.2);
+    expect(sample.length).toBeGreaterThanOrEqual(40);
+  });
+
+  it('policyGradient', async () => {
+    const { means } = await run(() => policyGradient.main({ iterations: 12 }));
+    expect(means.length).toBeLessThanOrEqual(12);
+    expect(Math.max(...means)).toBeGreaterThan(3 * means[0]!);
+  });
+
+  it('deepQ', async () => {
+    const { lengths } = await run(() => deepQ.main({ episodes: 100 }));
+    const mean = (list: readonly number[]) => list.reduce((a, b) => a + b) / list.length;
+    expect(mean(lengths.slice(-15))).toBeGreaterThan(2 * mean(lengths.slice(0, 20)));
+  });
+
+  it('vanishingGradients', async () => {
+    const norms = await run(vanishingGradients.main);
+    const share = (name: string) => norms[name]![0]! / norms[name]!.at(-1)!;
+    expect(share('tanh, small random weights')).toBeLessThan(1e-6);
+    expect(share('tanh, orthogonal weights')).toBeGreaterThan(1e-4);
+    expect(share('relu, identity weights')).toBeGreaterThan(0.05);
+  });
+
+  it('controlFlow', async () => {
+    const result = await run(controlFlow.main);
+    expect(result.sum).toBe(45);
+    expect(result.taken).toEqual([[6, 'x * 2'], [16, 'y squared']]); // biome-ignore format: pairs
+    // x becomes x^2 four times over, so x^16 and its derivatives.
+    expect(result.power).toBeCloseTo(1.1 ** 16, 4);
+    expect(result.slope).toBeCloseTo(16 * 1.1 ** 15, 3);
+    expect(result.curvature).toBeCloseTo(16 * 15 * 1.1 ** 14, 1);
+    expect(result.kind).toEqual(['small', 'middle', 'large']);
+    expect(result.fibonacci).toEqual([1, 1, 2, 3, 5, 8, 13, 21]);
+    expect(result.running).toEqual([1, 3, 6, 10]);
+    expect(result.horner).toBe(2 * 9 + 3 * 3 + 4);
+    expect(result.triangle).toEqual([[1], [2, 2], [3, 3, 3]]);
   });
 });
