@@ -14,3 +14,4 @@ export { getSeed, setRandomSeed } from './seed.ts';
 export { randomCrop, randomShuffle } from './shuffle.ts';
 
 import './stateless.ts';
+import './statelessFullInt.ts';

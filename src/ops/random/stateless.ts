@@ -23,9 +23,9 @@ import { minus, times } from '../math/operators.ts';
 import { blocksPerNumber, type NormalOptions, shapeTensor, type UniformOptions } from './distributions.ts';
 import { sampleClasses } from './multinomial.ts';
 
-const seedTypes = attr('type', { allowed: [d.int32, d.int64], default: d.int64 });
+export const seedTypes = attr('type', { allowed: [d.int32, d.int64], default: d.int64 });
 
-function checkSeed(dims: Dims): void {
+export function checkSeed(dims: Dims): void {
   if (dims !== null && (dims.length !== 1 || (dims[0] ?? 2) !== 2))
     throw new InvalidArgumentError(`seed is ${showShape(dims)}, but must be a vector of two integers.`);
 }
@@ -47,14 +47,14 @@ function stirred(seed: NDArray): NDArray {
   return new NDArray(d.int64, [3], new BigInt64Array(state.buffer));
 }
 
-function stateFromSeed(p: ProgramBuilder, seed: Value): Value {
+export function stateFromSeed(p: ProgramBuilder, seed: Value): Value {
   if (`${seed.shape}` !== '2')
     throw new InvalidArgumentError(`seed must have shape [2], not ${showRuntime(seed.shape)}`);
   return p.host([seed], [{ dtype: d.int64, shape: [3] }], ([s]) => [stirred(s!)])[0]!;
 }
 
 /** The generator of the node is set to `state` before every draw, so that runs do not depend on each other. */
-function draw(
+export function draw(
   p: ProgramBuilder,
   state: Value,
   distribution: RandomInstruction['distribution'],
@@ -217,7 +217,7 @@ export const StatelessRandomGetKeyCounter = defineOp({
 /** Philox, or the choice that a CPU makes. */
 const philoxNumbers = [1, 3];
 
-function stateFromKey(p: ProgramBuilder, key: Value, counter: Value, alg: Value): Value {
+export function stateFromKey(p: ProgramBuilder, key: Value, counter: Value, alg: Value): Value {
   const [algorithm] = p.demandInts(alg) as [number]; // a scalar
   if (!philoxNumbers.includes(algorithm))
     throw new UnimplementedError(
