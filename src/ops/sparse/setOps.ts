@@ -59,8 +59,13 @@ function sparseSets(indices: NDArray, values: NDArray, shape: NDArray, validate:
   for (let i = 0; i < values.size; i++) {
     const at = sizes.map((_, axis) => indices.numberAt(i * sizes.length + axis));
     const place = at.reduce((sum, index, axis) => sum + index * strides[axis]!, 0);
-    if (at.some((index, axis) => index < 0 || index >= sizes[axis]!))
-      throw new InvalidArgumentError(`indices[${i}] = [${at}] is out of bounds: need 0 <= index < [${sizes}]`);
+    const wrong = at.findIndex((index, axis) => index < 0 || index >= sizes[axis]!);
+    if (wrong >= 0)
+      throw new InvalidArgumentError(
+        validate
+          ? `indices[${i}] = [${at}] is out of bounds: need 0 <= index < [${sizes}]`
+          : `indices[${i}, ${wrong}] expected < ${sizes[wrong]}, got ${at[wrong]}.`,
+      );
     if (validate && place <= before)
       throw new InvalidArgumentError(
         `indices[${i}] = [${at}] is ${place === before ? 'repeated' : 'out of order. Many sparse ops require sorted indices.\n    Use `tf.sparse.reorder` to create a correctly ordered copy.'}`,
