@@ -351,6 +351,45 @@ describe('branches', () => {
   });
 });
 
+describe('what lives and dies by itself', () => {
+  it('a loop variable that ends before the loop does', async () => {
+    using sess = sessionOf(
+      counting(`
+        start = Enter(zero) { T: int, frame_name: loop }
+        merged = Merge(start, further) { T: int }
+        both = Switch(merged, cond) { T: int }
+        mine = Identity(both:1) { T: int }
+        two = Const(^now) { dtype: int, value: 2 }
+        early = Less(now, two) { T: int }
+        more = AddV2(mine, one) { T: int }
+        kept = Switch(more, early) { T: int }
+        further = NextIteration(kept:1) { T: int }
+        next = AddV2(now, one) { T: int }`),
+    );
+    expect(Number(await sess.run('exit:0', { 'n:0': 6 }, { options: { timeoutInMs: 20_000 } }))).toBe(6);
+    expect(Number((await sess.run({ exit: 'exit:0', also: 'further' }, { 'n:0': 5 })).exit)).toBe(5);
+  });
+
+  it('a merge of branches that are never taken together with the rest', async () => {
+    using sess = sessionOf(`
+      x = Placeholder() { dtype: float, shape: scalar }
+      zero = Const() { dtype: float, value: 0.0 }
+      p = Greater(x, zero) { T: float }
+      a = Switch(x, p) { T: float }
+      b = Switch(zero, p) { T: float }
+      less = Neg(a) { T: float }
+      more = Exp(a:1) { T: float }
+      half = Merge(less, b) { T: float }
+      whole = Merge(less, more) { T: float }
+      halfAfter = AddV2(half, zero) { T: float }
+      wholeAfter = AddV2(whole, zero) { T: float }`);
+    const both = { target: 'halfAfter', value: 'wholeAfter:0' };
+    expect(Number((await sess.run(both, { 'x:0': 0.5 })).value)).toBeCloseTo(Math.exp(0.5), 5);
+    expect(Number((await sess.run(both, { 'x:0': -0.5 })).value)).toBe(0.5);
+    await expect(sess.run('halfAfter:0', { 'x:0': 0.5 })).rejects.toThrow('Retval[0] does not have value');
+  });
+});
+
 describe('what runs together', () => {
   it('is one program between control flow', () => {
     const { definition, steps } = frameCases.find(({ name }) => name === 'recurrent_training')!;

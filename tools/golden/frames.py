@@ -196,6 +196,19 @@ def loops_with_variables():
 
 
 @case
+def reads_before_assignments():
+    v = tf.get_variable("v", [], initializer=tf.constant_initializer(2.))
+    n = tf.placeholder(tf.int32, [], name="n")
+    def body(i):
+        # The variable is read outside of the loop, and yet shows what the iterations before have assigned.
+        change = tf.cond(i >= 0, lambda: tf.assign(v, tf.square(v)), lambda: v)
+        with tf.control_dependencies([change]):
+            return i + 1
+    loop = tf.while_loop(lambda i: i < n, body, [0])
+    return [([loop], {n: 3}), ([v], {}), ([loop], {n: 1}), ([v], {})]
+
+
+@case
 def assertions():
     x = tf.placeholder(tf.float32, [2], name="x")
     with tf.control_dependencies([tf.Assert(tf.reduce_all(x > 0.), ["not positive:", x]), tf.assert_less(x, 10.)]):
