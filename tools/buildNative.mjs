@@ -67,6 +67,7 @@ const fileFlags = {
   'map/slowOps.cpp': slowFlags,
   'dot/gemm.simd.cpp': ['-ffp-contract=fast'],
   'conv/strip.simd.cpp': ['-ffp-contract=fast'],
+  'conv/lanes.simd.cpp': ['-ffp-contract=fast'],
   'simd/choose.cpp': Object.keys(variants).map((name) => `-DTL_HAS_${name.toUpperCase()}`),
 };
 

@@ -107,8 +107,10 @@ Cuts<T>::Cuts(const Convolution<T>& c, const Limits& limits) : c_(c) {
   constexpr int64_t size = sizeof(T);
   const auto isBad = [&](int64_t step) { return step * axes[last].stride * size % kBadStep == 0; };
   bool inPlace = c.input.channel == 1 || c.channels == 1;
-  for (const Axis& a : axes) inPlace = inPlace && a.before <= 0 && a.reach(a.out) - a.before <= a.in;
-  inPlace = inPlace && !(isBad(c.input.along[last]) && axes[last].out >= kManyRows);
+  if (!limits.clips) {
+    for (const Axis& a : axes) inPlace = inPlace && a.before <= 0 && a.reach(a.out) - a.before <= a.in;
+    inPlace = inPlace && !(isBad(c.input.along[last]) && axes[last].out >= kManyRows);
+  }
 
   // An image that is read where it is comes in slices as large as may be, and boxes to fit; a copy the other way round.
   slice_ = evenShare(c.channels, limits.channels);

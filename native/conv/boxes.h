@@ -24,6 +24,8 @@ struct Limits {
   int64_t bytes;
   /** Boxes, at least, if there can be so many. */
   int64_t boxes;
+  /** Whether the image can be read where it is although windows reach beyond it. */
+  bool clips = false;
 };
 
 /** How a convolution is cut into boxes of positions and slices of channels, whose image stays in a cache. */

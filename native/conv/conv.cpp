@@ -57,9 +57,10 @@ class Conv final : public Instruction {
     // Sums of nothing are zeros, and there are no sums where the result is empty.
     if (c.work() == 0) return clearResult(c, result_);
     if (c.window() > kLargestWindow) return convPlain(c, result_);
-    if (result_ == ConvResult::output) correlate(c);
+    const bool lanes = suitsLanes(c);
+    if (result_ == ConvResult::output) lanes ? laneCorrelate(c) : correlate(c);
     else if (result_ == ConvResult::input) inputGradient(c);
-    else filterGradient(c);
+    else lanes ? laneFilterGradient(c) : filterGradient(c);
   }
 
   /** The place of a spatial axis among a view's dims. */

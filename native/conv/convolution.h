@@ -75,5 +75,15 @@ void inputGradient(const Convolution<T>& c);
 /** Computes the filter. */
 template <class T>
 void filterGradient(const Convolution<T>& c);
+/** The same for many groups of few channels and features. */
+template <class T>
+void laneCorrelate(const Convolution<T>& c);
+template <class T>
+void laneFilterGradient(const Convolution<T>& c);
+/** Whether a convolution is better off with these. */
+template <class T>
+bool suitsLanes(const Convolution<T>& c) {
+  return c.groups >= 4 && c.channels < 8 && c.features < 8;
+}
 
 }  // namespace tl

@@ -49,7 +49,7 @@ void computeRemainders(const Convolution<T>& c, const Convolution<T>& narrowed, 
   if (axis == kAxes) {
     if (narrowed.positions() == 0) return;
     if (narrowed.taps() == 0) clearResult(narrowed, ConvResult::output);
-    else correlate(narrowed);
+    else suitsLanes(narrowed) ? laneCorrelate(narrowed) : correlate(narrowed);
     return;
   }
   for (int64_t remainder = 0; remainder < c.axes[axis].stride; remainder++) {

@@ -17,6 +17,7 @@ namespace tl {
   void fillWindow(SimdKernels&);              \
   void fillGemm(SimdKernels&);                \
   void fillStrip(SimdKernels&);               \
+  void fillLanes(SimdKernels&);               \
   }
 TL_DECLARE(portable)
 TL_DECLARE(avx2)
@@ -35,6 +36,7 @@ namespace {
     variant::fillWindow(k);                   \
     variant::fillGemm(k);                     \
     variant::fillStrip(k);                    \
+    variant::fillLanes(k);                    \
   }
 
 struct Variant {

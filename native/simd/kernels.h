@@ -106,6 +106,24 @@ struct Strip {
   bool add;
 };
 
+/**
+ * c[position, lane] = or += the sum over all runs and their terms t of
+ * a[run.a + position * aStep + t * aTerm + lane] * b[run.b + t * bTerm + lane].
+ */
+template <class T>
+struct Lanes {
+  int64_t lanes, positions;
+  const Run* runs;
+  int64_t runCount;
+  const T* a;
+  int64_t aStep, aTerm;
+  const T* b;
+  int64_t bTerm;
+  T* c;
+  int64_t cStep;
+  bool add;
+};
+
 struct SimdKernels {
   const char* name;
   /** Operations by the kind of their first operand (the second, for `select`); null where there is none. */
@@ -131,6 +149,8 @@ struct SimdKernels {
   void (*stripF64)(const Strip<double>&);
   /** The largest tile of a strip: rows, and bytes of a row. */
   int64_t stripRows, stripBytes;
+  void (*lanesF32)(const Lanes<float>&);
+  void (*lanesF64)(const Lanes<double>&);
 };
 
 /** The fastest variant that was compiled and that this processor can run. */
