@@ -1,0 +1,150 @@
+/** @file The cpu device treats tiny numbers, NaN and infinities as TensorFlow does, in blocks and in what is left of them. */
+import { describe, expect, it } from 'vitest';
+import * as d from '../../src/core/dtypes.ts';
+import { NDArray } from '../../src/core/ndarray.ts';
+import { CpuDevice } from '../../src/devices/cpu/device.ts';
+import * as e from '../../src/program/expr.ts';
+import type { ReduceOp } from '../../src/program/instructions.ts';
+import { SegmentBuilder } from './build.ts';
+
+const cpu = CpuDevice.open();
+const { NaN: nan, POSITIVE_INFINITY: inf } = Number;
+
+/** Vectors, whole and not: what is done to one element must not depend on where it stands. */
+const lengths = [1, 3, 16, 17, 100, 2000];
+
+type Float = typeof d.float32 | typeof d.float64;
+const array = (dtype: Float, values: readonly number[]) =>
+  new NDArray(dtype, [values.length], dtype === d.float32 ? Float32Array.from(values) : Float64Array.from(values));
+const repeat = (values: readonly number[], n: number) =>
+  Array.from({ length: n }, (_, i) => values[i % values.length]!);
+
+async function map(
+  dtype: Float,
+  inputs: readonly (readonly number[])[],
+  of: (...x: e.Expr[]) => e.Expr,
+  to: d.DType = dtype,
+) {
+  const b = new SegmentBuilder();
+  const n = inputs[0]!.length;
+  const views = inputs.map((values) => b.bind(array(dtype, values)));
+  const output = b.output(to, [n]);
+  const results = [of(...inputs.map((_, i) => e.input(i, dtype)))];
+  b.add({ kind: 'map', shape: [n], inputs: views, outputs: [output], results });
+  return (await (await b.run(cpu!))(output)).numbers();
+}
+
+async function reduce(dtype: Float, op: ReduceOp, values: readonly number[], columns: number) {
+  const b = new SegmentBuilder();
+  const rows = values.length / columns;
+  const x = b.bind(array(dtype, values));
+  const view = { ...x, shape: [rows, columns], strides: [columns, 1] };
+  const isPosition = op === 'argmax' || op === 'argmin';
+  const outputs = [b.output(isPosition ? d.int64 : dtype, [columns]), b.output(isPosition ? d.int64 : dtype, [rows])];
+  for (const axis of [0, 1])
+    b.add({
+      kind: 'reduce',
+      op,
+      shape: [rows, columns],
+      axes: [axis],
+      inputs: [view],
+      result: e.input(0, dtype),
+      output: outputs[axis]!,
+    });
+  const read = await b.run(cpu!);
+  return Promise.all(outputs.map(async (output) => (await read(output)).numbers()));
+}
+
+describe.runIf(cpu)('tiny numbers', () => {
+  // Below the normal range a number counts as zero where arithmetic reads or would produce it; moving it changes nothing.
+  const tiny = { float32: [1e-40, -1e-42], float64: [1e-310, -5e-324] } as const;
+  for (const dtype of [d.float32, d.float64])
+    it(`are zero in arithmetic of ${dtype}`, async () => {
+      const [a, b] = tiny[dtype === d.float32 ? 'float32' : 'float64'];
+      const least = dtype === d.float32 ? 2 ** -126 : 2 ** -1022;
+      for (const n of lengths) {
+        const x = repeat([a, b], n);
+        expect(await map(dtype, [x], (v) => e.mul(v, 1))).toEqual(repeat([0, -0], n));
+        expect(await map(dtype, [x], (v) => e.add(v, v))).toEqual(repeat([0, -0], n));
+        expect(await map(dtype, [repeat([least, -least], n)], (v) => e.mul(v, 0.5))).toEqual(repeat([0, -0], n));
+        expect(await map(dtype, [x], (v) => e.eq(v, 0), d.bool)).toEqual(repeat([1], n));
+        expect(await map(dtype, [x], (v) => e.sqrt(v))).toEqual(repeat([0, -0], n));
+        const kept = array(dtype, x).numbers();
+        expect(await map(dtype, [x], (v) => e.neg(v))).toEqual(kept.map((value) => -value));
+        expect(await map(dtype, [x], (v) => e.abs(v))).toEqual(kept.map(Math.abs));
+        expect(await map(dtype, [x], (v) => v)).toEqual(kept);
+      }
+    });
+
+  it('are zero in functions and products', async () => {
+    expect(await map(d.float32, [[-95, -88, -104, -200]], (v) => e.exp(v))).toEqual([0, 0, 0, 0]);
+    expect(await map(d.float32, [[-95, -100]], (v) => e.sigmoid(v))).toEqual([0, 0]);
+    expect(await map(d.float32, [[1e-40, 0, 1.5e-38]], (v) => e.log(v))).toEqual([
+      -inf,
+      -inf,
+      Math.fround(Math.log(Math.fround(1.5e-38))),
+    ]);
+    const b = new SegmentBuilder();
+    const output = b.output(d.float32, [1, 1]);
+    b.add({ kind: 'dot', a: b.input([[1e-20, 1e-25]], d.float32), b: b.input([[1e-20], [1]], d.float32), output });
+    expect((await (await b.run(cpu!))(output)).item()).toBe(Math.fround(1e-25));
+  });
+
+  it('do not disturb the numbers of JavaScript', async () => {
+    await map(d.float64, [[1]], (v) => e.mul(v, 1));
+    expect(5e-324 * 1).toBe(5e-324);
+  });
+});
+
+describe.runIf(cpu)('NaN and infinities', () => {
+  for (const dtype of [d.float32, d.float64]) {
+    it(`go through max, min and relu of ${dtype}`, async () => {
+      const [x, y] = [
+        [nan, 1, nan, inf, -inf, nan, 0, -0],
+        [1, nan, nan, nan, nan, -inf, -0, 0],
+      ];
+      for (const n of lengths) {
+        const [p, q] = [repeat(x, n), repeat(y, n)];
+        // Among zeros of different sign, and other equals, the second wins.
+        expect(await map(dtype, [p, q], (u, v) => e.max(u, v))).toEqual(
+          repeat([nan, nan, nan, nan, nan, nan, -0, 0], n),
+        );
+        expect(await map(dtype, [p, q], (u, v) => e.min(u, v))).toEqual(
+          repeat([nan, nan, nan, nan, nan, nan, -0, 0], n),
+        );
+        expect(await map(dtype, [p], (u) => e.max(u, 0))).toEqual(repeat([nan, 1, nan, inf, 0, nan, 0, 0], n));
+      }
+    });
+
+    it(`go through reductions of ${dtype}`, async () => {
+      for (const columns of [1, 3, 16, 40, 300])
+        for (const at of [0, 1, columns - 1, columns * 7, columns * 20 + columns - 1]) {
+          const values = repeat([1, 2, 0.5], columns * 21);
+          values[at] = nan;
+          const [row, column] = [Math.floor(at / columns), at % columns];
+          for (const op of ['sum', 'prod', 'max', 'min'] as const) {
+            const [down, across] = await reduce(dtype, op, values, columns);
+            expect(down!.map(Number.isNaN).indexOf(true)).toBe(column);
+            expect(across!.map(Number.isNaN).indexOf(true)).toBe(row);
+            expect(down!.filter(Number.isNaN).length + across!.filter(Number.isNaN).length).toBe(2);
+          }
+        }
+    });
+
+    it(`never are the largest or smallest position of ${dtype}`, async () => {
+      const [down, across] = await reduce(dtype, 'argmax', [nan, 1, 2, 3, nan, 1, 1, 5, nan], 3);
+      expect([down, across]).toEqual([
+        [1, 2, 0],
+        [2, 0, 1],
+      ]);
+      expect(await reduce(dtype, 'argmin', [nan, 1, 2, 3, nan, 1, 1, 5, nan], 3)).toEqual([
+        [2, 0, 1],
+        [1, 2, 0],
+      ]);
+      expect(await reduce(dtype, 'argmax', [nan, nan, nan, nan], 2)).toEqual([
+        [0, 0],
+        [0, 0],
+      ]);
+    });
+  }
+});

@@ -1,0 +1,60 @@
+/** @file The cpu device's threads: the event loop stays free, limits are kept apart, runs at the same time do not mix. */
+import { describe, expect, it } from 'vitest';
+import * as d from '../../src/core/dtypes.ts';
+import { NDArray } from '../../src/core/ndarray.ts';
+import { CpuDevice } from '../../src/devices/cpu/device.ts';
+import * as e from '../../src/program/expr.ts';
+import { openDevice } from '../../src/runtime/devices.ts';
+import { SegmentBuilder } from './build.ts';
+
+const cpu = CpuDevice.open();
+
+/** sin(sin(… x)) of many numbers, then their sum: long enough to run aside, and split among threads. */
+function longWork(size: number, seed: number) {
+  const b = new SegmentBuilder();
+  const data = new Float64Array(size);
+  for (let i = 0; i < size; i++) data[i] = Math.sin(i + seed);
+  const x = b.bind(new NDArray(d.float64, [size], data));
+  const y = b.temp(d.float64, [size]);
+  const total = b.output(d.float64, []);
+  const wave = e.sin(e.sin(e.sin(e.input(0, d.float64))));
+  b.add({ kind: 'map', shape: [size], inputs: [x], outputs: [y], results: [wave] });
+  const result = e.input(0, d.float64);
+  b.add({ kind: 'reduce', op: 'sum', shape: [size], axes: [0], inputs: [y], result, output: total });
+  const want = data.reduce((sum, value) => sum + Math.sin(Math.sin(Math.sin(value))), 0);
+  return { run: async (device: CpuDevice) => (await (await b.run(device))(total)).item() as number, want };
+}
+
+describe.runIf(cpu)('threads of the cpu device', () => {
+  it('leave the event loop free: timers fire while a long segment runs', async () => {
+    const { run, want } = longWork(1_500_000, 1);
+    let ticks = 0;
+    const timer = setInterval(() => ticks++, 5);
+    const got = await run(cpu!);
+    clearInterval(timer);
+    expect(got).toBeCloseTo(want, 6);
+    expect(ticks).toBeGreaterThan(1);
+  });
+
+  it('serve devices that run at the same time', async () => {
+    const devices = Array.from({ length: 3 }, () => CpuDevice.open()!);
+    const works = Array.from({ length: 9 }, (_, i) => longWork(300_000 + 1000 * i, i));
+    const got = await Promise.all(works.map(({ run }, i) => run(devices[i % 3]!)));
+    for (const [i, { want }] of works.entries()) expect(got[i]).toBeCloseTo(want, 6);
+  });
+
+  it('keep to the limit of each session', async () => {
+    const [one, two, all] = [1, 2, 0].map((threads) => openDevice({ intraOpParallelismThreads: threads }));
+    expect(one!.description).toMatch(/, 1 threads/);
+    expect(two!.description).toMatch(/, 2 threads/);
+    expect(all!.description).toMatch(new RegExp(`, ${cpu!.library.processors} threads`));
+    const { run } = longWork(200_000, 5);
+    const results = [one, two, all, one].map((device) => run(device as CpuDevice)); // the native library is there, see above
+    expect(new Set(await Promise.all(results)).size).toBe(1);
+  });
+
+  it('run more parts than there are processors', async () => {
+    const { run } = longWork(1_000_000, 7);
+    expect(await run(cpu!.withThreads(40))).toBe(await run(cpu!.withThreads(1)));
+  });
+});
