@@ -31,6 +31,7 @@ function expand(text: string): string {
 function attrText(attr: string): string {
   const [key, value] = attr.split(': ') as [string, string]; // as `sessionOf` describes
   const types: Record<string, string> = { float: 'DT_FLOAT', int: 'DT_INT32', bool: 'DT_BOOL' };
+  if (value.startsWith('#')) return `attr { key: "${key}" value { i: ${value.slice(1)} } }`;
   const said = /^[\d.-]+$/.test(value)
     ? `tensor { dtype: ${value.includes('.') ? 'DT_FLOAT float_val' : 'DT_INT32 int_val'}: ${value} tensor_shape {} }`
     : value in types
@@ -370,23 +371,24 @@ describe('what lives and dies by itself', () => {
     expect(Number((await sess.run({ exit: 'exit:0', also: 'further' }, { 'n:0': 5 })).exit)).toBe(5);
   });
 
-  it('a merge of branches that are never taken together with the rest', async () => {
+  it('a merge of some branches of many', async () => {
     using sess = sessionOf(`
       x = Placeholder() { dtype: float, shape: scalar }
-      zero = Const() { dtype: float, value: 0.0 }
-      p = Greater(x, zero) { T: float }
-      a = Switch(x, p) { T: float }
-      b = Switch(zero, p) { T: float }
-      less = Neg(a) { T: float }
-      more = Exp(a:1) { T: float }
-      half = Merge(less, b) { T: float }
-      whole = Merge(less, more) { T: float }
-      halfAfter = AddV2(half, zero) { T: float }
-      wholeAfter = AddV2(whole, zero) { T: float }`);
-    const both = { target: 'halfAfter', value: 'wholeAfter:0' };
-    expect(Number((await sess.run(both, { 'x:0': 0.5 })).value)).toBeCloseTo(Math.exp(0.5), 5);
-    expect(Number((await sess.run(both, { 'x:0': -0.5 })).value)).toBe(0.5);
-    await expect(sess.run('halfAfter:0', { 'x:0': 0.5 })).rejects.toThrow('Retval[0] does not have value');
+      i = Placeholder() { dtype: int, shape: scalar }
+      one = Const() { dtype: float, value: 1.0 }
+      way = _SwitchN(x, i) { T: float, num_outs: #3 }
+      a = Neg(way) { T: float }
+      b = Exp(way:1) { T: float }
+      c = Abs(way:2) { T: float }
+      some = Merge(a, b) { T: float }
+      all = Merge(a, b, c) { T: float }
+      someMore = AddV2(some, one) { T: float }
+      allMore = AddV2(all, one) { T: float }`);
+    const both = { target: 'someMore', value: 'allMore:0' };
+    const results = [];
+    for (const i of [0, 1, 2, 7, -1]) results.push(Number((await sess.run(both, { 'x:0': -2, 'i:0': i })).value));
+    expect(results.map((x) => Math.round(x * 1000))).toEqual([3000, 1135, 3000, 3000, 3000]);
+    await expect(sess.run('someMore:0', { 'x:0': 1, 'i:0': 2 })).rejects.toThrow('Retval[0] does not have value');
   });
 });
 
