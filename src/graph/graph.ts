@@ -270,6 +270,23 @@ export class Graph {
     this.rewrites++;
   }
 
+  /** Gives operations that read `from` another tensor in its place; the caller has checked that it fits. */
+  redirect(from: Tensor, to: Tensor, readers: readonly Operation[]): void {
+    this.throwIfFinalized();
+    for (const op of readers)
+      op.rewrite(
+        op.type,
+        op.inputs.map((t) => (t === from ? to : t)),
+        op.attrs,
+      );
+    this.consumers.set(
+      from,
+      this.consumersOf(from).filter((op) => !readers.includes(op)),
+    );
+    for (const op of readers) this.addConsumer(op, [to]);
+    this.rewrites++;
+  }
+
   /** What the scopes around an operation add to it. */
   applyContext(op: Operation, context: Context): void {
     for (const [name, value] of Object.entries(scopedAttrs.get() ?? {}))

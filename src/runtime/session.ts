@@ -276,9 +276,11 @@ export class Session implements Disposable, AsyncDisposable {
     }
   }
 
-  /** A gradient has changed operations that the engine has already: it gets all of them again. Variables stay. */
+  /** Operations that the engine has already were changed, by a gradient or an edit: it gets all again. Variables stay. */
   private forgetGraph(): void {
     this.engine.forgetGraph();
+    // A run that looked up its plan before this goes on with it, so what was prepared for it must go too.
+    for (const { executables } of this.plans.values()) executables.clear();
     this.plans.clear();
     this.sent = { operations: 0, functions: 0, rewrites: this.sent.rewrites };
   }
