@@ -77,9 +77,33 @@ struct WindowArgs {
 };
 using WindowFn = void (*)(const WindowArgs&);
 
+/**
+ * All windows of one row of the pooled image at once, for operands that kernels can use in place. A window is the part
+ * [begin, end) of each of `rows`; rows of the gradient are the same rows of another array, of which only some are written.
+ */
+struct WindowRow {
+  int64_t n;
+  int64_t windows;
+  /** Begin and end of each window along the rows. */
+  const int64_t (*spans)[2];
+  int64_t rowCount;
+  const char* const* rows;
+  char* const* targets;
+  int64_t firstTarget, lastTarget;
+  /** Bytes from one point of a row to the next, in rows and targets, and from one window to the next. */
+  int64_t step, targetStep;
+  const char* pooled;
+  int64_t pooledStep;
+  char* out;
+  int64_t outStep;
+  const void* start;
+};
+using WindowRowFn = void (*)(const WindowRow&);
+
 /** Null where a kind has no such operation. */
 struct WindowKernels {
   WindowFn max, sum, mean, argmax, pick, spread, near, share;
+  WindowRowFn maxRow, sumRow, meanRow, spreadRow, shareRow;
 };
 
 /** A stretch of a sum of products: where its factors begin, and how many there are. */

@@ -174,6 +174,109 @@ template <class T, class L> struct Pick {
   }
 };
 
+/** Runs a step for every window of a row, at every vector of channels, then at every channel that is left. */
+template <class T, template <class, class> class Step> void eachWindow(const WindowRow& a) {
+  for (int64_t w = 0; w < a.windows; w++) {
+    int64_t i = 0;
+    for (; i + kWidth<T> <= a.n; i += kWidth<T>) Step<T, Lanes<T>>::at(a, w, i);
+    TL_SHORT_LOOP
+    for (; i < a.n; i++) {
+      Step<T, Single<T>>::at(a, w, i);
+      TL_KEEP_SCALAR;
+    }
+  }
+}
+
+template <class T> TL_INLINE const T* along(const char* row, int64_t step, int64_t at, int64_t i) {
+  return reinterpret_cast<const T*>(row + step * at) + i;
+}
+
+/** The fold of a window by F, which gets what there is and the next value. */
+template <class T, class L, class F> TL_INLINE typename L::Values foldWindow(const WindowRow& a, int64_t w, int64_t i, F f) {
+  using V = typename L::Values;
+  V value = L::all(*static_cast<const T*>(a.start));
+  TL_SHORT_LOOP
+  for (int64_t r = 0; r < a.rowCount; r++) {
+    TL_SHORT_LOOP
+    for (int64_t k = a.spans[w][0]; k < a.spans[w][1]; k++)
+      value = f(value, L::template load<V>(along<T>(a.rows[r], a.step, k, i)));
+  }
+  return value;
+}
+template <class T> TL_INLINE T* pooledOut(const WindowRow& a, int64_t w, int64_t i) {
+  return reinterpret_cast<T*>(a.out + a.outStep * w) + i;
+}
+
+template <class T, class L> struct MaxOf {
+  static TL_INLINE void at(const WindowRow& a, int64_t w, int64_t i) {
+    using V = typename L::Values;
+    L::store(pooledOut<T>(a, w, i), foldWindow<T, L>(a, w, i, [](V best, V x) { return x > best ? x : best; }));
+  }
+};
+template <class T, class L> struct SumOf {
+  static TL_INLINE void at(const WindowRow& a, int64_t w, int64_t i) {
+    using V = typename L::Values;
+    L::store(pooledOut<T>(a, w, i), foldWindow<T, L>(a, w, i, [](V sum, V x) { return sum + x; }));
+  }
+};
+template <class T, class L> struct MeanOf {
+  static TL_INLINE void at(const WindowRow& a, int64_t w, int64_t i) {
+    using V = typename L::Values;
+    const int64_t count = a.rowCount * (a.spans[w][1] - a.spans[w][0]);
+    const V sum = foldWindow<T, L>(a, w, i, [](V total, V x) { return total + x; });
+    L::store(pooledOut<T>(a, w, i), count > 0 ? sum / L::all(static_cast<T>(count)) : sum);
+  }
+};
+
+/** The gradient of a maximum: the window's first maximum is found, and gets dy. */
+template <class T, class L> struct SpreadOf {
+  static TL_INLINE void at(const WindowRow& a, int64_t w, int64_t i) {
+    using V = typename L::Values;
+    using P = typename L::Positions;
+    const int64_t begin = a.spans[w][0], end = a.spans[w][1];
+    if (begin == end) return;
+    V best = L::template load<V>(along<T>(a.rows[0], a.step, begin, i));
+    P number = P{}, here = P{};
+    TL_SHORT_LOOP
+    for (int64_t r = 0; r < a.rowCount; r++) {
+      TL_SHORT_LOOP
+      for (int64_t k = begin; k < end; k++, here = here + 1) {
+        const V x = L::template load<V>(along<T>(a.rows[r], a.step, k, i));
+        number = x > best ? here : number;
+        best = x > best ? x : best;
+      }
+    }
+    const V dy = L::template load<V>(along<T>(a.pooled, a.pooledStep, w, i));
+    here = P{} + static_cast<Position<T>>(a.firstTarget * (end - begin));
+    TL_SHORT_LOOP
+    for (int64_t r = a.firstTarget; r < a.lastTarget; r++) {
+      TL_SHORT_LOOP
+      for (int64_t k = begin; k < end; k++, here = here + 1) {
+        T* to = reinterpret_cast<T*>(a.targets[r] + a.targetStep * k) + i;
+        L::store(to, L::template load<V>(to) + (number == here ? dy : V{}));
+      }
+    }
+  }
+};
+
+/** The gradient of a mean: every point gets the same share of dy. */
+template <class T, class L> struct ShareOf {
+  static TL_INLINE void at(const WindowRow& a, int64_t w, int64_t i) {
+    using V = typename L::Values;
+    const int64_t begin = a.spans[w][0], end = a.spans[w][1], count = a.rowCount * (end - begin);
+    const V dy = L::template load<V>(along<T>(a.pooled, a.pooledStep, w, i));
+    const V part = dy * L::all(static_cast<T>(1.0 / static_cast<double>(count)));
+    TL_SHORT_LOOP
+    for (int64_t r = a.firstTarget; r < a.lastTarget; r++) {
+      TL_SHORT_LOOP
+      for (int64_t k = begin; k < end; k++) {
+        T* to = reinterpret_cast<T*>(a.targets[r] + a.targetStep * k) + i;
+        L::store(to, L::template load<V>(to) + part);
+      }
+    }
+  }
+};
+
 template <class T, class L> struct Divide {
   static TL_INLINE void at(const WindowArgs& a, int64_t i) {
     using V = typename L::Values;
@@ -198,11 +301,16 @@ template <class T, class Unsigned> WindowKernels kernelsOf() {
   k.argmax = each<T, ArgMax>;
   k.spread = each<Unsigned, Spread>;
   k.pick = each<T, Pick>;
+  k.maxRow = eachWindow<T, MaxOf>;
+  k.sumRow = eachWindow<Unsigned, SumOf>;
   return k;
 }
 template <class T> WindowKernels floatKernelsOf() {
   WindowKernels k = kernelsOf<T, T>();
   k.mean = each<T, Sum>;
+  k.meanRow = eachWindow<T, MeanOf>;
+  k.spreadRow = eachWindow<T, SpreadOf>;
+  k.shareRow = eachWindow<T, ShareOf>;
   k.near = each<T, Near>;
   k.share = each<T, Share>;
   return k;
