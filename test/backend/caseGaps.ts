@@ -27,8 +27,24 @@ const differentiableArrayOps = arrayActions
   .slice(0, 6)
   .flatMap((action) => ['V3', 'V2', ''].map((version) => `TensorArray${action}${version}`));
 
+const inLists =
+  'takes or makes a list, which cases cannot give; tested in test/whole/functionalGraphs.test.ts and test/front';
+const listOps = [
+  ...['Length', 'ElementShape', 'GetItem', 'Stack', 'Gather', 'Concat', 'ConcatV2', 'PushBack', 'PushBackBatch'],
+  ...['PopBack', 'SetItem', 'Resize', 'ConcatLists', 'Reserve', 'FromTensor', 'Scatter', 'ScatterV2'],
+  ...['ScatterIntoExistingList', 'Split'],
+].map((name) => `TensorList${name}`);
+const optionalOps = ['FromValue', 'None', 'HasValue', 'GetValue'].map((name) => `Optional${name}`);
+const withoutListGradient = ['Length', 'ElementShape', 'PushBackBatch', 'ConcatLists', 'Reserve'].map(
+  (name) => `TensorList${name}`,
+);
+const inFiles = 'reads or writes files; tested in test/whole/saver.test.ts and test/null/io';
+const fileOps = ['SaveV2', 'RestoreV2', 'MergeV2Checkpoints'];
+
 /** No value case. */
 export const withoutValueCase: Readonly<Record<string, string>> = {
+  ...each([...listOps, ...optionalOps, 'EmptyTensorList'], inLists),
+  ...each(fileOps, inFiles),
   ...each([...frameOps, ...refLoopOps, 'RefSelect', '_SwitchN'], inFrames),
   Abort: 'would end the process of a TensorFlow it is compared with; tested in test/whole/frameOps.test.ts',
   ...each(['For', 'RemoteCall'], 'calls a function of the library; tested in test/whole/frames.test.ts'),
@@ -52,6 +68,8 @@ export const withoutValueCase: Readonly<Record<string, string>> = {
 
 /** No shape case. */
 export const withoutShapeCase: Readonly<Record<string, string>> = {
+  ...each([...listOps, ...optionalOps, 'EmptyTensorList'], inLists),
+  ...each(fileOps, inFiles),
   _SwitchN: 'only the runtime of TensorFlow makes it; nodes cannot have such a name',
   Const: 'its shape is that of its value',
   Placeholder: 'its shape is its attribute',
@@ -64,6 +82,15 @@ const handle = 'the gradient belongs to the variable behind the handle; tested w
 
 /** No case whose gradient can be compared with central differences. */
 export const withoutGradientCheck: Readonly<Record<string, string>> = {
+  ...each(
+    listOps.filter((name) => !withoutListGradient.includes(name)),
+    inLists,
+  ),
+  ...each(['OptionalFromValue', 'OptionalGetValue'], inLists),
+  ...each(
+    ['MaxPoolGradGrad', 'MaxPool3DGrad', 'MaxPool3DGradGrad'],
+    'jumps where another element of a window becomes the largest; test/backend/windows.test.ts compares with TensorFlow',
+  ),
   ...each(['Switch', 'RefSwitch', 'Merge', 'RefMerge'], inFrames),
   ...each(differentiableArrayOps, inArrays),
   ...each([...functionalOps, ...callOps], inFunctions),

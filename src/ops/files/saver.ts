@@ -140,6 +140,7 @@ export const ShardedFilename = defineOp({
     ])[0]!,
   }),
   cases: () => [
+    { shape: '[], [], [] -> []' },
     {
       given: { basename: 'model', shard: { dtype: 'int32', value: 1 }, num_shards: { dtype: 'int32', value: 12 } },
       expect: { filename: 'model-00001-of-00012' },
@@ -160,6 +161,7 @@ export const ShardedFilespec = defineOp({
     ])[0]!,
   }),
   cases: () => [
+    { shape: '[], [] -> []' },
     {
       given: { basename: 'model', num_shards: { dtype: 'int32', value: 12 } },
       expect: { filename: 'model-?????-of-00012' },
