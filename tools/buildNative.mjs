@@ -67,6 +67,8 @@ const fileFlags = {
   'map/slowOps.cpp': slowFlags,
   'dot/gemm.simd.cpp': ['-ffp-contract=fast'],
   'conv/strip.simd.cpp': ['-ffp-contract=fast'],
+  // Its polynomials are written for it.
+  'map/transcendental.simd.cpp': ['-ffp-contract=fast'],
   'conv/lanes.simd.cpp': ['-ffp-contract=fast'],
   'simd/choose.cpp': Object.keys(variants).map((name) => `-DTL_HAS_${name.toUpperCase()}`),
 };

@@ -169,8 +169,9 @@ void fillBool(SimdKernels& k) {
   BINARY(and_, kind, x & y);
   BINARY(or_, kind, x | y);
   BINARY(xor_, kind, x ^ y);
-  // As numbers, truth values add like `or` and multiply like `and`, and are ordered like 0 and 1.
+  // As numbers, truth values add like `or`, subtract like `xor`, multiply like `and`, and are ordered like 0 and 1.
   ENTRY(add, kind) = ENTRY(max, kind) = ENTRY(or_, kind);
+  ENTRY(sub, kind) = ENTRY(xor_, kind);
   ENTRY(mul, kind) = ENTRY(min, kind) = ENTRY(and_, kind);
   ENTRY(invert, kind) = ENTRY(not_, kind);
   fillEqual<T>(k, kind);

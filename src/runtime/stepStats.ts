@@ -56,9 +56,9 @@ export class StatsCollector {
     this.times.push({ node, what: 'host', start, end: this.now(), bytes: 0 });
   }
 
-  /** The times of the nodes on each device. */
+  /** The times of the nodes on each device; a run that computes nothing was still on the first one. */
   byDevice(deviceOf: (node: string) => string): { device: string; nodeStats: NodeStats[] }[] {
-    const devices = new Map<string, NodeStats[]>();
+    const devices = new Map<string, NodeStats[]>(this.times.length === 0 ? [[deviceOf(''), []]] : []);
     for (const { node, what, start, end } of this.times) {
       const device = deviceOf(node);
       if (!devices.has(device)) devices.set(device, []);

@@ -208,3 +208,22 @@ describe('learned unigrams', () => {
       for (const [i, weight] of expected.entries()) expect(seen[k]![i]).toBeCloseTo((4 * weight) / (8 + 6 * k), 6);
   });
 });
+
+describe('sampledSparseSoftmaxLoss', () => {
+  it('is sampledSoftmaxLoss for one true class', async () => {
+    const graph = new tf.Graph();
+    const inputs = new Inputs();
+    const fetches = graph.asDefault(() => {
+      const truth = tf.constant([[1], [5]], tf.int64);
+      const sampledValues = nn.uniformCandidateSampler(truth, 1, 4, true, 8, { seed: 3 });
+      const [w, b, h] = [inputs.of([8, 3], 'w'), inputs.of([8], 'b'), inputs.of([2, 3], 'h')];
+      return [
+        nn.sampledSoftmaxLoss(w, b, truth, h, 4, 8, { sampledValues }),
+        tf.contrib.nn.sampledSparseSoftmaxLoss(w, b, truth, h, 4, 8, { sampledValues }),
+      ];
+    });
+    const [dense, sparse] = (await new tf.Session({ graph }).run(fetches, inputs.feeds)) as tf.NDArray[]; // two tensors
+    for (const [i, x] of dense!.numbers().entries()) expect(sparse!.numberAt(i)).toBeCloseTo(x, 5);
+    expect(sparse!.shape).toEqual([2]);
+  });
+});

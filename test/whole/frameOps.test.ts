@@ -30,7 +30,7 @@ function expand(text: string): string {
 
 function attrText(attr: string): string {
   const [key, value] = attr.split(': ') as [string, string]; // as `sessionOf` describes
-  const types: Record<string, string> = { float: 'DT_FLOAT', int: 'DT_INT32', bool: 'DT_BOOL' };
+  const types: Record<string, string> = { float: 'DT_FLOAT', int: 'DT_INT32', resource: 'DT_RESOURCE' };
   if (value.startsWith('#')) return `attr { key: "${key}" value { i: ${value.slice(1)} } }`;
   const said = /^[\d.-]+$/.test(value)
     ? `tensor { dtype: ${value.includes('.') ? 'DT_FLOAT float_val' : 'DT_INT32 int_val'}: ${value} tensor_shape {} }`
@@ -415,4 +415,24 @@ it('a graph may end its run, but not the process', async () => {
   using sess = sessionOf('stop = Abort() { error_msg: enough }');
   await expect(sess.run('stop')).rejects.toThrow(tf.errors.AbortedError);
   await expect(sess.run('stop')).rejects.toThrow('Abort_op intentional failure; enough');
+});
+
+describe('step statistics', () => {
+  it('count what the host does in every iteration, and name a device even for a run of nothing', async () => {
+    using sess = sessionOf(
+      `${counting(`
+      stack = StackV2(n) { elem_type: int }
+      handle = Enter(stack) { T: resource, frame_name: loop, is_constant: true }
+      pushed = StackPushV2(handle, now) { T: int }
+      next = AddV2(pushed, one) { T: int }`)}`,
+    );
+    const nodesOf = async (fetch: string) => {
+      const runMetadata = new tf.RunMetadata();
+      const options = { traceLevel: tf.RunOptions.FULL_TRACE };
+      await sess.run(fetch, { 'n:0': 4 }, { options, runMetadata });
+      return runMetadata.stepStats!.devStats.map(({ nodeStats }) => nodeStats.map(({ nodeName }) => nodeName));
+    };
+    expect((await nodesOf('exit:0')).flat().filter((name) => name === 'pushed')).toHaveLength(4);
+    expect(await nodesOf('zero:0')).toEqual([[]]);
+  });
 });

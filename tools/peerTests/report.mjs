@@ -2,7 +2,7 @@
 
 /** Tier-1 ops that come with later parts of the library: loops, queues, images, files … */
 const laterOps =
-  /^(Conv|Depthwise|MaxPool|AvgPool|FusedBatchNorm|Switch|RefSwitch|Merge|Enter|Exit|NextIteration|LoopCond|Stack(V2|P)|TensorArray|While|StatelessWhile|If|StatelessIf|TensorList|EmptyTensorList|Optional|.*Queue|Reader|.*Reader|Parse|Decode|Encode|ReadFile|WriteFile|MatchingFiles|StringJoin|ReduceJoin|StaticRegex|Save|Restore|MergeV2|Sharded|.*Summary|.*Dataset|Iterator|MakeIterator|OneShotIterator|Resize|CropAndResize|Adjust|FFT|IFFT|Qr|ResourceConditionalAccumulator|ResourceAccumulator|PyFunc|EagerPyFunc)/;
+  /^(Conv|Depthwise|MaxPool|AvgPool|FusedBatchNorm|While|StatelessWhile|If|StatelessIf|TensorList|EmptyTensorList|Optional|.*Queue|Reader|.*Reader|Parse|Decode|Encode|ReadFile|WriteFile|MatchingFiles|StringJoin|ReduceJoin|StaticRegex|Save|Restore|MergeV2|Sharded|.*Summary|.*Dataset|Iterator|MakeIterator|OneShotIterator|Resize|CropAndResize|Adjust|FFT|IFFT|Qr|ResourceConditionalAccumulator|ResourceAccumulator|PyFunc|EagerPyFunc)/;
 
 /** Which of three things a failure is: of an op that comes later, of any server, or ours. */
 function classify([test, words], file, tiers, reasons) {

@@ -6,12 +6,13 @@ import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { concat } from '../array/concat.ts';
 import { expandDims } from '../array/expandDims.ts';
-import { ones } from '../array/fill.ts';
+import { ones, zeros } from '../array/fill.ts';
 import { getItem } from '../array/getItem.ts';
 import { stopGradient } from '../array/identity.ts';
 import { reshape } from '../array/reshape.ts';
 import { shape } from '../array/shape.ts';
 import { slice } from '../array/slice.ts';
+import { squeeze } from '../array/squeeze.ts';
 import { stack } from '../array/stack.ts';
 import { cast } from '../math/cast.ts';
 import { log } from '../math/exp.ts';
@@ -21,7 +22,11 @@ import { minus, over, plus } from '../math/operators.ts';
 import { onesLike, zerosLike } from '../math/zerosLike.ts';
 import { sparseToDense } from '../sparse/sparseToDense.ts';
 import { computeAccidentalHits, logUniformCandidateSampler, type SampledCandidates } from './candidateSampling.ts';
-import { sigmoidCrossEntropyWithLogits, softmaxCrossEntropyWithLogitsV2 } from './crossEntropy.ts';
+import {
+  sigmoidCrossEntropyWithLogits,
+  softmaxCrossEntropyWithLogitsV2,
+  sparseSoftmaxCrossEntropyWithLogits,
+} from './crossEntropy.ts';
 import { type EmbeddingOptions, embeddingLookup } from './embedding.ts';
 
 /** One table of rows, or the tables that its rows are spread over; a partitioned variable is a list of its parts. */
@@ -155,4 +160,29 @@ export function sampledSoftmaxLoss(
   const sample = sampledLogits(sampling, options.name ?? 'sampled_softmax_loss');
   const fixed = stopGradient(sample.labels, { name: 'labels_stop_gradient' });
   return softmaxCrossEntropyWithLogitsV2({ labels: fixed, logits: sample.logits });
+}
+
+/**
+ * As `sampledSoftmaxLoss` for one true class per example, through the cross entropy of class numbers. Adds nodes under
+ * `sampled_sparse_softmax_loss/` and a sparse cross entropy.
+ *
+ * @example tf.contrib.nn.sampledSparseSoftmaxLoss(weights, biases, labels, inputs, 64, 50000)
+ */
+export function sampledSparseSoftmaxLoss(
+  weights: Tables,
+  biases: Tables,
+  labels: TensorLike,
+  inputs: TensorLike,
+  numSampled: number,
+  numClasses: number,
+  options: Omit<SampledLossOptions, 'numTrue'> = {},
+): Tensor {
+  const names = ['sampledValues', 'removeAccidentalHits', 'partitionStrategy', 'name'] as const;
+  const { removeAccidentalHits = true } = onlyOptions('tf.contrib.nn.sampledSparseSoftmaxLoss', options, ...names);
+  const all = { ...options, removeAccidentalHits };
+  const sampling = { weights, biases, labels, inputs, numSampled, numClasses, options: all };
+  const { logits } = sampledLogits(sampling, options.name ?? 'sampled_sparse_softmax_loss');
+  // The true class stands first among the logits.
+  const first = zeros(stack([getItem(shape(logits), [0]), 1]), { dtype: d.int64 });
+  return sparseSoftmaxCrossEntropyWithLogits({ labels: squeeze(first, { axis: [1] }), logits });
 }

@@ -276,6 +276,15 @@ function defineScatterNd(name: string, form: Form): void {
         attrs: { bad_indices_policy: 'IGNORE' },
         after: { ref: before },
       },
+      // The difference of booleans is their exclusive or.
+      ...(isResource && combine === 'sub'
+        ? [
+            {
+              given: { ref: [true, false, true], indices: ints([[0], [1]]), updates: [true, true] },
+              after: { ref: [false, true, true] },
+            },
+          ]
+        : []),
     ],
   });
 }

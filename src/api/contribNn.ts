@@ -1,0 +1,2 @@
+/** @file `tf.contrib.nn`. */
+export { sampledSparseSoftmaxLoss } from '../ops/nn/sampledLosses.ts';
