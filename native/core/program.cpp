@@ -89,7 +89,7 @@ InstructionPtr decodeInstruction(Reader& in) {
 
 using namespace tl;
 
-int64_t tl_version() { return 7; }
+int64_t tl_version() { return 8; }
 
 const char* tl_variant() { return simd().name; }
 

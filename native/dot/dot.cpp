@@ -10,6 +10,8 @@ namespace {
 /** Multiply-adds that pay for waking another thread. */
 constexpr double kGrain = 400e3;
 
+constexpr int64_t roundUp(int64_t n) { return (n + 63) & ~int64_t{63}; }
+
 /** One operand of a batch: its matrix strides and its strides along the batch dims. */
 struct Matrix {
   View view;
@@ -58,12 +60,24 @@ void plainProduct(const Gemm<T>& g, char*) {
     }
 }
 
+/** What a product is added to, and what follows it. */
+struct Surroundings {
+  /** Matrices of c's shape that the product is added to, and the dims of their batch. */
+  Owned<Matrix> plus;
+  /** A map that runs on every piece of c. */
+  Owned<PieceMap> after;
+  /** The slot through which `after` finds c when c is in no memory of the program; or -1. */
+  int64_t ownSlot = -1;
+};
+
 class Dot final : public Instruction {
  public:
-  /** `after`, if there is one, runs on every piece of the product. */
-  Dot(const View& a, const View& b, const View& c, Owned<PieceMap> after)
-      : a_(a), b_(b), c_(c), dtype_(c.dtype), after_(std::move(after)) {
-    if (after_ && after_->shape() != c.dims) refuse("a map on a product has another shape than it");
+  Dot(const View& a, const View& b, const View& c, Surroundings around)
+      : a_(a), b_(b), c_(c), dtype_(c.dtype), around_(std::move(around)) {
+    if (around_.after && around_.after->shape() != c.dims) refuse("a map on a product has another shape than it");
+    if (around_.plus && (around_.plus->view.dims != c.dims || around_.plus->view.dtype != dtype_ || !isFast()))
+      refuse("a product is added to something of another kind");
+    if (isOwn() && (!around_.after || !isFast())) refuse("a product that goes nowhere");
     m_ = a_.rows();
     k_ = a_.columns();
     n_ = b_.columns();
@@ -121,11 +135,32 @@ class Dot final : public Instruction {
     return {m_, n_, k_,
             a_.view.as<T>(table) + a_.startOf(batch, batchDims_), a_.row, a_.column,
             b_.view.as<T>(table) + b_.startOf(batch, batchDims_), b_.row, b_.column,
-            c_.view.as<T>(table) + c_.startOf(batch, batchDims_), c_.row, c_.column};
+            isOwn() ? nullptr : c_.view.as<T>(table) + c_.startOf(batch, batchDims_), c_.row, c_.column};
   }
+
+  bool isFast() const { return dtype_ == DType::f32 || dtype_ == DType::f64; }
+  bool isOwn() const { return around_.ownSlot >= 0; }
 
   template <class T>
   using MultiplyFn = void (*)(const Gemm<T>&, char* scratch);
+
+  /** Where a thread is with a piece of a product. */
+  template <class T>
+  struct Piece {
+    Dot* dot;
+    void* const* table;
+    std::vector<void*> own;  // the table with a slot for c
+    char* scratch;
+    int64_t row, column;  // of the piece, the row counting through all batches
+
+    /** Runs what follows on some rows of the piece, of which the first begins at `c`. */
+    void follow(int64_t i, int64_t rows, int64_t j, int64_t columns, T* c) {
+      const int64_t first = row + i;
+      if (dot->isOwn()) own[static_cast<size_t>(dot->around_.ownSlot)] = c - first * dot->c_.row - column;
+      dot->around_.after->run(dot->isOwn() ? own.data() : table, {first, first + rows}, {column + j, column + j + columns},
+                              scratch, &dot->failure_);
+    }
+  };
 
   /** Cuts every product into a grid of pieces of c, as square as threads allow. Every piece sums over all of k. */
   template <class T>
@@ -141,10 +176,13 @@ class Dot final : public Instruction {
     const int64_t pieces = down * across, tasks = batches_ * pieces;
     const int64_t rowsEach = (m_ + down - 1) / down, columnsEach = (n_ + across - 1) / across;
     const int64_t columnStep = across > 1 ? (columnsEach + 31) / 32 * 32 : columnsEach;
-    const int64_t bytes = std::max(simd().gemmScratch(rowsEach, columnStep, k_, sizeof(T)), afterBytes());
+    const int64_t gemmBytes = roundUp(simd().gemmScratch(rowsEach, columnStep, k_, sizeof(T)));
+    const int64_t ownBytes = isOwn() ? roundUp(rowsEach * n_ * static_cast<int64_t>(sizeof(T))) : 0;
     const int64_t used = std::min(tasks, parts);
     Pool::get().run(used, [&](int64_t part) {
-      char* scratch = Pool::scratch(bytes);
+      char* scratch = Pool::scratch(gemmBytes + ownBytes + afterBytes());
+      Piece<T> piece = {this, table, {}, scratch + gemmBytes + ownBytes, 0, 0};
+      if (isOwn()) piece.own.assign(table, table + around_.ownSlot + 1);
       const Range range = rangeOf(part, used, tasks);
       for (int64_t task = range.begin; task < range.end; task++) {
         Gemm<T> g = product<T>(table, task / pieces);
@@ -154,19 +192,43 @@ class Dot final : public Instruction {
         if (g.m <= 0 || g.n <= 0) continue;
         g.a += i * g.aRow;
         g.b += j * g.bColumn;
-        g.c += i * g.cRow + j * g.cColumn;
+        if (isOwn()) g.c = reinterpret_cast<T*>(scratch + gemmBytes);
+        else g.c += i * g.cRow + j * g.cColumn;
+        g.passing = isOwn();
+        piece.row = task / pieces * m_ + i;
+        piece.column = j;
+        begin(table, task / pieces, i, j, g);
+        if (around_.after && isFast()) {
+          g.context = &piece;
+          g.ready = [](const void* context, int64_t row, int64_t rows, int64_t column, int64_t columns, T* c) {
+            // The piece is this thread's own; products only hand it on.
+            static_cast<Piece<T>*>(const_cast<void*>(context))->follow(row, rows, column, columns, c);
+          };
+        }
         multiply(g, scratch);
-        const int64_t row = task / pieces * m_ + i;
-        runAfter(table, {row, row + g.m}, {j, j + g.n}, scratch);
+        if (around_.after && !isFast()) piece.follow(0, g.m, 0, g.n, g.c);
       }
     });
   }
 
-  int64_t afterBytes() const { return after_ ? after_->scratchBytes() : 0; }
-  /** What follows the product, on a piece of it that is ready. Rows count through all batches. */
-  void runAfter(void* const* table, Range rows, Range columns, char* scratch) {
-    if (after_) after_->run(table, rows, columns, scratch, &failure_);
+  /** Puts what the product is added to in its place, if it is not there already. */
+  template <class T>
+  void begin(void* const* table, int64_t batch, int64_t i, int64_t j, Gemm<T>& g) const {
+    if (!around_.plus) return;
+    g.add = true;
+    const Matrix& plus = *around_.plus;
+    const std::vector<int64_t> dims(plus.view.dims.begin(), plus.view.dims.end() - 2);
+    for (int64_t r = 0; r < g.m; r++) {
+      // Rows count through all batches, some of which may have become rows of one product.
+      const int64_t row = batch * m_ + i + r, matrix = row / plus.rows();
+      const T* from = plus.view.as<T>(table) + plus.startOf(matrix, dims) + row % plus.rows() * plus.row + j * plus.column;
+      T* to = g.c + r * g.cRow;
+      if (from == to && plus.column == g.cColumn) continue;
+      copyOf(sizeof(T))(g.n, to, g.cColumn, from, plus.column);
+    }
   }
+
+  int64_t afterBytes() const { return around_.after ? around_.after->scratchBytes() : 0; }
 
   /** Elements of this type in the wider one they are multiplied in, and back. */
   void convert(int64_t n, void* out, int64_t outStep, const void* in, int64_t inStep, bool widens) const {
@@ -205,7 +267,9 @@ class Dot final : public Instruction {
                  Pool::scratch(simd().gemmScratch(m, n_, k_, sizeOf(wide))));
         for (int64_t i = rows.begin; i < rows.end; i++)
           convert(n_, at(c_) + i * c_.row * narrow, c_.column, c.data() + i * n_, 1, false);
-        runAfter(table, {batch * m_ + rows.begin, batch * m_ + rows.end}, {0, n_}, Pool::scratch(afterBytes()));
+        if (around_.after)
+          around_.after->run(table, {batch * m_ + rows.begin, batch * m_ + rows.end}, {0, n_}, Pool::scratch(afterBytes()),
+                             &failure_);
       });
     }
   }
@@ -214,7 +278,7 @@ class Dot final : public Instruction {
   DType dtype_;
   int64_t m_, n_, k_, batches_;
   std::vector<int64_t> batchDims_;
-  Owned<PieceMap> after_;
+  Surroundings around_;
   int32_t failure_ = 0;
 };
 
@@ -224,9 +288,11 @@ InstructionPtr decodeDot(Reader& in) {
   const View a = in.view();
   const View b = in.view();
   const View c = in.view();
-  Owned<PieceMap> after;
-  if (in.word(0, 1, "flag of a map on a product")) after = make<PieceMap>(MapCode::decode(in));
-  return make<Dot>(a, b, c, std::move(after));
+  Surroundings around;
+  if (in.word(0, 1, "flag of an addend")) around.plus = make<Matrix>(in.view());
+  if (in.word(0, 1, "flag of a map on a product")) around.after = make<PieceMap>(MapCode::decode(in));
+  around.ownSlot = in.word(-1, INT32_MAX, "slot");
+  return make<Dot>(a, b, c, std::move(around));
 }
 
 }  // namespace tl

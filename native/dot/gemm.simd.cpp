@@ -25,6 +25,8 @@ constexpr int64_t kBlockColumns = 1024;
 constexpr int64_t kNearBytes = 1 << 20;
 /** The largest b, in bytes, that is expected to stay in L1. */
 constexpr int64_t kVeryNearBytes = 32 << 10;
+/** What follows a product begins when so many elements are ready, which are then still in L2. */
+constexpr int64_t kReadyElements = 16384;
 /** With so few rows a packed b would hardly be read again. */
 constexpr int64_t kFewRows = 128;
 
@@ -88,10 +90,12 @@ template <class T> class Product {
     const bool along = g.aColumn == 1, across = g.aRow == 1;
     packsA_ = !(along || across) || collides(along ? g.aRow : g.aColumn, size);
     packsB_ = g.bColumn != 1 || g.m > kFewRows;
-    byColumns_ = packsB_ && g.m * depth_ * size <= kNearBytes;
+    const bool goesOn = g.ready && g.m * minOf(g.n, kBlockColumns) * size > kNearBytes / 2;
+    byColumns_ = packsB_ && !goesOn && g.m * depth_ * size <= kNearBytes;
+    passing_ = g.passing && !g.add && passes == 1 && !byColumns_;
     fetchesA_ = !byColumns_ && along && g.m * g.k * size > kNearBytes;
     fetchesB_ = !byColumns_ && g.n * g.k * size > kVeryNearBytes;
-    fetchesC_ = g.k >= 64 && g.m * g.n * size > kNearBytes;
+    fetchesC_ = !passing_ && g.k >= 64 && g.m * g.n * size > kNearBytes;
     bBlock_ = aBlock_ + aElements(g.m, depth_);
   }
 
@@ -102,6 +106,7 @@ template <class T> class Product {
         const int64_t kc = minOf(depth_, g_.k - pc);
         if (byColumns_) runByColumns(jc, nc, pc, kc);
         else runByRows(jc, nc, pc, kc);
+        if (byColumns_ && pc + kc == g_.k) ready(0, g_.m, jc, nc, g_.c);
       }
     }
   }
@@ -126,16 +131,25 @@ template <class T> class Product {
     for (int64_t j = jc; j < jc + nc; j += kWidth) {
       const int64_t columns = minOf(kWidth, jc + nc - j);
       packB(j, columns, pc, kc);
-      forPanels([&](int64_t i, int64_t rows) { runPanel(i, rows, j, columns, pc, kc, aBlock_ + i * kc); });
+      forPanels([&](int64_t i, int64_t rows) { runPanel(i, rows, j, columns, pc, kc, aBlock_ + i * kc, cAt(i)); });
     }
   }
 
   void runByRows(int64_t jc, int64_t nc, int64_t pc, int64_t kc) const {
     packB(jc, nc, pc, kc);
+    int64_t first = 0;  // of the rows that are finished but not yet reported
     forPanels([&](int64_t i, int64_t rows) {
       if (packsA_) packA(i, rows, pc, kc, aBlock_);
-      runPanel(i, rows, jc, nc, pc, kc, aBlock_);
+      runPanel(i, rows, jc, nc, pc, kc, aBlock_, passing_ ? cAt(i - first) : cAt(i));
+      const int64_t end = i + rows;
+      if (!g_.ready || pc + kc < g_.k || ((end - first) * nc < kReadyElements && end < g_.m)) return;
+      ready(first, end - first, jc, nc, passing_ ? g_.c : cAt(first));
+      first = end;
     });
+  }
+
+  void ready(int64_t row, int64_t rows, int64_t column, int64_t columns, T* c) const {
+    if (g_.ready) g_.ready(g_.context, row, rows, column, columns, c);
   }
 
   /** As few panels of rows as possible, of nearly the same, even height. */
@@ -149,6 +163,7 @@ template <class T> class Product {
     }
   }
 
+  T* cAt(int64_t i) const { return g_.c + i * g_.cRow; }
   const T* aAt(int64_t i, int64_t p) const { return g_.a + i * g_.aRow + p * g_.aColumn; }
   const T* bAt(int64_t p, int64_t j) const { return g_.b + p * g_.bRow + j * g_.bColumn; }
   /** Whether a panel of so many columns is packed. */
@@ -162,8 +177,8 @@ template <class T> class Product {
       if (packs(nc - j)) pack<T>(minOf(kWidth, nc - j), kWidth, kc, {bAt(pc, jc + j), g_.bColumn, g_.bRow}, bBlock_ + j * kc);
   }
 
-  /** One panel of a with the panels of b from column jc on. */
-  void runPanel(int64_t i, int64_t rows, int64_t jc, int64_t nc, int64_t pc, int64_t kc, const T* packedA) const {
+  /** One panel of a with the panels of b from column jc on; its rows of c begin at `c`. */
+  void runPanel(int64_t i, int64_t rows, int64_t jc, int64_t nc, int64_t pc, int64_t kc, const T* packedA, T* c) const {
     Tile<T> tile;
     tile.depth = kc;
     tile.rows = rows;
@@ -171,7 +186,7 @@ template <class T> class Product {
     tile.aRow = packsA_ ? 1 : g_.aRow;
     tile.aColumn = packsA_ ? micros<T>.height[rows] : g_.aColumn;
     tile.cRow = g_.cRow;
-    tile.add = pc > 0;
+    tile.add = g_.add || pc > 0;
     tile.fetchesC = fetchesC_;
     const bool fetchesA = fetchesA_ && i + 2 * rows <= g_.m;
     for (int64_t j = 0; j < nc; j += kWidth) {
@@ -180,7 +195,7 @@ template <class T> class Product {
       const int vectors = tile.columns > lanesOf<T> ? 2 : 1;
       tile.b = packs(tile.columns) ? bBlock_ + j * kc : bAt(pc, jc + j);
       tile.bStep = packs(tile.columns) ? kWidth : g_.bRow;
-      tile.c = g_.c + i * g_.cRow + (jc + j) * g_.cColumn;
+      tile.c = c + (jc + j) * g_.cColumn;
       const MicroFn<T> kernel = micros<T>.of[rows][vectors - 1 + (vectors == 2 && fetchesB_)];
       if (g_.cColumn == 1 && (kHasMasks || tile.columns == vectors * lanesOf<T>)) kernel(tile);
       else runAside(tile, kernel, g_.cColumn);
@@ -198,7 +213,7 @@ template <class T> class Product {
   T* aBlock_;
   T* bBlock_;
   int64_t depth_;
-  bool packsA_, packsB_, byColumns_, fetchesA_, fetchesB_, fetchesC_;
+  bool packsA_, packsB_, byColumns_, passing_, fetchesA_, fetchesB_, fetchesC_;
 };
 
 /** y[m] = a[m, k] * x[k] for contiguous x, rows of a contiguous: several rows at once share the loads of x. */
@@ -285,28 +300,33 @@ template <class T> bool matrixVector(const Gemm<T>& g, T* scratch) {
   return true;
 }
 
+/** The transposed product; it reports nothing. */
 template <class T> Gemm<T> transposed(const Gemm<T>& g) {
-  return {g.n, g.m, g.k, g.b, g.bColumn, g.bRow, g.a, g.aColumn, g.aRow, g.c, g.cColumn, g.cRow};
+  return {g.n, g.m, g.k, g.b, g.bColumn, g.bRow, g.a, g.aColumn, g.aRow, g.c, g.cColumn, g.cRow, g.add};
 }
 
-template <class T> void gemm(const Gemm<T>& g, char* scratch) {
+/** A product that is finished all at once; false if it is not of that kind. */
+template <class T> bool multiplyAtOnce(const Gemm<T>& g, T* memory) {
   if (g.k == 0) {
-    for (int64_t i = 0; i < g.m; i++)
+    for (int64_t i = 0; i < g.m && !g.add; i++)
       for (int64_t j = 0; j < g.n; j++) g.c[i * g.cRow + j * g.cColumn] = 0;
-    return;
+    return true;
   }
-  T* memory = reinterpret_cast<T*>(scratch);
-  if (g.n == 1 && matrixVector(g, memory)) return;
-  if (g.m == 1 && matrixVector(transposed(g), memory)) return;
+  if (g.n == 1 && !g.add && matrixVector(g, memory)) return true;
+  if (g.m == 1 && !g.add && matrixVector(transposed(g), memory)) return true;
   // c is written along its rows; where its columns are the contiguous direction, compute its transpose. Also where there
   // are few columns: as many would fill no vector, but they make a good height of tiles.
   const bool narrow = kHasMasks && g.n <= kTallest && g.n < lanesOf<T> && g.aRow == 1 && g.m >= 2 * lanesOf<T>;
-  if ((g.cColumn != 1 && g.cRow == 1) || narrow) {
-    const Gemm<T> turned = transposed(g);
-    Product<T>(turned, memory).run();
-  } else {
-    Product<T>(g, memory).run();
-  }
+  if (!(g.cColumn != 1 && g.cRow == 1) && !narrow) return false;
+  const Gemm<T> turned = transposed(g);
+  Product<T>(turned, memory).run();
+  return true;
+}
+
+template <class T> void gemm(const Gemm<T>& g, char* scratch) {
+  T* memory = reinterpret_cast<T*>(scratch);
+  if (!multiplyAtOnce(g, memory)) Product<T>(g, memory).run();
+  else if (g.ready) g.ready(g.context, 0, g.m, 0, g.n, g.c);
 }
 
 }  // namespace

@@ -56,6 +56,13 @@ struct Gemm {
   int64_t bRow, bColumn;
   T* c;
   int64_t cRow, cColumn;
+  /** The product is added to what is in c. */
+  bool add = false;
+  /** If not null, called for every piece of c as soon as it is finished; `c` is where the first of its rows begins. */
+  void (*ready)(const void* context, int64_t row, int64_t rows, int64_t column, int64_t columns, T* c) = nullptr;
+  const void* context = nullptr;
+  /** Nobody looks at c after `ready`, so that rows may be written over earlier ones. */
+  bool passing = false;
 };
 
 /** What one call of a window kernel works on: a block of `n` channels at some of the points of one window. */

@@ -10,7 +10,12 @@ export function readsOf(i: Instruction): readonly View[] {
     case 'reduce':
       return i.inputs;
     case 'dot':
-      return [i.a, i.b, ...(i.after?.inputs.filter((v) => v.buffer !== i.output.buffer) ?? [])];
+      return [
+        i.a,
+        i.b,
+        ...(i.plus ? [i.plus] : []),
+        ...(i.after?.inputs.filter((v) => v.buffer !== i.output.buffer) ?? []),
+      ];
     case 'conv':
       return operandsOf(i).map((name) => i[name]);
     case 'gather':
@@ -40,7 +45,7 @@ export function writesOf(i: Instruction): readonly View[] {
     case 'map':
       return i.outputs;
     case 'dot':
-      return [i.output, ...(i.after?.outputs ?? [])];
+      return [...(i.passing ? [] : [i.output]), ...(i.after?.outputs ?? [])];
     case 'reduce':
     case 'gather':
     case 'scan':
@@ -82,6 +87,7 @@ export function withReads(i: Instruction, change: (buffer: Buffer) => Buffer): I
         ...i,
         a: swap(i.a),
         b: swap(i.b),
+        ...(i.plus ? { plus: swap(i.plus) } : {}),
         ...(i.after ? { after: withReads(i.after, (b) => (b === i.output.buffer ? b : change(b))) } : {}),
       };
     case 'conv': {

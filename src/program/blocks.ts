@@ -7,13 +7,16 @@ import { readsOf, writesOf } from './access.ts';
 import { Hazards } from './hazards.ts';
 import { canFail } from './inspect.ts';
 import { type Buffer, type DeviceInstruction, type Origin, storageOf, type View } from './instructions.ts';
+import { mergeMaps } from './merge.ts';
 import { asRows, foldsRows, rowCounts, staysInRow } from './rows.ts';
 
-/** Below so many elements an array is in the cache anyway. */
-const minElements = 4096;
+/** Below so many elements an array is in the cache anyway, and a step of a block would have hardly anything to do. */
+const minElements = 16384;
 /** Rows are divided among threads, and a row must fit a cache. */
 const minRows = 8;
 const maxRowElements = 32768;
+/** Bytes from which reading the same memory is a reason to run together. */
+const minShared = 4096;
 const maxSteps = 32;
 /** Beyond so many multiply-adds per row a product gains nothing from finding its factors in the cache. */
 const maxProduct = 2 ** 20;
@@ -95,7 +98,7 @@ export function groupRows(instructions: readonly DeviceInstruction[], keep: Read
   }
 
   for (const i of instructions) {
-    const rows = isCandidate(i) ? rowCounts(i, minRows).sort((p, q) => q - p) : [];
+    const rows = isCandidate(i) ? rowCounts(i, 2).sort((p, q) => q - p) : [];
     let group = groupFor(i, rows);
     if (!group) {
       group = new Group();
@@ -105,7 +108,7 @@ export function groupRows(instructions: readonly DeviceInstruction[], keep: Read
     result[group.position] = group;
     hazards.note(i, group.position);
     if (rows.length === 0) continue;
-    for (const { buffer, dtype } of readsOf(i)) if (buffer.bytes >= minElements * dtype.size) groups.set(buffer, group);
+    for (const { buffer } of readsOf(i)) if (buffer.bytes >= minShared) groups.set(buffer, group);
     for (const { buffer } of writesOf(i)) groups.set(buffer, group);
   }
   return result.flatMap((group) => (group ? emit(group, uses, keep) : []));
@@ -136,20 +139,22 @@ function isCandidate(i: DeviceInstruction): boolean {
   }
 }
 
-/** The group as one instruction, or as what it was when that is not worth it. */
+/** The group with its maps joined, as one instruction where that is worth it. */
 function emit(group: Group, uses: ReadonlyMap<Buffer, number>, keep: ReadonlySet<Buffer>): DeviceInstruction[] {
   const [rows] = group.rows;
-  const points = Math.max(...group.steps.map(pointsOf));
-  if (group.steps.length < 2 || rows === undefined || points < minElements || points / rows > maxRowElements)
-    return group.steps;
-  const steps = group.steps.map((step) => asRows(step, rows)!);
+  if (group.steps.length < 2 || rows === undefined) return group.steps;
   const inside = countUses(group.steps);
-  const isLocal = (v: View) =>
-    v.buffer.kind === 'temp' &&
-    !keep.has(v.buffer) &&
-    inside.get(v.buffer) === uses.get(v.buffer) &&
-    staysInRow(v, rows);
-  const locals = steps.filter((step) => !foldsRows(step)).flatMap((step) => writesOf(step).filter(isLocal));
+  const isOwn = ({ buffer }: View) =>
+    buffer.kind === 'temp' && !keep.has(buffer) && inside.get(buffer) === uses.get(buffer);
+  const seen = group.steps.map((step) => asRows(step, rows)!);
+  const merged = mergeMaps(seen, (v) => !isOwn(v));
+  // In a block every product has its memory, which is small.
+  const steps = merged.map((step) => (step.kind === 'dot' && step.passing ? { ...step, passing: false } : step));
+  const points = Math.max(...steps.map(pointsOf));
+  if (steps.length < 2 || rows < minRows || points < minElements || points / rows > maxRowElements) return merged;
+  const locals = steps.flatMap((step) =>
+    foldsRows(step) ? [] : writesOf(step).filter((v) => isOwn(v) && staysInRow(v, rows)),
+  );
   const { node } = group.steps.at(-1)!;
   const origin = node === undefined ? {} : { node };
   return [{ kind: 'blocks', rows, steps, locals: new Set(locals.map((v) => v.buffer)), ...origin }];

@@ -1,4 +1,5 @@
 /** @file Maps that follow a matrix product become part of it: they run on each piece of the product while it is in the cache. */
+import { type DType, float32, float64 } from '../core/dtypes.ts';
 import { sameShape, sizeOf, stridesOf } from '../core/shape.ts';
 import { readsOf } from './access.ts';
 import { Hazards } from './hazards.ts';
@@ -42,7 +43,10 @@ export function fuseEpilogues(
     const rises = hazards.mayMove(map, at);
     if (!rises && !hazards.mayMove(dot, at)) return false;
     const unseen = readers.get(dot.output.buffer) === 1 && !keep.has(dot.output.buffer);
-    const joined: Dot = unseen && isCopy(after) ? { ...dot, output: after.outputs[0]! } : { ...dot, after };
+    const joined: Dot =
+      unseen && isCopy(after)
+        ? { ...dot, output: after.outputs[0]! }
+        : { ...dot, after, ...(unseen && isFast(dot.output.dtype) ? { passing: true } : {}) };
     const position = rises ? at : result.length;
     result[at] = undefined;
     result[position] = joined;
@@ -61,9 +65,12 @@ export function fuseEpilogues(
   return result.filter((i) => i !== undefined);
 }
 
+/** Types whose products devices compute piece by piece. */
+export const isFast = (dtype: DType): boolean => dtype === float32 || dtype === float64;
+
 /** Whether a product reads or writes the memory behind a view. */
-function touches({ a, b, output }: DotInstruction, view: View): boolean {
-  return [a, b, output].some((v) => storageOf(v.buffer) === storageOf(view.buffer));
+function touches({ a, b, plus, output }: DotInstruction, view: View): boolean {
+  return [a, b, output, ...(plus ? [plus] : [])].some((v) => storageOf(v.buffer) === storageOf(view.buffer));
 }
 
 /** Whether a map only moves the product somewhere else, where the product could be written in the first place. */

@@ -71,11 +71,15 @@ export interface DotInstruction {
   readonly a: View;
   readonly b: View;
   readonly output: View;
+  /** What the product is added to, float32 or float64. It may be the very output, and has its shape and dtype. */
+  readonly plus?: View;
   /**
    * A map over the product, run on each piece of it while the piece is in the cache. It has the output's shape; inputs that
    * are views of the output's buffer are the output itself. It writes nothing that the product reads.
    */
   readonly after?: MapInstruction & Origin;
+  /** True when only `after` looks at the output, which then needs no memory. For float32 and float64. */
+  readonly passing?: boolean;
 }
 
 /**

@@ -1,6 +1,7 @@
 /** @file The memory plan: temporaries share one arena, each block free again after its last use. */
 import { sameShape } from '../core/shape.ts';
 import { readsOf, writesOf } from './access.ts';
+import { accumulateProducts } from './accumulate.ts';
 import { groupRows } from './blocks.ts';
 import { fuseEpilogues } from './epilogue.ts';
 import { fuse } from './fuse.ts';
@@ -13,7 +14,7 @@ const alignment = 64;
 
 /** Optimizes recorded instructions and gives every temporary its place. Buffers in `keep` outlive the segment and are bound. */
 export function planSegment(recorded: readonly DeviceInstruction[], keep: ReadonlySet<Buffer>): Segment {
-  const fused = fuseEpilogues(fuse(removeDead(recorded, keep), keep), keep);
+  const fused = fuseEpilogues(fuse(accumulateProducts(removeDead(recorded, keep), keep), keep), keep);
   const instructions = sideBySide(groupRows(fused, keep));
   const bound = new Set<Buffer>();
   const lastUse = new Map<Buffer, number>();
@@ -51,15 +52,22 @@ function placeTemps(instructions: readonly DeviceInstruction[], lastUse: Readonl
 /** A buffer that ends with this instruction, and whose elements the view can take the place of one by one. */
 function inheritance(i: DeviceInstruction, output: View, ending: ReadonlySet<Buffer>): Buffer | undefined {
   const step = i.kind === 'together' ? i.steps.find((s) => writesOf(s).includes(output)) : i;
+  const isProduct = step?.kind === 'dot' && step.output === output;
   const map = step?.kind === 'dot' ? step.after : step;
-  if (map?.kind !== 'map' || !map.outputs.includes(output)) return undefined;
+  const sources = isProduct
+    ? step.plus
+      ? [step.plus]
+      : []
+    : map?.kind === 'map' && map.outputs.includes(output)
+      ? map.inputs
+      : [];
   const covers = (v: View) => v.buffer.bytes === output.buffer.bytes && v.dtype.size === output.dtype.size;
   const sameElements = (v: View) => v.offset === output.offset && sameShape(v.strides, output.strides);
-  const read = [...readsOf(i), ...map.inputs];
-  return map.inputs.find(
+  const read = [...readsOf(i), ...sources];
+  return sources.find(
     ({ buffer }) =>
       ending.has(buffer) &&
-      read.every((v) => v.buffer !== buffer || (map.inputs.includes(v) && covers(v) && sameElements(v))),
+      read.every((v) => v.buffer !== buffer || (sources.includes(v) && covers(v) && sameElements(v))),
   )?.buffer;
 }
 

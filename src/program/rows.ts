@@ -39,12 +39,13 @@ export function asRows(i: DeviceInstruction, rows: number): RowStep | undefined 
     }
     case 'dot': {
       const leading = leadingAxes(i.output.shape.slice(0, -2), rows);
-      const views = withLeading([i.a, i.b, i.output], rows, leading);
+      const views = withLeading([i.a, i.b, i.output, ...(i.plus ? [i.plus] : [])], rows, leading);
       if (!views) return undefined;
-      const [a, b, output] = views as [View, View, View]; // three in, three out
-      if (!i.after) return { ...i, a, b, output };
+      const [a, b, output, plus] = views as [View, View, View, View | undefined]; // as many out as in
+      const product = { ...i, a, b, output, ...(plus ? { plus } : {}) };
+      if (!i.after) return product;
       const after = asRows(i.after, rows);
-      return after?.kind === 'map' ? { ...i, a, b, output, after } : undefined;
+      return after?.kind === 'map' ? { ...product, after } : undefined;
     }
     default:
       return undefined;
@@ -92,7 +93,8 @@ export function firstRows(step: RowStep, count: number): RowStep {
       return { ...step, shape: [count, ...step.shape.slice(1)], inputs: step.inputs.map(cut), output };
     }
     case 'dot': {
-      const product = { ...step, a: cut(step.a), b: cut(step.b), output: cut(step.output) };
+      const plus = step.plus ? { plus: cut(step.plus) } : {};
+      const product = { ...step, a: cut(step.a), b: cut(step.b), output: cut(step.output), ...plus };
       if (!step.after) return product;
       const after = firstRows(step.after, count) as MapInstruction; // a map stays a map
       return { ...product, after };

@@ -6,7 +6,7 @@ import { fromNested, NDArray } from '../../src/core/ndarray.ts';
 import { CpuDevice } from '../../src/devices/cpu/device.ts';
 import { ReferenceDevice } from '../../src/devices/reference/device.ts';
 import * as e from '../../src/program/expr.ts';
-import { DeviceFailure, type View } from '../../src/program/instructions.ts';
+import { DeviceFailure, type MapInstruction, type View } from '../../src/program/instructions.ts';
 import { broadcast, restride, SegmentBuilder, transpose } from './build.ts';
 import { compareDevices } from './compare.ts';
 import { deviceContract } from './contract.ts';
@@ -127,6 +127,48 @@ function largeWork(device: CpuDevice): void {
       );
     } finally {
       device.threads = 0;
+    }
+  });
+
+  it('gives the same for large products with what surrounds them as for one after the other', async () => {
+    for (const [batch, m, k, n] of [
+      [1, 700, 64, 600],
+      [1, 300, 700, 130],
+      [3, 130, 40, 1100],
+      [1, 2000, 16, 20],
+    ] as const) {
+      const values = (count: number, seed: number, shape: readonly number[]) =>
+        new NDArray(d.float32, shape, noise(count, seed));
+      const run = async (joined: boolean, threads: number) => {
+        const b = new SegmentBuilder();
+        const shape = [batch, m, n];
+        const a = b.bind(values(batch * m * k, 1, [batch, m, k]));
+        const right = broadcast(b.bind(values(k * n, 2, [k, n])), [batch, k, n]);
+        const bias = broadcast(b.bind(values(n, 3, [n])), shape);
+        const old = b.bind(values(batch * m * n, 4, shape));
+        const sum = b.bind(values(batch * m * n, 5, shape));
+        const [product, result] = [b.temp(d.float32, shape), b.output(d.float32, shape)];
+        const [x, y, z] = [e.input(0, d.float32), e.input(1, d.float32), e.input(2, d.float32)];
+        const after: MapInstruction = {
+          kind: 'map',
+          shape,
+          inputs: [product, bias, old],
+          outputs: [result, old],
+          results: [e.tanh(e.add(x, y)), e.sub(z, e.mul(x, 0.5))],
+        };
+        const dot = { kind: 'dot', a, b: right, output: product } as const;
+        const add: MapInstruction = { ...after, inputs: [sum, product], outputs: [sum], results: [e.add(x, y)] };
+        if (joined) b.add({ ...dot, after, passing: true }).add({ ...dot, plus: sum, output: sum });
+        else b.add(dot).add(after).add(dot).add(add);
+        const read = await b.run(device.withThreads(threads));
+        return Promise.all([result, old, sum].map(read));
+      };
+      const apart = await run(false, 1);
+      for (const threads of [1, 2, 3])
+        // A product in several passes is added to pass by pass, which rounds differently.
+        for (const [i, array] of (await run(true, threads)).entries())
+          if (i < 2 || k < 320) expect(array.equals(apart[i]!)).toBe(true);
+          else for (let j = 0; j < array.size; j += 7) expect(array.numberAt(j)).toBeCloseTo(apart[i]!.numberAt(j), 3);
     }
   });
 

@@ -6,12 +6,14 @@ import { dense } from '../../program/value.ts';
 
 /** So many elements of the widest step make a block: enough to outweigh what starting a step costs. */
 const elementsPerBlock = 8192;
-/** Blocks that there should be at least, so that threads can share them. */
+/** Blocks that there should be at least, so that threads can share them, unless they would be very small. */
 const minBlocks = 8;
+const leastElements = 2048;
 
 export function rowsPerBlock({ rows, steps }: BlocksInstruction): number {
   const widest = Math.max(...steps.map((s) => sizeOf(s.kind === 'dot' ? s.output.shape : s.shape) / rows));
-  return Math.max(1, Math.min(Math.ceil(elementsPerBlock / widest), Math.ceil(rows / minBlocks)));
+  const shared = Math.max(Math.ceil(rows / minBlocks), Math.ceil(leastElements / widest));
+  return Math.max(1, Math.min(rows, shared, Math.ceil(elementsPerBlock / widest)));
 }
 
 /** Where a slot points at row 0. */

@@ -8,6 +8,7 @@ import {
   type BlocksInstruction,
   type Buffer,
   type DeviceInstruction,
+  type DotInstruction,
   type MapInstruction,
   type ReduceInstruction,
   type Segment,
@@ -52,6 +53,8 @@ class Encoder {
   readonly #bound: ReadonlyMap<Buffer, number>;
   readonly #constants = new Map<Buffer, number>();
   #constantBytes = 0;
+  /** A product without memory, while it is encoded: it is found through a slot behind all others. */
+  #passing: Buffer | undefined;
   readonly #storages = new Map<object, number>();
 
   constructor(
@@ -59,6 +62,10 @@ class Encoder {
     private readonly code: (family: Family, name: string) => number,
   ) {
     this.#bound = new Map(segment.bound.map((buffer, i) => [buffer, firstBoundSlot + i]));
+  }
+
+  get #ownSlot(): number {
+    return firstBoundSlot + this.segment.bound.length;
   }
 
   constants(): Uint8Array {
@@ -82,9 +89,7 @@ class Encoder {
         return;
       }
       case 'dot':
-        this.#views(instruction.a, instruction.b, instruction.output);
-        words.push(Number(instruction.after !== undefined));
-        if (instruction.after) this.#map(instruction.after);
+        this.#dot(instruction);
         return;
       case 'conv':
         words.push(this.code('conv', instruction.result));
@@ -182,6 +187,17 @@ class Encoder {
     outer.pushAll(last);
   }
 
+  #dot({ a, b, output, plus, after, passing }: DotInstruction): void {
+    if (passing) this.#passing = output.buffer;
+    this.#views(a, b, output);
+    this.words.push(Number(plus !== undefined));
+    if (plus) this.#view(plus);
+    this.words.push(Number(after !== undefined));
+    if (after) this.#map(after);
+    this.words.push(passing ? this.#ownSlot : -1);
+    this.#passing = undefined;
+  }
+
   #map({ shape, inputs, outputs, results }: MapInstruction): void {
     const nodes = this.#expression(shape, inputs, results);
     this.words.push(outputs.length);
@@ -230,6 +246,7 @@ class Encoder {
 
   /** A buffer's table slot, and its byte offset in it. */
   #place(buffer: Buffer): [slot: number, start: number] {
+    if (buffer === this.#passing) return [this.#ownSlot, 0];
     const bound = this.#bound.get(buffer);
     if (bound !== undefined) return [bound, 0];
     if (buffer.data) {

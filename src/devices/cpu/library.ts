@@ -7,7 +7,7 @@ import type { KoffiFunc } from 'koffi';
 import { InternalError, NotFoundError } from '../../core/errors.ts';
 
 /** Must equal `tl_version()`; a library built from other sources is not used. */
-const version = 7;
+const version = 8;
 
 /** Families of names that have numbers in encoded programs. */
 export type Family =

@@ -4,7 +4,8 @@ import { accumulate, compileMap } from './map.ts';
 import { allAxes, cursorOn, type Memory, walk } from './memory.ts';
 import { arithmeticOf } from './scalars.ts';
 
-export function compileDot({ a, b, output, after }: DotInstruction, memory: Memory): () => void {
+export function compileDot({ a, b, output, plus, after, passing }: DotInstruction, memory: Memory): () => void {
+  if (passing) memory.addLocals([output.buffer]);
   const batchRank = output.shape.length - 2;
   const rows = output.shape[batchRank]!;
   const columns = output.shape[batchRank + 1]!;
@@ -12,7 +13,8 @@ export function compileDot({ a, b, output, after }: DotInstruction, memory: Memo
   const left = cursorOn(a, memory);
   const right = cursorOn(b, memory);
   const target = cursorOn(output, memory);
-  const cursors = [left, right, target];
+  const addend = plus && cursorOn(plus, memory);
+  const cursors = [left, right, target, ...(addend ? [addend] : [])];
   const { load } = arithmeticOf(a.dtype);
   const { load: loadRight } = arithmeticOf(b.dtype);
   const arithmetic = arithmeticOf(output.dtype);
@@ -32,11 +34,12 @@ export function compileDot({ a, b, output, after }: DotInstruction, memory: Memo
           x += left.steps[column]!;
           y += right.steps[row]!;
         }
-        arithmetic.store(
-          target.place.data,
-          target.at + m * target.steps[row]! + n * target.steps[column]!,
-          sum.result(),
-        );
+        let value = sum.result();
+        if (addend) {
+          const at = addend.at + m * addend.steps[row]! + n * addend.steps[column]!;
+          value = arithmetic.round(arithmetic.binary.add!(arithmetic.load(addend.place.data, at), value));
+        }
+        arithmetic.store(target.place.data, target.at + m * target.steps[row]! + n * target.steps[column]!, value);
       }
   };
   const index = output.shape.map(() => 0);

@@ -84,25 +84,33 @@ function dotIn(chance: Chance, b: SegmentBuilder): DotInstruction {
   const batch = randomShape(chance, 2).map((size) => Math.min(size, 3));
   const size = () => (chance.happens(0.03) ? 0 : chance.integer(1, chance.happens(0.2) ? 70 : 8));
   const [m, k, n] = [size(), size(), size()];
-  const output = randomOutput(chance, b, dtype, [...batch, m, n]);
+  const shape = [...batch, m, n];
+  const isFast = dtype === d.float32 || dtype === d.float64;
+  // A product that is not stored, one that is added to something, one that is added to what its output holds.
+  const passing = isFast && chance.happens(0.3);
+  const local = viewOf(new Buffer('temp', sizeOf(shape) * dtype.size), dtype, shape);
+  const output = passing ? local : randomOutput(chance, b, dtype, shape);
+  const addend = chance.happens(0.5) && !passing ? output : randomInput(chance, b, dtype, shape);
   return {
     kind: 'dot',
     a: randomInput(chance, b, dtype, [...batch, m, k]),
     b: randomInput(chance, b, dtype, [...batch, k, n]),
     output,
-    ...(chance.happens(0.6) ? { after: mapOnProduct(chance, b, output) } : {}),
+    ...(isFast && chance.happens(0.4) ? { plus: addend } : {}),
+    ...(passing || chance.happens(0.6) ? { after: mapOnProduct(chance, b, output, passing) } : {}),
+    ...(passing ? { passing } : {}),
   };
 }
 
 /** A map over a product, into its own place, into another one, or both. */
-function mapOnProduct(chance: Chance, b: SegmentBuilder, product: View): MapInstruction {
+function mapOnProduct(chance: Chance, b: SegmentBuilder, product: View, passing: boolean): MapInstruction {
   const { shape, dtype } = product;
   const dtypes = [dtype, chance.pick(fuzzDtypes)];
   const others = dtypes.map((own) => randomInput(chance, b, own, shape));
   const maker = new ExpressionMaker(chance, dtypes, shape.length);
   // The product is not in [-1, 1], so it only takes part in what cannot enlarge a difference.
   const result = () => chance.pick([e.add, e.sub, e.mul])(e.input(2, dtype), maker.make(dtype));
-  const outputs = chance.pick([['own'], ['other'], ['other', 'own']] as const);
+  const outputs = passing ? (['other'] as const) : chance.pick([['own'], ['other'], ['other', 'own']] as const);
   return {
     kind: 'map',
     shape,
@@ -318,7 +326,7 @@ export const segmentKinds: Record<
 > = {
   map: { share: 120, make: randomMap },
   reduce: { share: 60, make: randomReduce },
-  dot: { share: 80, make: randomDot },
+  dot: { share: 120, make: randomDot },
   conv: { share: 60, make: randomConv },
   blocks: { share: 60, make: randomBlocks },
   together: { share: 30, make: randomTogether },

@@ -46,12 +46,12 @@ function softmax(logits: View, output: View): DeviceInstruction[] {
 }
 
 describe('instructions over the same rows', () => {
-  const [logits, output] = [bound(4, 32, 64), bound(4, 32, 64)];
+  const [logits, output] = [bound(4, 64, 64), bound(4, 64, 64)];
 
   it('are one: softmax', () => {
     const [only, ...rest] = groupRows(softmax(logits, output), new Set());
     expect(rest).toEqual([]);
-    expect(only).toMatchObject({ kind: 'blocks', rows: 128, steps: [{}, {}, {}, {}] });
+    expect(only).toMatchObject({ kind: 'blocks', rows: 256, steps: [{}, {}, {}, {}] });
     // What lies between the passes needs no memory of its own.
     expect(only?.kind === 'blocks' && only.locals.size).toBe(3);
     expect(planSegment(softmax(logits, output), new Set()).arenaBytes).toBe(0);
@@ -82,54 +82,51 @@ describe('instructions over the same rows', () => {
   });
 
   it('take in reductions across the rows, but not what reads them', () => {
-    const [x, shifted, bias, scaled] = [bound(64, 64), temp(64, 64), temp(64), bound(64, 64)];
+    const [x, shifted, bias, scaled] = [bound(128, 128), temp(128, 128), temp(128), bound(128, 128)];
     const program = [
       map([x], shifted, e.sub(x0, 1)),
       reduce('sum', shifted, [0], bias),
-      reduce('sum', shifted, [1], bound(64)),
+      reduce('sum', shifted, [1], bound(128)),
       map([shifted, bias], scaled, e.mul(x0, x1)),
     ];
     expect(words(program)).toEqual([
-      'blocks of 64 rows: map [64, 64] x0 - 1; reduce [64, 64] over 0 sum of x0; reduce [64, 64] over 1 sum of x0',
-      'map [64, 64] x0 * x1',
+      'blocks of 128 rows: map [128, 128] x0 - 1; reduce [128, 128] over 0 sum of x0; reduce [128, 128] over 1 sum of x0',
+      'map [128, 128] x0 * x1',
     ]);
   });
 
   it('share what they read', () => {
-    const x = bound(64, 64);
-    expect(words([reduce('sum', x, [0], bound(64)), reduce('max', x, [0], bound(64))])).toHaveLength(1);
-    const other = bound(64, 64);
-    expect(words([reduce('sum', x, [0], bound(64)), reduce('max', other, [0], bound(64))])).toHaveLength(2);
+    const x = bound(128, 128);
+    expect(words([reduce('sum', x, [0], bound(128)), reduce('max', x, [0], bound(128))])).toHaveLength(1);
+    const other = bound(128, 128);
+    expect(words([reduce('sum', x, [0], bound(128)), reduce('max', other, [0], bound(128))])).toHaveLength(2);
   });
 
   it('stay apart when one reads the rows of another in another order', () => {
-    const [x, y] = [bound(64, 64), temp(64, 64)];
-    const turned = [map([x], y, e.neg(x0)), map([transposeView(y, [1, 0])], bound(64, 64), e.exp(x0))];
+    const [x, y] = [bound(128, 128), temp(128, 128)];
+    const turned = [map([x], y, e.neg(x0)), map([transposeView(y, [1, 0])], bound(128, 128), e.exp(x0))];
     expect(words(turned)).toHaveLength(2);
-    const reversed = { ...y, strides: [-64, 1], offset: 63 * 64 };
-    expect(words([map([x], y, e.neg(x0)), map([reversed], bound(64, 64), e.exp(x0))])).toHaveLength(2);
+    const reversed = { ...y, strides: [-128, 1], offset: 127 * 128 };
+    expect(words([map([x], y, e.neg(x0)), map([reversed], bound(128, 128), e.exp(x0))])).toHaveLength(2);
   });
 
   it('stay apart when small, when their rows are few, or when they depend on the row they are at', () => {
     expect(groupRows(softmax(bound(8, 8), bound(8, 8)), new Set())).toHaveLength(4);
-    expect(groupRows(softmax(bound(4, 4096), bound(4, 4096)), new Set())).toHaveLength(4);
-    const [x, y] = [bound(64, 64), temp(64, 64)];
+    expect(groupRows(softmax(bound(4, 8192), bound(4, 8192)), new Set())).toHaveLength(4);
+    const [x, y] = [bound(128, 128), temp(128, 128)];
     const position = e.cast(e.index(0), float32);
-    expect(words([map([x], y, e.add(x0, position)), reduce('sum', y, [1], bound(64))])).toHaveLength(2);
+    expect(words([map([x], y, e.add(x0, position)), reduce('sum', y, [1], bound(128))])).toHaveLength(2);
   });
 
   it('let other instructions pass only where nothing changes', () => {
-    const [x, y, z] = [bound(64, 64), temp(64, 64), bound(64, 64)];
+    const [x, y, z] = [bound(128, 128), temp(128, 128), bound(128, 128)];
     const first = map([x], y, e.neg(x0));
-    const last = map([y], bound(64, 64), e.exp(x0));
+    const last = map([y], bound(128, 128), e.exp(x0));
     const check: DeviceInstruction = { kind: 'check', input: bound(1) };
-    expect(words([first, check, last])).toEqual([
-      'check [1] -> ',
-      'blocks of 4096 rows: map [4096] neg(x0); map [4096] exp(x0)',
-    ]);
+    expect(words([first, check, last])).toEqual(['check [1] -> ', 'map [16384] exp(neg(x0))']);
     // What a failed check leaves behind is the same as without joining: the first has run, the last has not.
     const kept = map([x], z, e.neg(x0));
-    expect(words([kept, check, map([z], bound(64, 64), e.exp(x0))])).toHaveLength(3);
+    expect(words([kept, check, map([z], bound(128, 128), e.exp(x0))])).toHaveLength(3);
     // What the first reads is overwritten before the last could let it wait, and the last reads what is written then.
     const overwrite: DeviceInstruction = {
       kind: 'scan',
@@ -139,7 +136,44 @@ describe('instructions over the same rows', () => {
       exclusive: false,
       reverse: false,
     };
-    expect(words([first, overwrite, map([y, x], bound(64, 64), e.add(x0, x1))])).toHaveLength(3);
+    expect(words([first, overwrite, map([y, x], bound(128, 128), e.add(x0, x1))])).toHaveLength(3);
+  });
+
+  it('are one map with several results where all are maps', () => {
+    const [x, y] = [bound(4, 8), bound(4, 8)];
+    const [forget, cell, squashed, kept] = [temp(4, 8), temp(4, 8), temp(4, 8), temp(4, 8)];
+    const program = [
+      map([x], forget, e.sigmoid(x0)),
+      map([forget, y], cell, e.mul(x0, x1)),
+      map([cell], squashed, e.tanh(x0)),
+      map([squashed, forget], kept, e.add(x0, x1)),
+    ];
+    const [only, ...rest] = groupRows(program, new Set([cell.buffer, kept.buffer]));
+    expect(rest).toEqual([]);
+    expect(inWords(only!)).toBe('map [32] sigmoid(x0) * x1, tanh(sigmoid(x0) * x1) + sigmoid(x0)');
+  });
+
+  it('are one map that writes the pieces of an array', () => {
+    const [x, whole] = [bound(32, 64), temp(32, 128)];
+    const left = { ...whole, shape: [32, 64] };
+    const right = { ...left, offset: 64 };
+    const pieces = [map([x], left, e.neg(x0)), map([x], right, e.exp(x0))];
+    expect(words(pieces, [whole.buffer])).toEqual(['map [32, 64] neg(x0), exp(x0)']);
+    const overlapping = map([x], { ...right, offset: 63 }, e.exp(x0));
+    expect(words([pieces[0]!, overlapping], [whole.buffer])).toHaveLength(2);
+    // What reads the array reads all of it, so it is no part of the map.
+    expect(words([...pieces, map([whole], bound(32, 128), e.sin(x0))])).toHaveLength(2);
+  });
+
+  it('do not become one map where an update would come too early', () => {
+    const owner = {};
+    const [old, updated] = [
+      { ...bound(4, 8), buffer: new Buffer('bound', 128, undefined, owner) },
+      { ...bound(4, 8), buffer: new Buffer('bound', 128, undefined, owner) },
+    ];
+    const turned = map([transposeView(dense(old.buffer, float32, [8, 4]), [1, 0])], bound(4, 8), e.neg(x0));
+    const update = map([bound(4, 8)], updated, x0);
+    expect(words([turned, update])).toHaveLength(2);
   });
 
   it('take in products with as many matrices as there are rows', () => {

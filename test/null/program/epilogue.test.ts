@@ -36,6 +36,13 @@ describe('maps that follow a product', () => {
     ]);
   });
 
+  it('leave no product behind that nobody else reads', () => {
+    const program = [dot(a, b, c), map([c, bound(5)], out, e.add(x0, x1))];
+    expect(fuseEpilogues(program, new Set())[0]).toMatchObject({ passing: true });
+    expect(fuseEpilogues(program, new Set([c.buffer]))[0]).not.toHaveProperty('passing');
+    expect(fuseEpilogues([...program, map([c], bound(4, 5), e.neg(x0))], new Set())[0]).not.toHaveProperty('passing');
+  });
+
   it('run on the last of several products that they add', () => {
     const d = temp(4, 5);
     expect(fused([dot(a, b, c), dot(a, b, d), map([c, d], out, e.add(x0, x1))])).toEqual([
