@@ -164,8 +164,8 @@ function largeWork(device: CpuDevice): void {
         return Promise.all([result, old, sum].map(read));
       };
       const apart = await run(false, 1);
+      // A product in several passes is added to pass by pass, which rounds differently.
       for (const threads of [1, 2, 3])
-        // A product in several passes is added to pass by pass, which rounds differently.
         for (const [i, array] of (await run(true, threads)).entries())
           if (i < 2 || k < 320) expect(array.equals(apart[i]!)).toBe(true);
           else for (let j = 0; j < array.size; j += 7) expect(array.numberAt(j)).toBeCloseTo(apart[i]!.numberAt(j), 3);

@@ -31,6 +31,7 @@ export {
 } from './crossEntropy.ts';
 
 import './convOp.ts';
+import './fusedConv.ts';
 
 export { batchNormWithGlobalNormalization } from './batchNormGlobal.ts';
 
