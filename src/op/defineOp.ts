@@ -74,6 +74,8 @@ export interface OpSpec<I extends PortTypes, O extends PortTypes, A extends Attr
   readonly deprecatedSince?: number;
   /** What the op does in control flow by frames; such nodes are not lowered. */
   readonly controlFlow?: ControlFlow;
+  /** It may wait for what another op does (an element in a queue), or end such a wait. */
+  readonly mayWait?: boolean;
   /** Inputs whose values decide shapes or control: the tracer brings them to the host. */
   readonly hostInputs?: readonly (keyof I & string)[];
   shape(inputs: Ports<I, A, Dims>, attrs: AttrValues<A>, context: ShapeContext<I>): Ports<O, A, Dims>;
@@ -135,6 +137,7 @@ export function defineOp<const I extends PortTypes, const O extends PortTypes, c
     takesLists: spec.takesLists ?? false,
     deprecatedSince: spec.deprecatedSince,
     controlFlow: spec.controlFlow,
+    mayWait: spec.mayWait ?? false,
     cases: () => spec.cases(),
     decodeAttrs: (op) => signature.decode(op.attrs),
     complete: (attrs, inputs) => signature.complete(attrs, inputs),

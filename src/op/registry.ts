@@ -88,6 +88,8 @@ export interface OpDefinition extends OpSchema {
   readonly allowsUninitializedInput: boolean;
   /** Its output is its input, unchanged. */
   readonly isIdentity: boolean;
+  /** It may wait for what another op does, or end such a wait: such ops of one run must not stand in each other's way. */
+  readonly mayWait: boolean;
   /** Gives the array in its attribute `value`. */
   readonly isConstant: boolean;
   /** It can take tensor lists whose elements are known while tracing. */

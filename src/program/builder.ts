@@ -1,5 +1,5 @@
 /** @file ProgramBuilder: what an op's `lower` writes to. Each method adds instructions and gives the resulting values. */
-import { bool, type DType, int32, int64, variant } from '../core/dtypes.ts';
+import { bool, type DType, int32, int64, resource, variant } from '../core/dtypes.ts';
 import { InternalError, InvalidArgumentError, type OpError } from '../core/errors.ts';
 import { NDArray, scalar, zeros } from '../core/ndarray.ts';
 import {
@@ -12,6 +12,7 @@ import {
   sizeOf,
   stridesOf,
 } from '../core/shape.ts';
+import type { SharedHandle } from '../core/sharedObject.ts';
 import type { TensorList } from '../core/tensorList.ts';
 import type { Expr, Scalar } from './expr.ts';
 import * as e from './expr.ts';
@@ -26,6 +27,7 @@ import {
   type Origin,
   type RandomInstruction,
   type ReduceOp,
+  type RunScope,
   type View,
   type WindowOp,
 } from './instructions.ts';
@@ -60,6 +62,10 @@ export interface ProgramState {
   isVariable(handle: object, variable: VariableState): boolean;
   /** Forgets what a handle stands for; false when there was nothing. */
   destroy(handle: object): boolean;
+  /** The object a resource tensor holds for something else that outlives runs; `make` makes it when it is first needed. */
+  sharedHandle(spec: { container: string; name: string }, make: () => object): SharedHandle;
+  /** A function of the library as something that the host can call at any time, in a run or outside of all. */
+  hostFunction(func: FunctionRef, callPath: string): HostFunction;
   /** A small buffer that belongs to a node and survives between runs, such as a random generator's counter. */
   nodeState(node: string, initial: () => Uint8Array): Buffer;
   /** Records that the program is only valid while the variable has this shape. */
@@ -69,6 +75,9 @@ export interface ProgramState {
   /** The object behind an id given by `objectId`. */
   constantObject(id: number): object;
 }
+
+/** A function of the graph as the host calls it: in the run given, or in one of its own. */
+export type HostFunction = (inputs: NDArray[], run?: RunScope) => Promise<readonly NDArray[]>;
 
 /** Thrown by `demand` to make the tracer run what is recorded so far, so that the value becomes known. */
 export class ValueNeeded extends Error {
@@ -492,6 +501,26 @@ export class ProgramBuilder {
 
   private need(functions: CallNeeded['functions'], inputs: readonly Value[]): never {
     throw new CallNeeded(functions, inputs);
+  }
+
+  /** A function that host calls of this node may use, now or after the run. Its state is this node's. */
+  hostFunction(func: FunctionRef): HostFunction {
+    return this.state.hostFunction(func, `${this.callPath}${this.node}/`);
+  }
+
+  // Things that outlive runs.
+  /**
+   * A handle to an object that outlives runs, such as a queue, known while tracing. `make` makes the object when it is first
+   * needed, and again if it was destroyed; `check` throws where the present one is not what this node asks for.
+   */
+  shared<T extends object>(
+    { container, name }: { readonly container: string; readonly name: string },
+    make: () => T,
+    check: (present: object) => void = () => {},
+  ): Value {
+    const handle = this.state.sharedHandle({ container, name }, make);
+    check(handle.find()!); // there is one: it was made if there was not
+    return this.constant(new NDArray(resource, [], [handle]));
   }
 
   // Variables.

@@ -250,7 +250,13 @@ export type HostCall = (inputs: NDArray[], run: RunScope) => readonly NDArray[] 
 /** What belongs to one run and is gone after it. */
 export interface RunScope {
   /** The wish to stop the run. */
-  readonly stop: { throwIfStopped(): void; unlessStopped<T>(pending: Promise<T>): Promise<T> };
+  readonly stop: {
+    throwIfStopped(): void;
+    /** The promise, or a rejection as soon as the run is to stop. */
+    unlessStopped<T>(pending: Promise<T>): Promise<T>;
+    /** Calls `then` if the run is to stop, at once if it is already; the result takes that back. */
+    whenStopped(then: (reason: OpError) => void): () => void;
+  };
   /** Things that live as long as the run, such as tensor arrays and stacks, by name. */
   readonly resources: Map<string, object>;
 }

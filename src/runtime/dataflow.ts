@@ -1,6 +1,6 @@
 /** @file Runs graphs with control flow by frames, as TensorFlow's executor does: values, alive or dead, wake what waits for them. */
 import { int32 } from '../core/dtypes.ts';
-import { FailedPreconditionError, InternalError, InvalidArgumentError } from '../core/errors.ts';
+import { FailedPreconditionError, InternalError, InvalidArgumentError, OpError } from '../core/errors.ts';
 import { type NDArray, scalar } from '../core/ndarray.ts';
 import { showRuntime } from '../core/shape.ts';
 import type { Device } from '../devices/device.ts';
@@ -147,6 +147,8 @@ class DataflowRun {
   private readonly queue: Ready[] = [];
   private head = 0;
   private readonly fetched: (NDArray | undefined)[] = [];
+  /** Units that have begun and may have to wait for others. */
+  private readonly waiting = new Set<Promise<void>>();
   /** Loops under way, by the iteration that they are in and their layout. */
   private readonly frames = new Map<Iteration, Map<FrameLayout, Frame>>();
 
@@ -163,12 +165,12 @@ class DataflowRun {
       if (unit.inputs.length === 0 && unit.waits === 0) this.wake(unit, frame, iteration, false);
     for (const [i, consumers] of graph.feedConsumers.entries())
       for (const consumer of consumers) this.deliver(consumer, feeds[i]!, frame, iteration, false);
-    while (this.head < this.queue.length) {
-      const pause = yieldIfLong();
-      if (pause) await pause;
-      this.scope.stop.throwIfStopped();
-      const pending = this.runUnit(this.next());
-      if (pending) await pending;
+    try {
+      await this.runAll();
+    } catch (error) {
+      // What waits for others would wait for ever.
+      if (this.waiting.size > 0 && error instanceof OpError) this.scope.stop.stop(error);
+      throw error;
     }
     return piece.fetches.map((port, i) => {
       const feed = piece.feeds.findIndex((fed) => fed.node === port.node && fed.index === port.index);
@@ -176,6 +178,30 @@ class DataflowRun {
       if (!value) throw new InvalidArgumentError(`Retval[${this.place(port)}] does not have value`);
       return value;
     });
+  }
+
+  private async runAll(): Promise<void> {
+    for (;;) {
+      while (this.head < this.queue.length) {
+        const pause = yieldIfLong();
+        if (pause) await pause;
+        this.scope.stop.throwIfStopped();
+        const ready = this.next();
+        const pending = this.runUnit(ready);
+        if (!pending) continue;
+        if (ready.unit.mayWait) this.leaveWaiting(pending);
+        else await pending;
+      }
+      if (this.waiting.size === 0) return;
+      await Promise.race(this.waiting);
+    }
+  }
+
+  /** Goes on while a unit waits for something that another may have to do. */
+  private leaveWaiting(pending: Promise<void>): void {
+    const ended = pending.finally(() => this.waiting.delete(ended));
+    ended.catch(() => {}); // the first failure ends the run; others come of its end
+    this.waiting.add(ended);
   }
 
   /** The number under which TensorFlow knows a fetch: its place among the names in order. */

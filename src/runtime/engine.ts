@@ -6,6 +6,7 @@ import type { NDArray } from '../core/ndarray.ts';
 import { NDArray as HostArray } from '../core/ndarray.ts';
 import { type Shape, sameShape } from '../core/shape.ts';
 import type { Device } from '../devices/device.ts';
+import type { HostFunction } from '../program/builder.ts';
 import type { HostCall } from '../program/instructions.ts';
 import type { FunctionDef, NodeDef } from '../proto/graph.ts';
 import type { RunMetadata } from './config.ts';
@@ -172,7 +173,8 @@ export class Engine {
   readonly nodeStates: NodeStates;
   private readonly executables = new Map<string, Executable>();
   /** Loops and functions that are run by themselves, by where they are called. */
-  private readonly calls = new Map<string, HostCall>();
+  private readonly loops = new Map<string, HostCall>();
+  private readonly calls = new Map<string, HostFunction>();
   private closed = false;
 
   constructor(
@@ -267,21 +269,21 @@ export class Engine {
   /** A loop that runs its body once per trip. The same loop in another program is the same. */
   loop(cond: Body, body: Body, callPath: string): HostCall {
     const key = `${callPath}|${cond.name}|${body.name}`;
-    let found = this.calls.get(key);
+    let found = this.loops.get(key);
     if (!found) {
       found = hostLoop(cond, body, (each, suffix) => this.ofBody(each, callPath + suffix));
-      this.calls.set(key, found);
+      this.loops.set(key, found);
     }
     return found;
   }
 
   /** A call of a function that is run by itself. */
-  call(body: Body, callPath: string): HostCall {
+  call(body: Body, callPath: string): HostFunction {
     const key = `${callPath}|${body.name}`;
     let found = this.calls.get(key);
     if (!found) {
       const executable = this.ofBody(body, callPath);
-      found = (inputs, run) => executable.run(inputs, { run: run as Run }); // the runtime's own runs are the only ones
+      found = (inputs, run) => executable.run(inputs, { run: run as Run | undefined }); // the runtime's own runs are the only ones
       this.calls.set(key, found);
     }
     return found;

@@ -99,6 +99,12 @@ class FoldState implements ProgramState {
   destroy(): never {
     throw stateless();
   }
+  sharedHandle(): never {
+    throw stateless();
+  }
+  hostFunction(): never {
+    throw stateless();
+  }
   nodeState(): never {
     throw stateless();
   }

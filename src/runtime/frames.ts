@@ -21,9 +21,18 @@ export interface FrameAnalysis {
   keyOf(node: RunNode): string;
 }
 
-/** Whether nodes must be run by frames: some of them can make values dead, or live in loops. */
-export const hasFrames = (nodes: readonly RunNode[]): boolean =>
-  nodes.some(({ def }) => def.controlFlow !== undefined && def.controlFlow !== 'controlTrigger');
+/**
+ * Whether nodes must be run by frames, not as one program: some of them can make values dead, live in loops, or may wait for
+ * each other.
+ */
+export function hasFrames(nodes: readonly RunNode[]): boolean {
+  let waiting = 0;
+  for (const { def } of nodes) {
+    if (def.controlFlow !== undefined && def.controlFlow !== 'controlTrigger') return true;
+    if (def.mayWait && ++waiting > 1) return true;
+  }
+  return false;
+}
 
 export const isBackEdge = (node: RunNode, { node: from }: Port): boolean =>
   node.def.controlFlow === 'merge' && from.def.controlFlow === 'nextIteration';

@@ -213,6 +213,7 @@ const internal = {
   isIdentity: false,
   isConstant: false,
   takesLists: false,
+  mayWait: false,
   controlFlow: undefined,
   gradient: 'none',
   hostInputs: () => [],

@@ -3,6 +3,7 @@ import { type DType, resource, uint8 } from '../core/dtypes.ts';
 import { InternalError } from '../core/errors.ts';
 import { NDArray } from '../core/ndarray.ts';
 import { type Dims, type Shape, sameShape } from '../core/shape.ts';
+import type { SharedHandle } from '../core/sharedObject.ts';
 import type { Device, DeviceBuffer } from '../devices/device.ts';
 import type { VariableState } from '../program/value.ts';
 
@@ -76,6 +77,22 @@ export class ResourceHandle {
   }
 }
 
+/** A handle of something other than a variable; the thing is made when it is first asked for. */
+export class ObjectHandle extends ResourceHandle implements SharedHandle {
+  constructor(
+    container: string,
+    name: string,
+    private readonly resources: ResourceManager,
+    private readonly make: (() => object) | undefined,
+  ) {
+    super(container, name, undefined, null);
+  }
+
+  find(): object | undefined {
+    return this.resources.object(this.key, this.make);
+  }
+}
+
 /** The resources of one process or isolated session. */
 export class ResourceManager {
   private readonly variables = new Map<string, Variable>();
@@ -103,10 +120,10 @@ export class ResourceManager {
     return this.variables.get(handle.key);
   }
 
-  /** Any other resource, made when first asked for. */
-  resource<T extends object>(key: string, make: () => T): T {
-    let found = this.others.get(key) as T | undefined; // a key is always used for one class
-    if (!found) this.others.set(key, (found = make()));
+  /** Anything else that has a name, made when first asked for, if it is known how. */
+  object(key: string, make: (() => object) | undefined): object | undefined {
+    let found = this.others.get(key);
+    if (!found && make) this.others.set(key, (found = make()));
     return found;
   }
 

@@ -19,17 +19,26 @@ export class StopToken {
   /** The promise, or a rejection as soon as the run is to stop: a step may take long, or never end by itself. */
   async unlessStopped<T>(pending: Promise<T>): Promise<T> {
     this.throwIfStopped();
-    const waiting = (this.waiting ??= new Set());
-    let wake = (_reason: OpError) => {};
+    let forget = nothing;
     const stopped = new Promise<never>((_, reject) => {
-      wake = reject;
-      waiting.add(wake);
+      forget = this.whenStopped(reject);
     });
     try {
       return await Promise.race([pending, stopped]);
     } finally {
-      waiting.delete(wake);
+      forget();
     }
+  }
+
+  /** Calls `then` if the run is to stop, at once if it is already; the result takes that back. */
+  whenStopped(then: (reason: OpError) => void): () => void {
+    if (this.reason) {
+      then(this.reason);
+      return nothing;
+    }
+    const waiting = (this.waiting ??= new Set());
+    waiting.add(then);
+    return () => waiting.delete(then);
   }
 
   /** Also stops for a caller's signal or after some milliseconds; the returned function ends that. */
@@ -52,4 +61,4 @@ export class StopToken {
   }
 }
 
-const nothing = () => {};
+const nothing = (): void => {};

@@ -4,11 +4,13 @@ import type { DType } from '../core/dtypes.ts';
 import { FailedPreconditionError, InternalError, InvalidArgumentError, OpError } from '../core/errors.ts';
 import { fromElements, NDArray } from '../core/ndarray.ts';
 import { type Dims, type Shape, sameShape, sizeOf, stridesOf } from '../core/shape.ts';
+import type { SharedHandle } from '../core/sharedObject.ts';
 import { isTrue } from '../core/truth.ts';
 import type { Device } from '../devices/device.ts';
 import {
   CallNeeded,
   type FunctionRef,
+  type HostFunction,
   HostResultNeeded,
   ProgramBuilder,
   type ProgramState,
@@ -22,7 +24,14 @@ import { yieldIfLong } from './eventLoop.ts';
 import { foldNode } from './fold.ts';
 import type { Body, FunctionLibrary } from './functions.ts';
 import type { Frame, Path } from './program.ts';
-import { type NodeStates, Reference, ResourceHandle, type ResourceManager, Variable } from './resources.ts';
+import {
+  type NodeStates,
+  ObjectHandle,
+  Reference,
+  ResourceHandle,
+  type ResourceManager,
+  Variable,
+} from './resources.ts';
 import type { Port, RunNode } from './runGraph.ts';
 
 /** What a trace works on. */
@@ -43,7 +52,7 @@ export interface TraceTask {
   /** A loop that is run rather than unrolled. */
   loop(cond: Body, body: Body, callPath: string): HostCall;
   /** A call of a function that is run rather than lowered in place. */
-  runner(body: Body, callPath: string): HostCall;
+  runner(body: Body, callPath: string): HostFunction;
 }
 
 /** What must still hold when a program is run again. */
@@ -184,6 +193,13 @@ export class Trace implements ProgramState {
   }
   destroy(handle: object): boolean {
     return handle instanceof ResourceHandle && this.task.resources.destroy(handle);
+  }
+  sharedHandle(spec: { container: string; name: string }, make: () => object): SharedHandle {
+    const container = spec.container === '' ? this.task.defaultContainer : spec.container;
+    return new ObjectHandle(container, spec.name, this.task.resources, make);
+  }
+  hostFunction(func: FunctionRef, callPath: string): HostFunction {
+    return this.task.runner(this.bodyOf(func, false), callPath);
   }
   nodeState(node: string, initial: () => Uint8Array): Buffer {
     return this.assembler.fixedMemory(this.task.nodeStates.get(node, initial));

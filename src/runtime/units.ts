@@ -33,6 +33,8 @@ export interface Unit {
   readonly followers: Unit[];
   /** How many units it waits for. */
   waits: number;
+  /** Whether it may take until another unit has done something. */
+  readonly mayWait: boolean;
 }
 
 /** The units of one frame. */
@@ -58,6 +60,7 @@ export class FrameLayout {
       outputs: [],
       followers: [],
       waits: 0,
+      mayWait: nodes.some(({ def }) => def.mayWait),
     };
     this.units.push(unit);
     this.inputCount += inputs.length;
@@ -187,14 +190,16 @@ class Divider {
   /**
    * The cluster of every ordinary node. Nodes that live and die together may run together, unless one needs something from
    * the other that passes through other units. Steps count such detours: along every edge the step stays or grows, and it
-   * grows when the edge leaves the nodes of the same liveness, so no circle of clusters can wait for itself.
+   * grows when the edge leaves the nodes of the same liveness, so no circle of clusters can wait for itself. Nor may a node
+   * have to wait for a queue only because another of its cluster does.
    */
   private clusters(nodes: readonly RunNode[]): Map<RunNode, string> {
+    const keys = this.keysOf(nodes);
     let entered = new Map<StaticFrame, number>();
     let steps = new Map<RunNode, number>();
     // Loop variables that enter late should not make clusters of their own, so a loop begins with its last entrance.
     for (let round = 0; round < maxRounds; round++) {
-      steps = this.stepsOf(nodes, entered);
+      steps = this.stepsOf(nodes, keys, entered);
       const next = new Map<StaticFrame, number>();
       for (const frame of this.layoutsIn(nodes))
         next.set(frame, Math.max(0, ...frame.enters.map((node) => steps.get(node)!)));
@@ -203,8 +208,7 @@ class Divider {
       if (isStable) break;
     }
     const clusters = new Map<RunNode, string>();
-    for (const node of nodes)
-      if (!node.def.controlFlow) clusters.set(node, `${this.analysis.keyOf(node)}\n${steps.get(node)}`);
+    for (const node of nodes) if (!node.def.controlFlow) clusters.set(node, `${keys.get(node)}\n${steps.get(node)}`);
     return clusters;
   }
 
@@ -212,13 +216,37 @@ class Divider {
     return new Set(nodes.map((node) => this.analysis.frameOf(node)));
   }
 
-  private stepsOf(nodes: readonly RunNode[], entered: ReadonlyMap<StaticFrame, number>): Map<RunNode, number> {
+  /** What nodes must have in common to run together: when they live, and for which ops that may wait they have to wait. */
+  private keysOf(nodes: readonly RunNode[]): Map<RunNode, string> {
+    const none: ReadonlySet<string> = new Set();
+    const waits = new Map<RunNode, ReadonlySet<string>>();
+    const keys = new Map<RunNode, string>();
+    for (const node of nodes) {
+      const before = new Set<ReadonlySet<string>>();
+      for (const port of node.inputs)
+        if (!this.isFed(port) && !isBackEdge(node, port)) before.add(waits.get(port.node)!);
+      for (const other of node.control) if (this.present.has(other)) before.add(waits.get(other)!);
+      if (node.def.mayWait) before.add(new Set([node.name]));
+      const [first = none, ...others] = before;
+      const own = others.length === 0 ? first : new Set([...before].flatMap((set) => [...set]));
+      waits.set(node, own);
+      const key = this.analysis.keyOf(node);
+      keys.set(node, own.size === 0 ? key : `${key}|${[...own].sort().join()}`);
+    }
+    return keys;
+  }
+
+  private stepsOf(
+    nodes: readonly RunNode[],
+    keys: ReadonlyMap<RunNode, string>,
+    entered: ReadonlyMap<StaticFrame, number>,
+  ): Map<RunNode, number> {
     const steps = new Map<RunNode, number>();
     for (const node of nodes) {
       const isOrdinary = !node.def.controlFlow;
       let step = 0;
       const after = (from: RunNode) => {
-        const stays = isOrdinary && !from.def.controlFlow && this.analysis.keyOf(from) === this.analysis.keyOf(node);
+        const stays = isOrdinary && !from.def.controlFlow && keys.get(from) === keys.get(node);
         const its = from.def.controlFlow === 'enter' ? (entered.get(this.analysis.frameOf(from)) ?? 0) : 0;
         step = Math.max(step, Math.max(steps.get(from)!, its) + (stays ? 0 : 1));
       };
