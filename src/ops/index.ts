@@ -9,3 +9,4 @@ import './random/index.ts';
 import './sparse/index.ts';
 import './state/index.ts';
 import './string/index.ts';
+import './summary/index.ts';

@@ -1,0 +1,57 @@
+/** @file The histogram of TensorFlow's summaries: buckets that grow by a tenth, on both sides of zero. */
+import type { HistogramProto } from '../../proto/event.ts';
+import type { Init } from '../../proto/message.ts';
+
+/** Upper ends of the buckets; a bucket holds what is below its end and not below the end before. */
+const limits: Float64Array = (() => {
+  const positive: number[] = [];
+  // The same multiplications in the same order as TensorFlow's, so that every limit has the same bits.
+  for (let limit = 1e-12; limit < 1e20; limit *= 1.1) positive.push(limit);
+  positive.push(Number.MAX_VALUE);
+  return Float64Array.of(...positive.map((limit) => -limit).reverse(), 0, ...positive);
+})();
+
+/** Counts numbers by their size, and remembers the extremes and the sums. */
+export class Histogram {
+  private readonly counts = new Float64Array(limits.length);
+  private min = Number.MAX_VALUE;
+  private max = -Number.MAX_VALUE;
+  private count = 0;
+  private sum = 0;
+  private sumOfSquares = 0;
+
+  /** Counts a finite number. */
+  add(value: number): void {
+    this.counts[bucketOf(value)]! += 1;
+    if (value < this.min) this.min = value;
+    if (value > this.max) this.max = value;
+    this.count++;
+    this.sum += value;
+    this.sumOfSquares += value * value;
+  }
+
+  /** As a message; each run of empty buckets is one bucket. */
+  toProto(): Init<HistogramProto> {
+    const bucket_limit: number[] = [];
+    const bucket: number[] = [];
+    for (let i = 0; i < limits.length; i++) {
+      if (this.counts[i] === 0) while (i + 1 < limits.length && this.counts[i + 1] === 0) i++;
+      bucket_limit.push(limits[i]!);
+      bucket.push(this.counts[i]!);
+    }
+    const { min, max, count, sum, sumOfSquares } = this;
+    return { min, max, num: count, sum, sum_squares: sumOfSquares, bucket_limit, bucket };
+  }
+}
+
+/** The first bucket whose end is above the value. */
+function bucketOf(value: number): number {
+  let low = 0;
+  let high = limits.length - 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (limits[middle]! > value) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
