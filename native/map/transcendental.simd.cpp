@@ -158,13 +158,16 @@ TL_INLINE bool any(I mask) {
   return found != 0;
 }
 
-__attribute__((noinline)) V eachLane(V x, float (*f)(float)) {
-  for (int i = 0; i < lanesOf<float>; i++) x[i] = f(x[i]);
-  return x;
+// Only the odd lanes are computed one at a time: what a lane gives must not depend on its neighbours.
+__attribute__((noinline)) V withOdd(V usual, I odd, V x, float (*f)(float)) {
+  for (int i = 0; i < lanesOf<float>; i++)
+    if (odd[i]) usual[i] = f(x[i]);
+  return usual;
 }
-__attribute__((noinline)) V eachLane(V x, V y, float (*f)(float, float)) {
-  for (int i = 0; i < lanesOf<float>; i++) x[i] = f(x[i], y[i]);
-  return x;
+__attribute__((noinline)) V withOdd(V usual, I odd, V x, V y, float (*f)(float, float)) {
+  for (int i = 0; i < lanesOf<float>; i++)
+    if (odd[i]) usual[i] = f(x[i], y[i]);
+  return usual;
 }
 
 using D = Vector<double, lanesOf<float> / 2>;
@@ -211,27 +214,29 @@ TL_INLINE Vector<float, lanesOf<float> / 2> powOf(Vector<float, lanesOf<float> /
 
 struct Sine {
   static TL_INLINE V of(V x) {
-    if (any(~(absolute(x) < kTurnLimit))) return eachLane(x, [](float v) { return __builtin_sinf(v); });
-    return sineOf(x, 0);
+    const I far = ~(absolute(x) < kTurnLimit);
+    const V usual = sineOf(x, 0);
+    return any(far) ? withOdd(usual, far, x, [](float v) { return __builtin_sinf(v); }) : usual;
   }
 };
 struct Cosine {
   static TL_INLINE V of(V x) {
-    if (any(~(absolute(x) < kTurnLimit))) return eachLane(x, [](float v) { return __builtin_cosf(v); });
-    return sineOf(x, 1);
+    const I far = ~(absolute(x) < kTurnLimit);
+    const V usual = sineOf(x, 1);
+    return any(far) ? withOdd(usual, far, x, [](float v) { return __builtin_cosf(v); }) : usual;
   }
 };
 struct Power {
   static TL_INLINE V of(V x, V y) {
     // Negative numbers, zeros, infinities and NaN have rules of their own.
     const I plain = (x >= 1.17549435e-38f) & (x < kInfinity) & (absolute(y) < kInfinity);
-    if (any(~plain)) return eachLane(x, y, [](float u, float v) { return __builtin_powf(u, v); });
     using Half = Vector<float, lanesOf<float> / 2>;
     struct Halves {
       Half low, high;
     };
     const Halves a = bitsAs<Halves>(x), b = bitsAs<Halves>(y);
-    return bitsAs<V>(Halves{powOf(a.low, b.low), powOf(a.high, b.high)});
+    const V usual = bitsAs<V>(Halves{powOf(a.low, b.low), powOf(a.high, b.high)});
+    return any(~plain) ? withOdd(usual, ~plain, x, y, [](float u, float v) { return __builtin_powf(u, v); }) : usual;
   }
 };
 

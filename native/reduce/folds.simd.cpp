@@ -73,18 +73,6 @@ template <class T, class F> TL_INLINE Full<T> foldToVector(int64_t n, const T* x
   return sum;
 }
 
-template <class T, class F> T foldRow(int64_t n, const T* x) {
-  constexpr int64_t N = lanesOf<T>;
-  T lanes[N];
-  int64_t left = n < N ? n : N;
-  if (n < N)
-    __builtin_memcpy(lanes, x, static_cast<size_t>(n) * sizeof(T));
-  else
-    storeVector(lanes, foldToVector<T, F>(n, x));
-  for (; left > 1; left -= left / 2) foldInto<T, F>(left / 2, lanes, lanes + (left - left / 2));
-  return lanes[0];
-}
-
 template <class T, class F> void foldColumns(int64_t rows, int64_t columns, const void* in, void* out) {
   constexpr int64_t kWidth = 4 * kBeside * lanesOf<T>;
   const T* x = static_cast<const T*>(in);
@@ -108,30 +96,50 @@ template <class T, class F> void foldColumns(int64_t rows, int64_t columns, cons
   __builtin_memcpy(to, wide, static_cast<size_t>(columns) * sizeof(T));
 }
 
+/** A row of less than a vector, element after element. */
+template <class T, class F> TL_INLINE T foldInOrder(int64_t n, const T* x) {
+  T sum = x[0];
+  for (int64_t i = 1; i < n; i++) {
+    sum = F::of(sum, x[i]);
+    TL_KEEP_SCALAR;
+  }
+  return sum;
+}
+
+/** However many rows there are and wherever one stands, its elements are folded in the same order. */
 template <class T, class F> void foldRows(int64_t rows, int64_t columns, const void* in, void* out) {
   const T* x = static_cast<const T*>(in);
   T* to = static_cast<T*>(out);
-  int64_t r = 0;
+  constexpr int64_t N = lanesOf<T>;
   // Short rows: turned over some dozens at a time, they are long columns.
   constexpr int64_t kShort = 32, kTogether = 64;
-  if (columns > 1 && columns < kShort)
-    for (T turned[kShort * kTogether]; r + kTogether <= rows; r += kTogether) {
-      transposeBlock<sizeof(T)>(columns, kTogether, turned, kTogether, x + r * columns, columns);
-      foldLong<T, F>(columns, kTogether, turned, kTogether, to + r);
+  if (columns < kShort) {
+    int64_t r = 0;
+    for (T turned[kShort * kTogether]; columns > 1 && rows - r >= N;) {
+      const int64_t count = rows - r < kTogether ? rows - r : kTogether;
+      transposeBlock<sizeof(T)>(columns, count, turned, kTogether, x + r * columns, columns);
+      foldLong<T, F>(columns, count, turned, kTogether, to + r);
+      r += count;
     }
+    for (; r < rows; r++) to[r] = foldInOrder<T, F>(columns, x + r * columns);
+    return;
+  }
   // Longer ones become a vector each, and some of these are turned over and folded together.
-  constexpr int64_t N = lanesOf<T>;
-  if (columns >= kShort)
-    for (T vectors[N * N], turned[N * N] = {}, results[N]; rows - r > 1;) {
-      const int64_t count = rows - r < N ? rows - r : N;
-      for (int64_t i = 0; i < count; i++)
-        storeVector(vectors + i * N, foldToVector<T, F>(columns, x + (r + i) * columns));
+  T vectors[N * N];
+  for (int64_t r = 0; r < rows;) {
+    const int64_t count = rows - r < N ? rows - r : N;
+    for (int64_t i = 0; i < count; i++)
+      storeVector(vectors + i * N, foldToVector<T, F>(columns, x + (r + i) * columns));
+    if (count == 1) {
+      to[r] = foldInOrder<T, F>(N, vectors);
+    } else {
+      T turned[N * N] = {}, results[N];
       transposeBlock<sizeof(T)>(N, count, turned, N, vectors, N);
       foldDown<T, F, 1>(N, turned, N, results);
       __builtin_memcpy(to + r, results, static_cast<size_t>(count) * sizeof(T));
-      r += count;
     }
-  for (; r < rows; r++) to[r] = foldRow<T, F>(columns, x + r * columns);
+    r += count;
+  }
 }
 
 template <class T, class F> void fill(SimdKernels& k, FoldOp op, Kind kind) {

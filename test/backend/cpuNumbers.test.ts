@@ -148,3 +148,33 @@ describe.runIf(cpu)('NaN and infinities', () => {
     });
   }
 });
+
+describe.runIf(cpu)('the place of an element or a row', () => {
+  const values = (n: number) => Array.from({ length: n }, (_, i) => 3 * Math.sin(i * 12.9898) ** 3 + 1.5);
+
+  it.each([3, 17, 31, 33, 102])('does not change the sum of a row of %i', async (columns) => {
+    const most = 150;
+    const all = values(most * columns);
+    for (const dtype of [d.float32, d.float64] as const) {
+      const [, whole] = await reduce(dtype, 'sum', all, columns);
+      for (const rows of [1, 2, 7, 15, 16, 17, 33, 65, 129])
+        expect((await reduce(dtype, 'sum', all.slice(0, rows * columns), columns))[1]).toEqual(whole!.slice(0, rows));
+    }
+  });
+
+  const functions: readonly [string, (x: e.Expr) => e.Expr][] = [
+    ...(['exp', 'log', 'sin', 'cos', 'tanh', 'sigmoid', 'expm1'] as const).map(
+      (op): [string, (x: e.Expr) => e.Expr] => [op, (x) => e[op](x)],
+    ),
+    ['pow', (x) => e.pow(x, e.constant(1.7, d.float32))],
+  ];
+  it.each(functions)('does not change %s, nor do its neighbours', async (_, of) => {
+    for (const value of values(20)) {
+      const expected = (await map(d.float32, [Array(64).fill(value)], of))[0];
+      for (const n of lengths)
+        expect(new Set(await map(d.float32, [Array(n).fill(value)], of))).toEqual(new Set([expected]));
+      const odd = await map(d.float32, [[value, 1e30, value, nan, value, -inf, value, 0]], of);
+      expect(odd.filter((_, i) => i % 2 === 0)).toEqual([expected, expected, expected, expected]);
+    }
+  });
+});
