@@ -2,6 +2,7 @@
 export { type ClusterLike, ClusterSpec } from '../cluster/clusterSpec.ts';
 export { Server, type ServerOptions } from '../cluster/server.ts';
 export * from '../front/train.ts';
+export * from '../front/training/index.ts';
 export {
   checkpointExists,
   getCheckpointState,
