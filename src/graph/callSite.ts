@@ -4,8 +4,7 @@ import { fileURLToPath } from 'node:url';
 /** Frames from this folder (src or dist/src) are ours, not the user's; V8 names files by path or by URL. */
 const ownFolder = new URL('..', import.meta.url);
 const ownPrefixes = ['node:', ownFolder.href, fileURLToPath(ownFolder)];
-/** Frames to look through for the user's: these suffice for most functions; a layer in a model in a scope needs some 80. */
-const fewFrames = 8;
+/** Frames to look through for the user's when fewer did not suffice; a layer in a model in a scope needs some 80. */
 const manyFrames = 200;
 
 /** A place in the user's program. */
@@ -37,6 +36,8 @@ interface UserFrame {
 export class CallSites {
   /** Places by file, then by line and column; `null` for files that are not the user's. */
   private readonly files = new Map<string, Map<number, CallSite> | null>();
+  /** How far up the user's frame is expected. Every frame costs: it is as far as last time, or a little less far. */
+  private expectedDepth = 8;
 
   /** The user's line that is running now. */
   here(): CallSite {
@@ -44,9 +45,10 @@ export class CallSites {
     // Restored come what may: the stack may overflow just here.
     try {
       Error.prepareStackTrace = this.findUser;
-      let user = stackAbove<UserFrame | undefined>(this.here, fewFrames).stack;
+      let user = stackAbove<UserFrame | undefined>(this.here, Math.ceil(this.expectedDepth)).stack;
       user ??= stackAbove<UserFrame | undefined>(this.here, manyFrames).stack;
       if (!user) return unknownSite;
+      this.expectedDepth = Math.max(user.depth, this.expectedDepth - (this.expectedDepth - user.depth) / 16);
       let site = user.places.get(user.key);
       if (!site) user.places.set(user.key, (site = new CallSite(stackAbove(this.here, user.depth))));
       return site;
