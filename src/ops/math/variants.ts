@@ -47,12 +47,21 @@ function sum(a: object, b: object): object {
   return additive(a, 'add').plus(b);
 }
 
+/** Zeros in the form of each object of an array. */
+export const zeroObjects = (x: NDArray): NDArray => new NDArray(variant, x.shape, x.objects.map(zerosLike));
+
+/** Arrays of objects added position by position. */
+export const summedObjects = ([first, ...rest]: readonly NDArray[]): NDArray =>
+  new NDArray(
+    variant,
+    first!.shape,
+    first!.objects.map((v, i) => rest.reduce((so, other) => sum(so, other.objects[i]!), v)),
+  );
+
 /** Zeros of the form of each object. */
 export function variantZeros(p: ProgramBuilder, x: Value): Value {
   if (x.list) return p.list(zeroList(onValues(p), x.list));
-  const [y] = p.host([x], [{ dtype: variant, shape: x.shape }], ([values]) => [
-    new NDArray(variant, x.shape, values!.objects.map(zerosLike)),
-  ]);
+  const [y] = p.host([x], [{ dtype: variant, shape: x.shape }], ([values]) => [zeroObjects(values!)]);
   return y!;
 }
 
@@ -61,12 +70,6 @@ export function variantSum(p: ProgramBuilder, inputs: readonly Value[]): Value {
   const lists = inputs.map((v) => v.list).filter((list) => list !== undefined);
   if (lists.length === inputs.length) return p.list(lists.reduce((a, b) => addedLists(onValues(p), a, b)));
   const { shape } = inputs[0]!;
-  const [total] = p.host(inputs, [{ dtype: variant, shape }], ([first, ...rest]) => [
-    new NDArray(
-      variant,
-      shape,
-      first!.objects.map((v, i) => rest.reduce((so, other) => sum(so, other.objects[i]!), v)),
-    ),
-  ]);
+  const [total] = p.host(inputs, [{ dtype: variant, shape }], (arrays) => [summedObjects(arrays)]);
   return total!;
 }

@@ -1,9 +1,9 @@
 /** @file Ops that give a tensor list with something changed. */
-import { variant } from '../../../core/dtypes.ts';
+import { type DType, variant } from '../../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../../core/errors.ts';
 import { NDArray } from '../../../core/ndarray.ts';
 import { rowsOf } from '../../../core/rows.ts';
-import { compatible, type Shape, showRuntime } from '../../../core/shape.ts';
+import { compatible, type Shape, sameShape, showRuntime } from '../../../core/shape.ts';
 import { TensorList } from '../../../core/tensorList.ts';
 import { anyType, attr } from '../../../op/attrs.ts';
 import { defineOp, gradientPending } from '../../../op/defineOp.ts';
@@ -16,10 +16,10 @@ import { checkType, elementOr } from './rules.ts';
 
 const outputHandle = () => ({ output_handle: [] });
 
-function pushed<E>(list: TensorList<E>, element: E, shapeOfElement: Shape): TensorList<E> {
+function pushed<E>(list: TensorList<E>, element: E, shapeOfElement: Shape, where = ''): TensorList<E> {
   if (!compatible(list.elementShape, shapeOfElement))
     throw new InvalidArgumentError(
-      `Tried to append a tensor with incompatible shape to a list. Op element shape: ${showRuntime(shapeOfElement)} list shape: ${showRuntime(list.elementShape)}`,
+      `Tried to append a tensor with incompatible shape to a list${where}. Op element shape: ${showRuntime(shapeOfElement)} list shape: ${showRuntime(list.elementShape)}`,
     );
   if (list.limit >= 0 && list.length >= list.limit)
     throw new InvalidArgumentError(
@@ -68,7 +68,7 @@ export const TensorListPushBackBatch = defineOp({
         const row = rowsOf(rows!, i, rows!.shape.slice(1));
         const before = listIn(new NDArray(variant, [], [list]));
         checkType(before, element_dtype);
-        return pushed(before, row, row.shape);
+        return pushed(before, row, row.shape, ` at index ${i}`);
       });
       return [new NDArray(variant, batch, results)];
     });
@@ -173,16 +173,37 @@ export const TensorListConcatLists = defineOp({
   takesLists: true,
   shape: ({ input_a }) => ({ output: input_a }),
   grad: gradientPending('TensorFlow has no gradient for TensorListConcatLists'),
-  lower: (p, { input_a, input_b }, { element_dtype }) => ({
-    output: only(
-      onLists(p, { lists: [input_a, input_b] }, ['list'], (_, { lists: [a, b] }) => {
-        checkType(a!, element_dtype);
-        checkType(b!, element_dtype);
-        if (!compatible(a!.elementShape, b!.elementShape))
-          throw new InvalidArgumentError('input_a and input_b TensorList element shapes are not identical');
-        return [TensorList.of(element_dtype, a!.elementShape, [...a!.elements, ...b!.elements], a!.limit)];
-      }),
-    ),
-  }),
+  lower(p, { input_a, input_b }, { element_dtype }) {
+    const { shape } = input_a;
+    if (!sameShape(shape, input_b.shape))
+      throw new InvalidArgumentError(
+        `Incompatible input TensorList tensor shapes: ${showRuntime(shape)} vs. ${showRuntime(input_b.shape)}`,
+      );
+    if (shape.length === 0)
+      return {
+        output: only(
+          onLists(p, { lists: [input_a, input_b] }, ['list'], (_, { lists: [a, b] }) => [
+            joinedLists(a!, b!, element_dtype),
+          ]),
+        ),
+      };
+    const [output] = p.host([input_a, input_b], [{ dtype: variant, shape }], ([first, second]) => {
+      const list = (array: NDArray, i: number) => listIn(new NDArray(variant, [], [array.objects[i]!]));
+      const joined = first!.objects.map((_, i) =>
+        joinedLists(list(first!, i), list(second!, i), element_dtype, ` at index ${i}`),
+      );
+      return [new NDArray(variant, shape, joined)];
+    });
+    return { output: output! };
+  },
   cases: () => [],
 });
+
+/** One list after the other. */
+function joinedLists<E>(a: TensorList<E>, b: TensorList<E>, dtype: DType, where = ''): TensorList<E> {
+  checkType(a, dtype);
+  checkType(b, dtype);
+  if (!compatible(a.elementShape, b.elementShape))
+    throw new InvalidArgumentError(`input_a and input_b TensorList element shapes are not identical${where}`);
+  return TensorList.of(dtype, a.elementShape, [...a.elements, ...b.elements], a.limit);
+}

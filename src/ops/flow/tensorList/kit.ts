@@ -9,6 +9,7 @@ import { attr } from '../../../op/attrs.ts';
 import type { HostResult, ProgramBuilder } from '../../../program/builder.ts';
 import { add } from '../../../program/map.ts';
 import type { Value } from '../../../program/value.ts';
+import { summedObjects, variantSum, variantZeros, zeroObjects } from '../../math/variants.ts';
 
 /** Shapes are given as int32 or int64. */
 export const shapeType = attr('type', { allowed: [int32, int64] });
@@ -17,6 +18,8 @@ export const shapeType = attr('type', { allowed: [int32, int64] });
 export interface Kit<E> {
   shapeOf(element: E): Shape;
   zeros(dtype: DType, shape: Shape): E;
+  /** Zeros in the form of an element, which may be a list itself. */
+  zerosLike(element: E): E;
   plus(a: E, b: E): E;
   reshape(element: E, shape: Shape): E;
   /** Elements one after the other along their first axis; `shape` is the result's. */
@@ -27,10 +30,13 @@ export interface Kit<E> {
 }
 
 export function onValues(p: ProgramBuilder): Kit<Value> {
+  const filled = (dtype: DType, shape: Shape) =>
+    dtype.isObject ? p.constant(zeros(dtype, shape)) : p.fill(dtype, shape, 0);
   return {
     shapeOf: ({ shape }) => shape,
-    zeros: (dtype, shape) => (dtype.isObject ? p.constant(zeros(dtype, shape)) : p.fill(dtype, shape, 0)),
-    plus: (a, b) => p.map([a, b], add),
+    zeros: filled,
+    zerosLike: (x) => (x.dtype === variant ? variantZeros(p, x) : filled(x.dtype, x.shape)),
+    plus: (a, b) => (a.dtype === variant ? variantSum(p, [a, b]) : p.map([a, b], add)),
     reshape: (x, shape) => p.reshape(x, shape),
     concat: (elements, dtype, shape) => (sizeOf(shape) === 0 ? p.constant(zeros(dtype, shape)) : p.concat(elements, 0)),
     rows: (x, start, count) =>
@@ -46,7 +52,9 @@ export function onValues(p: ProgramBuilder): Kit<Value> {
 export const onArrays: Kit<NDArray> = {
   shapeOf: ({ shape }) => shape,
   zeros,
+  zerosLike: (x) => (x.dtype === variant ? zeroObjects(x) : zeros(x.dtype, x.shape)),
   plus(a, b) {
+    if (a.dtype === variant) return summedObjects([a, b]);
     if (a.dtype.isObject) throw new InvalidArgumentError(`cannot add ${a.dtype} elements of lists`);
     const sum = a.copy();
     for (let i = 0; i < a.size * a.dtype.entries; i++) sum.data[i] = (a.data[i] as number) + (b.data[i] as number); // number or bigint, alike on both sides

@@ -98,7 +98,16 @@ const scattered =
     const at = indices!.numbers();
     const rows = unstacked(kit, x!);
     checkRows(rows.length, at);
-    const length = Math.max(count && count.numberAt(0) >= 0 ? count.numberAt(0) : -1, ...at.map((i) => i + 1), 0);
+    if (count && count.shape.length > 0)
+      throw new InvalidArgumentError(`num_elements must be a scalar, not of shape ${showRuntime(count.shape)}`);
+    const limit = count?.numberAt(0) ?? -1;
+    if (limit < -1) throw new InvalidArgumentError(`TensorListScatter expects num_elements >= -1, found: ${limit}`);
+    const over = limit < 0 ? undefined : at.find((i) => i >= limit);
+    if (over !== undefined)
+      throw new InvalidArgumentError(
+        `TensorListScatter: Trying to scatter at index ${over} in list with size ${limit}`,
+      );
+    const length = at.reduce((most, i) => Math.max(most, i + 1), Math.max(limit, 0));
     const elements = new Array<(typeof rows)[number] | undefined>(length).fill(undefined);
     for (const [k, i] of at.entries()) elements[i] = rows[k];
     return [TensorList.of(dtype, dimsOf(given!), elements)];
@@ -176,7 +185,7 @@ export const TensorListScatterIntoExistingList = defineOp({
           const at = positions!.numbers();
           const rows = unstacked(kit, x!);
           checkRows(rows.length, at);
-          let result = list!.resized(Math.max(list!.length, ...at.map((i) => i + 1)));
+          let result = list!.resized(at.reduce((most, i) => Math.max(most, i + 1), list!.length));
           for (const [k, i] of at.entries()) result = result.with(i, rows[k]!);
           return [result];
         },
@@ -210,6 +219,15 @@ export const TensorListSplit = defineOp({
             );
           if (shape.length === 0)
             throw new InvalidArgumentError(`Tensor must be at least a vector, but saw shape: ${showRuntime(shape)}`);
+          const wanted = dimsOf(given!);
+          if (wanted?.length === 0)
+            throw new InvalidArgumentError(
+              `TensorListSplit requires element_shape to be at least of rank 1, but saw: ${showRuntime(wanted)}`,
+            );
+          if (!compatible(pieceShape(wanted), shape))
+            throw new InvalidArgumentError(
+              `tensor shape ${showRuntime(shape)} is not compatible with element_shape ${showRuntime(wanted)}`,
+            );
           let start = 0;
           const pieces = sizes.map((size) => {
             if (size < 0) throw new InvalidArgumentError(`Invalid value in lengths: ${size}`);
@@ -225,7 +243,7 @@ export const TensorListSplit = defineOp({
             throw new InvalidArgumentError(
               `Unused values in tensor. Length of tensor: ${shape[0]} Values used: ${start}`,
             );
-          return [TensorList.of(element_dtype, pieceShape(dimsOf(given!)), pieces)];
+          return [TensorList.of(element_dtype, pieceShape(wanted), pieces)];
         },
       ),
     ),
@@ -234,4 +252,4 @@ export const TensorListSplit = defineOp({
 });
 
 /** Pieces may differ in length, whatever was said of it. */
-const pieceShape = (dims: Dims): Dims => (dims === null || dims.length === 0 ? dims : [null, ...dims.slice(1)]);
+const pieceShape = (dims: Dims): Dims => dims && [null, ...dims.slice(1)];

@@ -179,8 +179,10 @@ export const TensorListGather = defineOp({
           const what =
             at.length === 0
               ? 'Tried to gather 0-elements from a list with non-fully-defined shape: '
-              : 'Tried to gather uninitialized tensors from a list with non-fully-defined shape: ';
-          return [stacked(kit, list!, at, definedShape(elementShape(kit, list!, dimsOf(given!)), what))];
+              : 'Tried to gather uninitialized tensors from a list with non-fully-defined element_shape: ';
+          const asked = at.map((i) => list!.at(i));
+          const shape = definedShape(elementShape(kit, list!, dimsOf(given!), asked), what);
+          return [stacked(kit, list!, at, shape)];
         },
       ),
     ),
@@ -272,8 +274,10 @@ export const TensorListConcat = defineOp({
   grad: ({ inputs, outputs }, { tensor }) => ({
     input_handle: splitList(tensor, listElementShape(inputs.input_handle), outputs.lengths),
   }),
-  lower: (p, { input_handle }, { element_dtype, element_shape }) =>
-    concatenated(p, input_handle, element_dtype, () => ({ shape: element_shape, lengths: [] }), []),
+  lower(p, { input_handle }, { element_dtype, element_shape }) {
+    if (element_shape?.length === 0) throw new InvalidArgumentError('element_shape must not be empty');
+    return concatenated(p, input_handle, element_dtype, () => ({ shape: element_shape, lengths: [] }), []);
+  },
   cases: () => [],
 });
 

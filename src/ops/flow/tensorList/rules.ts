@@ -1,7 +1,7 @@
 /** @file What every op on tensor lists checks, in TensorFlow's words. */
 import type { DType } from '../../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../../core/errors.ts';
-import { compatible, type Dims, isFullyDefined, mergeShapes, type Shape, showRuntime } from '../../../core/shape.ts';
+import { compatible, type Dims, isFullyDefined, mergeAtRunTime, type Shape, showRuntime } from '../../../core/shape.ts';
 import type { TensorList } from '../../../core/tensorList.ts';
 import type { Kit } from './kit.ts';
 
@@ -12,16 +12,17 @@ export function checkType(list: TensorList<unknown>, dtype: DType): void {
     );
 }
 
-/** The shape of the elements, from all that is known: the list's, the op's, and an element that is there. */
-export function elementShape<E>(kit: Kit<E>, list: TensorList<E>, given: Dims): Dims {
-  if (!compatible(list.elementShape, given))
-    throw new InvalidArgumentError(
-      `Incompatible shapes during merge: ${showRuntime(list.elementShape)} vs. ${showRuntime(given)}`,
-    );
-  const merged = mergeShapes(list.elementShape, given);
-  if (isFullyDefined(merged)) return merged;
-  const present = list.elements.find((x) => x !== undefined);
-  return present === undefined ? merged : mergeShapes(merged, kit.shapeOf(present));
+/** The shape of the elements, from all that is known: the op's, the list's, and those of the elements that are asked for. */
+export function elementShape<E>(
+  kit: Kit<E>,
+  list: TensorList<E>,
+  given: Dims,
+  asked: Iterable<E | undefined> = list.elements,
+): Dims {
+  let dims = mergeAtRunTime(given, list.elementShape);
+  if (isFullyDefined(dims)) return dims;
+  for (const x of asked) if (x !== undefined) dims = mergeAtRunTime(dims, kit.shapeOf(x));
+  return dims;
 }
 
 export function definedShape(dims: Dims, otherwise: string): Shape {
@@ -65,6 +66,10 @@ export function addedLists<E>(kit: Kit<E>, a: TensorList<E>, b: TensorList<E>): 
     throw new InvalidArgumentError(
       `Trying to add two lists of tensors with different lengths. One is ${a.length} and the other is ${b.length}`,
     );
+  if (!compatible(a.elementShape, b.elementShape))
+    throw new InvalidArgumentError(
+      `Trying to add two lists of tensors with incompatible element shapes. One is ${showRuntime(a.elementShape)} and the other is ${showRuntime(b.elementShape)}`,
+    );
   let sum = a;
   for (let i = 0; i < a.length; i++) {
     const x = a.at(i);
@@ -76,5 +81,5 @@ export function addedLists<E>(kit: Kit<E>, a: TensorList<E>, b: TensorList<E>): 
 
 /** A list of zeros of the same form. */
 export function zeroList<E>(kit: Kit<E>, list: TensorList<E>): TensorList<E> {
-  return list.map((x) => kit.zeros(list.dtype, kit.shapeOf(x)));
+  return list.map((x) => kit.zerosLike(x));
 }
