@@ -77,7 +77,10 @@ export class MasterSession {
     const { device, resources, config } = environment;
     if (config.session_inter_op_thread_pool.length > 0)
       throw new InvalidArgumentError('Distributed session does not support session thread pool options.');
-    this.engine = new Engine(device, resources, { simplify: wantsSimplifying(config) });
+    this.engine = new Engine(device, resources, {
+      simplify: wantsSimplifying(config),
+      atOnce: config.inter_op_parallelism_threads,
+    });
     this.placement = new Placement(environment.deviceNames, config.allow_soft_placement);
   }
 

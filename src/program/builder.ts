@@ -63,7 +63,7 @@ export interface ProgramState {
   /** Forgets what a handle stands for; false when there was nothing. */
   destroy(handle: object): boolean;
   /** The object a resource tensor holds for something else that outlives runs; `make` makes it when it is first needed. */
-  sharedHandle(spec: { container: string; name: string }, make: () => object): SharedHandle;
+  sharedHandle(spec: SharedName, make: (name: string) => object): SharedHandle;
   /** A function of the library as something that the host can call at any time, in a run or outside of all. */
   hostFunction(func: FunctionRef, callPath: string): HostFunction;
   /** A small buffer that belongs to a node and survives between runs, such as a random generator's counter. */
@@ -74,6 +74,14 @@ export interface ProgramState {
   objectId(object: object): number;
   /** The object behind an id given by `objectId`. */
   constantObject(id: number): object;
+}
+
+/** Names an object that outlives runs. */
+export interface SharedName {
+  readonly container: string;
+  readonly name: string;
+  /** The node of a session that alone has the object; without it, whoever uses the same name shares it. */
+  readonly owner?: string | undefined;
 }
 
 /** A function of the graph as the host calls it: in the run given, or in one of its own. */
@@ -514,11 +522,20 @@ export class ProgramBuilder {
    * needed, and again if it was destroyed; `check` throws where the present one is not what this node asks for.
    */
   shared<T extends object>(
-    { container, name }: { readonly container: string; readonly name: string },
-    make: () => T,
+    name: Omit<SharedName, 'owner'>,
+    make: (name: string) => T,
     check: (present: object) => void = () => {},
   ): Value {
-    const handle = this.state.sharedHandle({ container, name }, make);
+    return this.handleOf(name, make, check);
+  }
+
+  /** As `shared`, for an object that no other node and no other session can name; its name is made from the node's. */
+  unshared<T extends object>(container: string, make: (name: string) => T): Value {
+    return this.handleOf({ container, name: this.node, owner: this.callPath + this.node }, make, () => {});
+  }
+
+  private handleOf(name: SharedName, make: (name: string) => object, check: (present: object) => void): Value {
+    const handle = this.state.sharedHandle(name, make);
     check(handle.find()!); // there is one: it was made if there was not
     return this.constant(new NDArray(resource, [], [handle]));
   }

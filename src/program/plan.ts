@@ -12,10 +12,17 @@ import { sideBySide } from './together.ts';
 /** Cache lines: no two values share one, and vector loads stay aligned. */
 const alignment = 64;
 
-/** Optimizes recorded instructions and gives every temporary its place. Buffers in `keep` outlive the segment and are bound. */
-export function planSegment(recorded: readonly DeviceInstruction[], keep: ReadonlySet<Buffer>): Segment {
+/**
+ * Optimizes recorded instructions and gives every temporary its place. Buffers in `keep` outlive the segment and are bound;
+ * at most `atOnce` instructions that have nothing to do with each other share the threads.
+ */
+export function planSegment(
+  recorded: readonly DeviceInstruction[],
+  keep: ReadonlySet<Buffer>,
+  atOnce?: number,
+): Segment {
   const fused = fuseEpilogues(fuse(accumulateProducts(removeDead(recorded, keep), keep), keep), keep);
-  const instructions = sideBySide(groupRows(fused, keep));
+  const instructions = sideBySide(groupRows(fused, keep), atOnce);
   const bound = new Set<Buffer>();
   const lastUse = new Map<Buffer, number>();
   for (const [k, i] of instructions.entries())

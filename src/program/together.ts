@@ -29,8 +29,8 @@ class Wave {
   }
 }
 
-/** Puts independent instructions side by side. */
-export function sideBySide(instructions: readonly DeviceInstruction[]): DeviceInstruction[] {
+/** Puts independent instructions side by side, at most so many. */
+export function sideBySide(instructions: readonly DeviceInstruction[], most = maxSteps): DeviceInstruction[] {
   const waves: Wave[] = [];
   const hazards = new Hazards();
   /** The earliest of the last waves that an instruction can be part of. */
@@ -39,7 +39,7 @@ export function sideBySide(instructions: readonly DeviceInstruction[]): DeviceIn
     let found: Wave | undefined;
     for (const wave of waves.slice(-reach).reverse()) {
       if (!hazards.mayMove(i, wave.position)) break;
-      const fits = wave.steps.length < maxSteps && wave.isFree(i) && canShare(wave.steps[0]!);
+      const fits = wave.steps.length < Math.min(most, maxSteps) && wave.isFree(i) && canShare(wave.steps[0]!);
       if (fits) found = wave;
     }
     return found;

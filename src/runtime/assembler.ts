@@ -25,6 +25,8 @@ export class Assembler {
     private readonly device: Device,
     /** The objects that ids in constant buffers stand for. */
     private readonly constantObject: (id: number) => object,
+    /** How many instructions may share the threads. */
+    private readonly atOnce?: number,
   ) {}
 
   /** A buffer for the feed at this position. */
@@ -102,7 +104,7 @@ export class Assembler {
     for (const i of recorded)
       for (const { buffer } of [...readsOf(i), ...writesOf(i)])
         if (buffer.kind === 'temp' && outlives(buffer)) keep.add(buffer);
-    const segment = planSegment(recorded, keep);
+    const segment = planSegment(recorded, keep, this.atOnce);
     if (segment.instructions.length === 0) return undefined;
     const assigned = new Map<Variable, Shape>();
     for (const i of segment.instructions)

@@ -9,7 +9,7 @@ export interface SessionConfig {
   readonly deviceCount?: { readonly CPU?: number; readonly GPU?: number };
   /** Threads one instruction may use; 0 leaves it to the device. */
   readonly intraOpParallelismThreads?: number;
-  /** 0 or 1: the instructions of a run follow one another, each on all of its threads. More is taken with a warning. */
+  /** How many instructions that do not need each other may share the threads at a time; 0 leaves it to the planner. */
   readonly interOpParallelismThreads?: number;
   readonly allowSoftPlacement?: boolean;
   readonly logDevicePlacement?: boolean;
@@ -48,10 +48,6 @@ export function checkConfig(config: SessionConfig): void {
       throw userError(
         `${name} is ${count} in the config of a session; it must be a whole number${name === 'CPU' ? ' above 0' : ''}.`,
       );
-  if (interOpParallelismThreads !== undefined && interOpParallelismThreads > 1)
-    process.emitWarning(
-      `interOpParallelismThreads: ${interOpParallelismThreads} acts as 1: a run's instructions follow one another, each on intraOpParallelismThreads threads. Raise that instead.`,
-    );
 }
 
 /** Whether a session with this config simplifies graphs before it runs them. */

@@ -146,6 +146,7 @@ class TracedExecutable implements Executable {
       callPath: this.options.callPath ?? '',
       keepsReferences: this.options.keepsReferences ?? false,
       looksAtBounds: (this.programs.get(key)?.length ?? 0) < maxBounds,
+      atOnce: this.engine.atOnce,
       loop: (cond, body, path) => this.engine.loop(cond, body, path),
       runner: (body, path) => this.engine.call(body, path),
     });
@@ -185,15 +186,21 @@ export class Engine {
       readonly container?: string;
       /** Whether nodes between branches and loops become one program; without it they run one by one. */
       readonly joinsNodes?: boolean;
+      /** How many instructions may share the device's threads; 0 leaves it to the planner. */
+      readonly atOnce?: number | undefined;
     } = {},
   ) {
-    this.nodeStates = new NodeStates(device);
+    this.nodeStates = new NodeStates(device, resources);
     this.functions = new FunctionLibrary(options.simplify ?? true);
     this.graph = new RunGraph(this.functions.findOp);
   }
 
   get container(): string {
     return this.options.container ?? 'localhost';
+  }
+
+  get atOnce(): number | undefined {
+    return this.options.atOnce || undefined;
   }
 
   extend(defs: readonly NodeDef[], functions: Iterable<FunctionDef> = []): void {
@@ -301,6 +308,7 @@ export class Engine {
   close(): void {
     this.closed = true;
     this.executables.clear();
+    this.nodeStates.close();
   }
 
   throwIfClosed(): void {

@@ -147,10 +147,31 @@ export class ResourceManager {
   }
 }
 
-/** The generator counters and other small states that belong to nodes of one session. */
+let named = 0;
+/** A name that nothing else in this process has, such as TensorFlow gives to what only one node can name. */
+export const uniqueName = (node: string): string => `_${named++}_${node}`;
+
+/** The generator counters, the objects and other states that belong to nodes of one session. */
 export class NodeStates {
   private readonly buffers = new Map<string, DeviceBuffer>();
-  constructor(private readonly device: Device) {}
+  private readonly handles = new Map<string, ObjectHandle>();
+  constructor(
+    private readonly device: Device,
+    private readonly resources: ResourceManager,
+  ) {}
+
+  /** The handle to an object that only this node has. */
+  handle(node: string, make: () => ObjectHandle): ObjectHandle {
+    let handle = this.handles.get(node);
+    if (!handle) this.handles.set(node, (handle = make()));
+    return handle;
+  }
+
+  /** Forgets the objects of nodes when their session ends. */
+  close(): void {
+    for (const handle of this.handles.values()) this.resources.destroy(handle);
+    this.handles.clear();
+  }
 
   get(node: string, initial: () => Uint8Array): DeviceBuffer {
     let buffer = this.buffers.get(node);

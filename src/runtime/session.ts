@@ -76,6 +76,7 @@ export class Session implements Disposable, AsyncDisposable {
     const resources = new ResourceManager();
     this.engine = new Engine(openDevice(this.config), resources, {
       simplify: wantsSimplifying(this.config),
+      atOnce: this.config.interOpParallelismThreads,
     });
     const names = this.listDevices().map((device) => device.name);
     this.placement = new Placement(names, this.config.allowSoftPlacement ?? false);

@@ -14,6 +14,7 @@ import {
   HostResultNeeded,
   ProgramBuilder,
   type ProgramState,
+  type SharedName,
   ValueNeeded,
 } from '../program/builder.ts';
 import { Buffer, type HostCall } from '../program/instructions.ts';
@@ -30,6 +31,7 @@ import {
   Reference,
   ResourceHandle,
   type ResourceManager,
+  uniqueName,
   Variable,
 } from './resources.ts';
 import type { Port, RunNode } from './runGraph.ts';
@@ -49,6 +51,8 @@ export interface TraceTask {
   readonly keepsReferences: boolean;
   /** Whether a loop may be unrolled for one value of its bound. Not once there are programs for many values. */
   readonly looksAtBounds: boolean;
+  /** How many instructions may share the device's threads; as many as there are when left out. */
+  readonly atOnce?: number | undefined;
   /** A loop that is run rather than unrolled. */
   loop(cond: Body, body: Body, callPath: string): HostCall;
   /** A call of a function that is run rather than lowered in place. */
@@ -157,7 +161,7 @@ export class Trace implements ProgramState {
   private readonly references = new Set<Value>();
 
   constructor(private readonly task: TraceTask) {
-    this.assembler = new Assembler(task.device, (id) => this.constantObject(id));
+    this.assembler = new Assembler(task.device, (id) => this.constantObject(id), task.atOnce);
     for (const [k, { node, index }] of task.body.args.entries()) {
       const array = task.feedArrays[k]!;
       const values = this.fed.get(node) ?? [];
@@ -194,9 +198,14 @@ export class Trace implements ProgramState {
   destroy(handle: object): boolean {
     return handle instanceof ResourceHandle && this.task.resources.destroy(handle);
   }
-  sharedHandle(spec: { container: string; name: string }, make: () => object): SharedHandle {
-    const container = spec.container === '' ? this.task.defaultContainer : spec.container;
-    return new ObjectHandle(container, spec.name, this.task.resources, make);
+  sharedHandle(spec: SharedName, make: (name: string) => object): SharedHandle {
+    const { resources, nodeStates, defaultContainer } = this.task;
+    const container = spec.container === '' ? defaultContainer : spec.container;
+    if (spec.owner === undefined) return new ObjectHandle(container, spec.name, resources, () => make(spec.name));
+    return nodeStates.handle(spec.owner, () => {
+      const name = uniqueName(spec.name);
+      return new ObjectHandle(container, name, resources, () => make(name));
+    });
   }
   hostFunction(func: FunctionRef, callPath: string): HostFunction {
     return this.task.runner(this.bodyOf(func, false), callPath);

@@ -1,5 +1,6 @@
 import * as tf from 'tensorloom';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { openDevice } from '../../src/runtime/devices.ts';
 
 beforeEach(() => tf.resetDefaultGraph());
 afterEach(() => vi.restoreAllMocks());
@@ -211,12 +212,21 @@ it('Initializers take their arguments by place or by name', () => {
   expect(tf.uniformUnitScalingInitializer({ factor: 2 }).getConfig()).toMatchObject({ factor: 2 });
 });
 
-it('More than one instruction at a time is not on offer, which a warning says', () => {
-  const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
-  new tf.Session({ config: { interOpParallelismThreads: 1 } });
-  expect(warn).not.toHaveBeenCalled();
-  new tf.Session({ config: { interOpParallelismThreads: 4 } });
-  expect(warn.mock.calls[0]![0]).toMatch(/interOpParallelismThreads: 4 acts as 1.*intraOpParallelismThreads/);
+it('interOpParallelismThreads says how many instructions may share the threads', async () => {
+  const x = tf.placeholder(tf.float32, [1000]);
+  const parts = [tf.exp(x), tf.reduceSum(x), tf.cumsum(x)];
+  const device = openDevice();
+  const atOnce = async (interOpParallelismThreads: number) => {
+    const compile = vi.spyOn(device, 'compile');
+    using sess = new tf.Session({ config: { interOpParallelismThreads } });
+    await sess.run(parts, [[x, new Array<number>(1000).fill(1)]]);
+    const instructions = compile.mock.calls.flatMap(([segment]) => segment.instructions);
+    compile.mockRestore();
+    return Math.max(...instructions.map((i) => (i.kind === 'together' ? i.steps.length : 1)));
+  };
+  expect(await atOnce(0)).toBe(3);
+  expect(await atOnce(2)).toBe(2);
+  expect(await atOnce(1)).toBe(1);
 });
 
 it('Level 0 of the optimizer options runs the graph as it is', async () => {

@@ -25,6 +25,15 @@ describe('independent instructions', () => {
     expect(words(...program)).toEqual(['map [3] neg(x0) | map [3] sin(x0) | map [5] neg(x0)', 'map [3] exp(x0)']);
   });
 
+  it('are at most as many as are allowed at once', () => {
+    const program = [1, 2, 3].map((n) => map(bound(n), bound(n)));
+    expect(sideBySide(program, 2).map((i) => inWords(i))).toEqual([
+      'map [1] neg(x0) | map [2] neg(x0)',
+      'map [3] neg(x0)',
+    ]);
+    expect(sideBySide(program, 1)).toHaveLength(3);
+  });
+
   it('are those that neither read nor overwrite what others write', () => {
     const variable = {};
     const [old, updated] = [bound(3, variable), bound(3, variable)];
