@@ -5,6 +5,7 @@ import './flow/index.ts';
 import './image/index.ts';
 import './math/index.ts';
 import './nn/index.ts';
+import './parsing/index.ts';
 import './random/index.ts';
 import './sparse/index.ts';
 import './state/index.ts';
