@@ -444,15 +444,21 @@ export class ProgramBuilder {
     distribution: RandomInstruction['distribution'],
     dtype: DType,
     shape: Shape,
-    options: { state: () => Uint8Array; reserve: number; low?: Value; high?: Value },
+    options: { state: Value | (() => Uint8Array); reserve: number; low?: Value; high?: Value },
   ): Value {
-    const buffer = this.state.nodeState(this.callPath + this.node, options.state);
-    const state: View = { buffer, dtype: int64, shape: [3], strides: [1], offset: 0 };
+    const state = this.generatorState(options.state);
     const output = this.temp(dtype, shape);
     const bounds =
       options.low && options.high ? { low: this.contiguous(options.low), high: this.contiguous(options.high) } : {};
     this.emit({ kind: 'random', distribution, state, reserve: options.reserve, output, ...bounds });
     return output;
+  }
+
+  /** A generator's state: that of this node, which goes on from run to run, or a copy of one that was computed. */
+  private generatorState(state: Value | (() => Uint8Array)): View {
+    if (typeof state !== 'function') return this.copy(state);
+    const buffer = this.state.nodeState(this.callPath + this.node, state);
+    return { buffer, dtype: int64, shape: [3], strides: [1], offset: 0 };
   }
 
   /** Fails the run when any element of a bool value is true; the failure says where the first one is. */

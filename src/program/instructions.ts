@@ -188,7 +188,7 @@ export interface WindowInstruction {
 }
 
 /**
- * Philox4x32-10 numbers, bit for bit TensorFlow's, into a contiguous output. `state` is a bound buffer of 24 bytes: the
+ * Philox4x32-10 numbers, bit for bit TensorFlow's, into a contiguous output. `state` has 24 bytes: the
  * 128-bit counter and the 64-bit key, little-endian (see `philoxState`); afterwards the counter is `reserve` blocks beyond
  * its value at entry, whatever was used.
  * - `uniform`: [0, 1) floats. - `normal`, `truncatedNormal`: Box-Muller floats (half types via float32).

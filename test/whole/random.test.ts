@@ -83,3 +83,43 @@ describe('without seeds', () => {
     expect(new Set(drawn.map((x) => bits(x).join())).size).toBe(4);
   });
 });
+
+describe('stateless numbers', () => {
+  const constant = (name: string, type: string, dims: string, values: string) =>
+    `node { name: "${name}" op: "Const" attr { key: "dtype" value { type: ${type} } }
+       attr { key: "value" value { tensor { dtype: ${type} tensor_shape { ${dims} } ${values} } } } }`;
+  const draw = (inputs: string) =>
+    `name: "draw" op: "StatelessRandomUniformV2" ${inputs}
+       attr { key: "dtype" value { type: DT_FLOAT } } attr { key: "Tshape" value { type: DT_INT32 } }`;
+  const given = [
+    constant('shape', 'DT_INT32', 'dim { size: 1 }', 'int_val: 2'),
+    constant('key', 'DT_UINT64', 'dim { size: 1 }', 'uint64_val: 10413732777507651514'),
+    constant('counter', 'DT_UINT64', 'dim { size: 2 }', 'uint64_val: 0 uint64_val: 17830669156045600267'),
+    constant('alg', 'DT_INT32', '', 'int_val: 1'),
+  ].join('\n');
+  const ports = ['shape', 'key', 'counter', 'alg'];
+  const inputs = ports.map((port) => `input: "${port}"`).join(' ');
+  const call = `
+    node { name: "call" op: "PartitionedCall" ${inputs} attr { key: "f" value { func { name: "drawing" } } }
+      attr { key: "Tin" value { list { type: [DT_INT32, DT_UINT64, DT_UINT64, DT_INT32] } } }
+      attr { key: "Tout" value { list { type: DT_FLOAT } } } }
+    library { function {
+      signature { name: "drawing" output_arg { name: "y" type: DT_FLOAT }
+        input_arg { name: "shape" type: DT_INT32 } input_arg { name: "key" type: DT_UINT64 }
+        input_arg { name: "counter" type: DT_UINT64 } input_arg { name: "alg" type: DT_INT32 } }
+      node_def { ${draw(inputs)} } ret { key: "y" value: "draw:output:0" } } }`;
+
+  it.each([
+    ['of constants', `${given} node { ${draw(inputs)} }`, 'draw:0'],
+    ['in a function', `${given} ${call}`, 'call:0'],
+  ])('%s are the same in every run', async (_, text, fetch) => {
+    const graph = new tf.Graph();
+    graph.asDefault(() => tf.importGraphDef(tf.GraphDef.parseText(text), { name: '' }));
+    const session = new tf.Session({ graph });
+    const fed = new Map([[graph.getTensorByName('counter:0'), [0n, 17830669156045600267n]]]);
+    for (const feeds of [undefined, fed, undefined])
+      expect((await session.run(graph.getTensorByName(fetch), feeds)).numbers()).toEqual([
+        0.8440604209899902, 0.19204533100128174,
+      ]);
+  });
+});

@@ -53,7 +53,7 @@ export function stateFromSeed(p: ProgramBuilder, seed: Value): Value {
   return p.host([seed], [{ dtype: d.int64, shape: [3] }], ([s]) => [stirred(s!)])[0]!;
 }
 
-/** The generator of the node is set to `state` before every draw, so that runs do not depend on each other. */
+/** Numbers from a generator that begins at `state`. */
 export function draw(
   p: ProgramBuilder,
   state: Value,
@@ -62,10 +62,7 @@ export function draw(
   shape: Shape,
   bounds: { low: Value; high: Value } | undefined = undefined,
 ): Value {
-  const blank = () => new Uint8Array(24);
-  const buffer = p.state.nodeState(p.node, blank);
-  p.copyInto(state, { buffer, dtype: d.int64, shape: [3], strides: [1], offset: 0 });
-  return p.random(distribution, dtype, shape, { state: blank, reserve: blocksPerNumber * sizeOf(shape), ...bounds });
+  return p.random(distribution, dtype, shape, { state, reserve: blocksPerNumber * sizeOf(shape), ...bounds });
 }
 
 type Distribution = 'uniform' | 'normal' | 'truncatedNormal';
