@@ -2,9 +2,8 @@
 import { ContextKey, withContext } from '../../graph/context.ts';
 import { userError } from '../../graph/userError.ts';
 
-/** A function whose last argument is an object of options. */
-// biome-ignore lint/suspicious/noExplicitAny: only `any` takes functions of all arguments; it is narrowed by `OptionsOf`
-type Configurable = (...args: any[]) => unknown;
+/** A function whose last argument is an object of options. Every function is one of `never`. */
+type Configurable = (...args: never[]) => unknown;
 type OptionsOf<F> = F extends (...args: infer A) => unknown
   ? Required<A> extends readonly [...unknown[], infer O]
     ? O
@@ -30,7 +29,8 @@ export function addArgScope<F extends Configurable>(fn: F): F {
     const defaults = scopes.get()?.get(scoped);
     if (!defaults) return fn(...args);
     const given = Object.entries((args[position] ?? {}) as object).filter(([, value]) => value !== undefined); // options
-    return fn(...args.slice(0, position), { ...defaults, ...Object.fromEntries(given) });
+    const options = { ...defaults, ...Object.fromEntries(given) };
+    return fn(...args.slice(0, position), options as never); // options are what it takes there
   };
   Object.defineProperty(scoped, 'name', { value: fn.name });
   registered.add(scoped);

@@ -32,8 +32,7 @@ export interface WeightedOptions extends ModelOptions {
   /** Applied to the result: `tf.nn.relu` unless given, nothing for `null`. */
   readonly activationFn?: Activation | null | undefined;
   /** Applied before the activation, in place of biases; it gets `normalizerParams` as its options. */
-  // biome-ignore lint/suspicious/noExplicitAny: the options are those of whatever function is given
-  readonly normalizerFn?: ((x: Tensor, params?: any) => Tensor) | null | undefined;
+  readonly normalizerFn?: ((x: Tensor, params?: never) => Tensor) | null | undefined;
   readonly normalizerParams?: object | undefined;
   readonly weightsInitializer?: VariableInitializer | undefined;
   readonly weightsRegularizer?: WeightsRegularizer | undefined;
@@ -93,6 +92,6 @@ export function output(outputs: Tensor, collections: Collections | undefined): T
 /** Normalization, then activation. */
 export function finished(outputs: Tensor, options: WeightedOptions, defaultActivation: Activation): Tensor {
   const { normalizerFn, normalizerParams, activationFn = defaultActivation } = options;
-  const normalized = normalizerFn ? normalizerFn(outputs, normalizerParams) : outputs;
+  const normalized = normalizerFn ? normalizerFn(outputs, normalizerParams as never) : outputs; // the caller gives what it takes
   return output(activationFn ? activationFn(normalized) : normalized, options.outputsCollections);
 }
