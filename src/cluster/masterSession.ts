@@ -9,8 +9,8 @@ import {
   UnimplementedError,
 } from '../core/errors.ts';
 import type { NDArray } from '../core/ndarray.ts';
-import { schemaOf } from '../graph/graph.ts';
 import { checkDeprecation, checkVersions } from '../graph/import.ts';
+import { schemaOf } from '../graph/opSchema.ts';
 import type { CallableOptions, ConfigProto, RunMetadata, RunOptions } from '../proto/config.ts';
 import type { FunctionDef, GraphDef } from '../proto/graph.ts';
 import type { TensorProto } from '../proto/tensor.ts';
@@ -106,7 +106,7 @@ export class MasterSession {
     for (const added of def.library?.function ?? []) functions.set(added.signature?.name ?? '', added);
     const producer = def.versions?.producer ?? 0;
     for (const { op } of def.node) checkDeprecation(op, schemaOf(op, functions).deprecatedSince, producer);
-    this.engine.extend(def.node, def.library?.function);
+    this.engine.extend(def.node, def.library?.function, def.library?.gradient);
     for (const node of def.node)
       if (node.device !== '' && !this.placements.has(node.device)) {
         this.placements.set(node.device, { name: node.name, device: node.device });

@@ -1,8 +1,8 @@
 /** @file Automatic control dependencies: effects inside a function happen, and in the order they were written. */
 import { resource } from '../core/dtypes.ts';
 import type { FuncGraph } from './funcGraph.ts';
-import { schemaOf } from './graph.ts';
 import type { Operation } from './operation.ts';
+import { schemaOf } from './opSchema.ts';
 import type { Tensor } from './tensor.ts';
 
 /** Positions of the resource inputs that an operation with a body only reads. */

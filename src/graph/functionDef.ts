@@ -7,9 +7,10 @@ import { ArgAttrs, FunctionDef, NodeDef } from '../proto/graph.ts';
 import { ArgDef, OpDef } from '../proto/opDef.ts';
 import { dtypeFromProto, shapeFromProto, shapeToProto } from '../proto/tensorProto.ts';
 import { FuncGraph } from './funcGraph.ts';
-import { type Graph, schemaOf } from './graph.ts';
+import type { Graph } from './graph.ts';
 import { parseTensorName } from './graphDefIndex.ts';
 import type { Operation } from './operation.ts';
+import { schemaOf } from './opSchema.ts';
 import type { Tensor } from './tensor.ts';
 
 /** Adds the function to the library of the graph around it, and gives the value of an attribute that names it. */

@@ -4,7 +4,7 @@ import type { AttrValue } from '../proto/attr.ts';
 import type { FunctionDef } from '../proto/graph.ts';
 import type { ArgDef } from '../proto/opDef.ts';
 import { dtypeFromProto } from '../proto/tensorProto.ts';
-import type { OpSchema, PortType } from './graph.ts';
+import type { OpSchema, PortType } from './opSchema.ts';
 
 const refOffset = 100;
 

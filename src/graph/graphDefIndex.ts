@@ -1,8 +1,8 @@
 /** @file The nodes of a GraphDef by name, checked as text, and the order in which they can be made. */
 import { InvalidArgumentError } from '../core/errors.ts';
 import type { NodeDef } from '../proto/graph.ts';
-import type { ControlFlow } from './graph.ts';
 import { isNodeName } from './names.ts';
+import type { ControlFlow } from './opSchema.ts';
 
 /** `x:1` is output 1 of `x`, `x` its output 0, `^x` the wait for it. Anything else is a name that no node has. */
 export function parseTensorName(text: string): { name: string; index: number; isControl: boolean } {

@@ -5,9 +5,10 @@ import { FunctionDef, type GraphDef, type NodeDef, type VersionDef } from '../pr
 import { shapeFromProto } from '../proto/tensorProto.ts';
 import type { CallSite } from './callSite.ts';
 import { type Context, currentContext } from './context.ts';
-import { deviceFor, type Graph, graphDefVersion, nameScope, schemaOf } from './graph.ts';
+import { deviceFor, type Graph, graphDefVersion, nameScope } from './graph.ts';
 import { GraphDefIndex, parseTensorName } from './graphDefIndex.ts';
 import { Operation } from './operation.ts';
+import { schemaOf } from './opSchema.ts';
 import { Tensor } from './tensor.ts';
 
 /** What stands in for a tensor of the message, or, under a key such as `^init`, for an operation waited for. */

@@ -2,8 +2,8 @@
 import { InternalError } from '../core/errors.ts';
 import type { NDArray } from '../core/ndarray.ts';
 import type { Dims } from '../core/shape.ts';
-import type { ControlFlow } from '../graph/graph.ts';
 import type { Operation } from '../graph/operation.ts';
+import type { ControlFlow } from '../graph/opSchema.ts';
 import type { Tensor, TensorLike } from '../graph/tensor.ts';
 import type { ProgramBuilder } from '../program/builder.ts';
 import { isPointwise, type Pointwise } from '../program/map.ts';

@@ -2,9 +2,9 @@
 import type { DType } from '../core/dtypes.ts';
 import { InternalError, NotFoundError } from '../core/errors.ts';
 import type { NDArray } from '../core/ndarray.ts';
-import { type OpSchema, setOpLookup } from '../graph/graph.ts';
 import type { IndexedSlices } from '../graph/indexedSlices.ts';
 import type { Operation } from '../graph/operation.ts';
+import { type OpSchema, setOpLookup } from '../graph/opSchema.ts';
 import type { Tensor } from '../graph/tensor.ts';
 import type { ProgramBuilder } from '../program/builder.ts';
 import type { Value } from '../program/value.ts';

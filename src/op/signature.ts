@@ -1,7 +1,7 @@
 /** @file Signature: an op's ports and attributes, and everything that follows from them for a node. */
 import type { DType } from '../core/dtypes.ts';
 import { InvalidArgumentError } from '../core/errors.ts';
-import type { PortType } from '../graph/graph.ts';
+import type { PortType } from '../graph/opSchema.ts';
 import { AttrList, type AttrValue } from '../proto/attr.ts';
 import { type AttrSpecs, checkAttr, decodeAttr, encodeAttr } from './attrs.ts';
 import { isListPort, type PortTypes, parsePorts, portCount, portType } from './ports.ts';

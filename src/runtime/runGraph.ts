@@ -1,6 +1,6 @@
 /** @file The runtime's own copy of a graph: nodes from NodeDefs, checked, linked and in an order that can be run. */
 import { InvalidArgumentError, NotFoundError } from '../core/errors.ts';
-import type { PortType } from '../graph/graph.ts';
+import type { PortType } from '../graph/opSchema.ts';
 import { findOp, type OpDefinition } from '../op/registry.ts';
 import type { AttrValue } from '../proto/attr.ts';
 import type { NodeDef } from '../proto/graph.ts';

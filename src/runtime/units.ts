@@ -1,5 +1,5 @@
 /** @file Units: the pieces of a graph with frames that run one after the other, and what passes between them. */
-import type { ControlFlow } from '../graph/graph.ts';
+import type { ControlFlow } from '../graph/opSchema.ts';
 import { analyzeFrames, type FrameAnalysis, isBackEdge, type StaticFrame } from './frames.ts';
 import type { Port, RunNode } from './runGraph.ts';
 import { isPure, type Piece } from './simplify.ts';
