@@ -11,6 +11,15 @@ export * as initializers from '../front/initializersApi.ts';
 export * as layers from '../front/layers/index.ts';
 export * as losses from '../front/losses.ts';
 export * as metrics from '../front/metrics/index.ts';
+export * as summary from '../front/summary/index.ts';
+export {
+  Event,
+  HistogramProto,
+  LogMessage,
+  SessionLog,
+  Summary,
+  SummaryMetadata,
+} from '../front/summary/messages.ts';
 export * as test from '../front/testing.ts';
 export { DeviceSpec } from '../graph/device.ts';
 export {
@@ -46,6 +55,7 @@ export * as contrib from './contrib.ts';
 export * as debugging from './debugging.ts';
 export * as examples from './examples.ts';
 export * as graph from './graph.ts';
+export * as graphUtil from './graphUtil.ts';
 export * as image from './image.ts';
 export * as io from './io.ts';
 export * as linalg from './linalg.ts';

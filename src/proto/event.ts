@@ -45,6 +45,9 @@ export const SummaryMetadata = message('SummaryMetadata', {
 });
 export type SummaryMetadata = MessageType<typeof SummaryMetadata>;
 
+export const SummaryDescription = message('SummaryDescription', { type_hint: str(1) });
+export type SummaryDescription = MessageType<typeof SummaryDescription>;
+
 export const SummaryImage = message('Summary.Image', {
   height: int32(1),
   width: int32(2),

@@ -28,8 +28,8 @@ const leftOut: Record<string, Record<string, readonly string[]>> = {
       disable_v2_behavior enable_eager_execution enable_v2_behavior executing_eagerly
       executing_eagerly_outside_functions function init_scope is_symbolic_tensor wrap_function recompute_grad
       grad_pass_through nondifferentiable_batch_function variable_creator_scope`),
-    'messages of checkpoints, events and logs come with the files': words(`AttrValue Event HistogramProto LogMessage
-      MetaGraphDef NameAttrList NodeDef SessionLog Summary SummaryMetadata TensorInfo OptimizerOptions`),
+    'messages of checkpoints, events and logs come with the files': words(`AttrValue MetaGraphDef NameAttrList NodeDef
+      TensorInfo OptimizerOptions`),
     'describes types, of which TypeScript has its own': words(`IndexedSlicesSpec NoneTensorSpec OptionalSpec
       RaggedTensorSpec SparseTensorSpec TensorSpec TypeSpec type_spec_from_value register_tensor_conversion_function
       Dimension dimension_at_index dimension_value VariableAggregation VariableSynchronization`),

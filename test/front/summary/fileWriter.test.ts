@@ -1,0 +1,223 @@
+/** @file FileWriter and summaryIterator: what is in the files, and what happens when something goes wrong. */
+import { execFileSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as tf from 'tensorloom';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+
+// Lets a test see the disk full: the real functions otherwise.
+const disk = vi.hoisted(() => ({ isFull: false }));
+vi.mock('node:fs', async (original) => {
+  const real = await original<typeof fs>();
+  const write = (...args: unknown[]) => {
+    const done = args.at(-1) as (error: Error | null) => void; // the callback is the last argument
+    if (disk.isFull) process.nextTick(done, Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' }));
+    else Reflect.apply(real.write, undefined, args);
+  };
+  return { ...real, write: Object.assign(write, { ...real.write }), default: real };
+});
+
+let folder: string;
+beforeEach(() => {
+  folder = fs.mkdtempSync(join(tmpdir(), 'events-'));
+});
+afterEach(() => {
+  disk.isFull = false;
+  fs.rmSync(folder, { recursive: true });
+});
+
+const files = (path = folder) =>
+  fs
+    .readdirSync(path)
+    .sort()
+    .map((name) => join(path, name));
+async function eventsIn(path: string): Promise<tf.Event[]> {
+  const events: tf.Event[] = [];
+  for await (const event of tf.train.summaryIterator(path)) events.push(event);
+  return events;
+}
+const scalarOf = (tag: string, simpleValue: number) => ({ value: [{ tag, simpleValue }] });
+
+describe('FileWriter', () => {
+  it('names files as TensorFlow does and begins them with their version', async () => {
+    const writer = new tf.summary.FileWriter(folder, null, { filenameSuffix: '.mine' });
+    expect(files()).toEqual([]);
+    writer.addSummary(scalarOf('loss', 0.5), 7);
+    await writer.close();
+    expect(files()[0]).toMatch(/events\.out\.tfevents\.\d{10}\.[^/]+\.mine$/);
+    const [version, event] = await eventsIn(files()[0]!);
+    expect(version!.fileVersion).toBe('brain.Event:2');
+    expect(version!.sourceMetadata).toEqual({ writer: 'tensorflow.core.util.events_writer' });
+    expect(event!.step).toBe(7);
+    expect(event!.summary).toMatchObject({ value: [{ tag: 'loss', simpleValue: 0.5 }] });
+    expect(Math.abs(event!.wallTime - Date.now() / 1000)).toBeLessThan(60);
+  });
+
+  it('adds the graph with its shapes, and everything else there is', async () => {
+    const graph = new tf.Graph();
+    const runMetadata = new tf.RunMetadata();
+    const writer = await graph.asDefault(async () => {
+      const x = tf.placeholder(tf.float32, [2], { name: 'x' });
+      tf.summary.histogram('x', x);
+      tf.summary.text('note', tf.constant('hello'));
+      const merged = tf.summary.mergeAll();
+      using sess = new tf.Session({ graph });
+      await using writer = new tf.summary.FileWriter(folder, sess.graph);
+      for (let step = 0; step < 2; step++) {
+        const options = { traceLevel: tf.RunOptions.FULL_TRACE };
+        writer.addSummary(await sess.run(merged, [[x, [step, 1]]], { options, runMetadata }), step);
+      }
+      writer.addRunMetadata(runMetadata, 'step1', 1);
+      writer.addSessionLog({ status: tf.SessionLog.CHECKPOINT, checkpointPath: 'model-1' }, 1);
+      writer.addEvent({ wallTime: 1, step: 9, fileVersion: 'mine' });
+      expect(() => writer.addRunMetadata(runMetadata, 'step1')).toThrow(/already used/);
+      return writer;
+    });
+    expect(writer.getLogdir()).toBe(folder);
+    const [, graphEvent, metaGraph, first, second, metadata, log, own] = await eventsIn(files()[0]!);
+    const nodes = tf.GraphDef.decode(graphEvent!.graphDef!).node;
+    expect(nodes.find((node) => node.name === 'x')?.attr._output_shapes).toBeDefined();
+    expect(metaGraph!.metaGraphDef!.length).toBeGreaterThan(0);
+    expect(first!.summary!.value.map(({ tag, histo }) => [tag, histo?.num])).toEqual([
+      ['x_1', 2],
+      ['note', undefined],
+    ]);
+    // The metadata of a tag stands in the file once.
+    expect(first!.summary!.value[1]!.metadata?.pluginData?.pluginName).toBe('text');
+    expect(second!.summary!.value[1]!.metadata).toBeUndefined();
+    expect(metadata!.taggedRunMetadata!.tag).toBe('step1');
+    expect(metadata!.taggedRunMetadata!.runMetadata.length).toBeGreaterThan(0);
+    expect(log!.sessionLog).toEqual({ status: 3, checkpointPath: 'model-1', msg: '' });
+    expect([own!.wallTime, own!.step, own!.fileVersion]).toEqual([1, 9, 'mine']);
+  });
+
+  it('keeps all events in order, however fast they come', async () => {
+    const writer = new tf.summary.FileWriter(folder, null, { maxQueue: 3, flushSecs: 1000 });
+    for (let step = 0; step < 500; step++) {
+      writer.addSummary(scalarOf('s', step), step);
+      if (step % 50 === 0) await new Promise(setImmediate);
+    }
+    await writer.flush();
+    const steps = (await eventsIn(files()[0]!)).slice(1).map((event) => event.step);
+    expect(steps).toEqual(Array.from({ length: 500 }, (_, i) => i));
+    await writer.close();
+  });
+
+  it('writes a new file after it was reopened; a closed one does nothing but warn', async () => {
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
+    const writer = new tf.summary.FileWriter(folder);
+    writer.addSummary(scalarOf('a', 1), 1);
+    await writer.close();
+    await writer.close();
+    writer.addSummary(scalarOf('lost', 1), 2);
+    await writer.flush();
+    expect(warn).toHaveBeenCalledTimes(2);
+    writer.reopen();
+    writer.addSummary(scalarOf('b', 1), 3);
+    await writer.close();
+    warn.mockRestore();
+    const tags = await Promise.all(
+      files().map(async (path) => (await eventsIn(path)).flatMap((e) => e.summary?.value.map((v) => v.tag) ?? [])),
+    );
+    expect(tags).toEqual([['a'], ['b']]);
+  });
+
+  it('gives one writer for each folder', async () => {
+    const graph = new tf.Graph();
+    await graph.asDefault(async () => {
+      tf.constant(1);
+      const writer = tf.summary.FileWriterCache.get(folder);
+      expect(tf.summary.FileWriterCache.get(folder)).toBe(writer);
+      await tf.summary.FileWriterCache.clear();
+      expect((await eventsIn(files()[0]!))[1]!.graphDef).toBeDefined();
+    });
+  });
+
+  it('says when a folder cannot be written', () => {
+    fs.writeFileSync(join(folder, 'file'), '');
+    expect(() => new tf.summary.FileWriter(join(folder, 'file'))).toThrow(/file; Not a directory/);
+    expect(() => new tf.summary.FileWriter(join(folder, 'file', 'below'))).toThrow(tf.errors.FailedPreconditionError);
+  });
+
+  it('says that the disk is full, to whoever asks next', async () => {
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
+    const writer = new tf.summary.FileWriter(folder);
+    disk.isFull = true;
+    writer.addSummary(scalarOf('a', 1), 1);
+    await expect(writer.flush()).rejects.toThrow(tf.errors.ResourceExhaustedError);
+    expect(() => writer.addSummary(scalarOf('a', 1), 2)).toThrow(/No space left on device/);
+    await expect(writer.close()).rejects.toThrow(/No space left on device/);
+    expect(warn).toHaveBeenCalledTimes(1);
+    warn.mockRestore();
+  });
+
+  it('has a word for a graph without summaries and for what is none', () => {
+    const writer = new tf.summary.FileWriter(folder);
+    expect(() => writer.addSummary(null)).toThrow(/mergeAll\(\) gives null/);
+    expect(() => writer.addSummary(new tf.NDArray(tf.string, [0], []))).toThrow(/scalar of type string/);
+  });
+
+  // A process of its own needs the compiled program.
+  const module = new URL('../../../dist/src/io/eventFile.js', import.meta.url);
+  it.skipIf(!fs.existsSync(module)).each([
+    ['exits', 'process.exit(0)'],
+    ['fails', "throw new Error('on purpose')"],
+    ['ends', ''],
+  ])('loses nothing when the process %s without closing', async (_how, end) => {
+    const program = `import { EventFileWriter } from '${module.href}';
+      const writer = new EventFileWriter(${JSON.stringify(folder)}, { maxQueue: 7, flushSecs: 1000 });
+      for (let step = 0; step < 100; step++) writer.add({ step, summary: { value: [{ tag: 'x', simple_value: step }] } });
+      setImmediate(() => { ${end} });`;
+    try {
+      execFileSync(process.execPath, ['--input-type=module', '-e', program], { stdio: 'pipe' });
+    } catch (error) {
+      expect(String(error)).toContain('on purpose');
+    }
+    expect((await eventsIn(files()[0]!)).slice(1).map((event) => event.step)).toEqual(
+      Array.from({ length: 100 }, (_, i) => i),
+    );
+  });
+});
+
+describe('summaryIterator', () => {
+  const path = new URL('../../golden/io/events.out.tfevents.golden', import.meta.url).pathname;
+
+  it("reads TensorFlow's files", async () => {
+    const golden = JSON.parse(fs.readFileSync(new URL('../../golden/summaries.json', import.meta.url), 'utf8')) as {
+      events: { what: string; values: object[]; [key: string]: unknown }[];
+    }; // made by tools/golden/summaries.py
+    const kinds = ['simpleValue', 'histo', 'image', 'audio', 'tensor'] as const;
+    const snake = (key: string) => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    const ours = (await eventsIn(path)).map((e) => ({
+      step: e.step,
+      wallTime: e.wallTime,
+      what: snake(
+        (['fileVersion', 'graphDef', 'metaGraphDef', 'summary', 'sessionLog', 'taggedRunMetadata'] as const).find(
+          (key) => e[key] !== undefined,
+        )!,
+      ),
+      values: (e.summary?.value ?? []).map((v) => ({
+        tag: v.tag,
+        kind: snake(kinds.find((kind) => v[kind] !== undefined)!),
+        simpleValue: v.simpleValue ?? 0,
+        plugin: v.metadata?.pluginData?.pluginName ?? '',
+        num: v.histo?.num ?? 0,
+      })),
+      status: e.sessionLog?.status ?? 0,
+      graphBytes: e.graphDef?.length ?? 0,
+      metaGraphBytes: e.metaGraphDef?.length ?? 0,
+      runTag: e.taggedRunMetadata?.tag ?? '',
+    }));
+    expect(ours).toEqual(golden.events);
+  });
+
+  it('says where a file is damaged', async () => {
+    const damaged = join(folder, 'events.out.tfevents.0');
+    const bytes = fs.readFileSync(path);
+    bytes[40]! ^= 1;
+    fs.writeFileSync(damaged, bytes);
+    await expect(eventsIn(damaged)).rejects.toThrow(tf.errors.DataLossError);
+    await expect(eventsIn(join(folder, 'none'))).rejects.toThrow(tf.errors.NotFoundError);
+  });
+});
