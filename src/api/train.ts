@@ -1,12 +1,23 @@
 /** @file The public `tf.train` namespace: only re-exports. */
 export { type ClusterLike, ClusterSpec } from '../cluster/clusterSpec.ts';
 export { Server, type ServerOptions } from '../cluster/server.ts';
+export * from '../front/saving/index.ts';
 export * from '../front/train.ts';
 export * from '../front/training/index.ts';
 export {
+  CheckpointReader,
+  listVariables,
+  loadCheckpoint,
+  loadVariable,
+  NewCheckpointReader,
+} from '../io/checkpointReader.ts';
+export {
   checkpointExists,
+  generateCheckpointStateProto,
+  getCheckpointMtimes,
   getCheckpointState,
   latestCheckpoint,
-  listVariables,
-  loadVariable,
+  removeCheckpoint,
+  updateCheckpointState,
 } from '../io/checkpoints.ts';
+export { SaverDef } from '../proto/metaGraph.ts';

@@ -5,6 +5,7 @@ import { type Graph, getDefaultGraph, nameScope } from '../graph/graph.ts';
 import { evaluate, type Runner } from '../graph/runner.ts';
 import { Tensor } from '../graph/tensor.ts';
 import { userError } from '../graph/userError.ts';
+import { VariableAggregation } from '../proto/metaGraph.ts';
 import { BaseVariable } from './baseVariable.ts';
 import { GraphKeys } from './collections.ts';
 import { zerosInitializer } from './initializers.ts';
@@ -30,7 +31,7 @@ function tensorNamed(graph: Graph, name: string): Tensor | undefined {
 /** Makes the global step: an int64 variable that begins at zero. */
 export function createGlobalStep(graph: Graph = getDefaultGraph()): Variable {
   if (getGlobalStep(graph)) throw userError('"global_step" already exists.');
-  return graph.asDefault(() =>
+  const step = graph.asDefault(() =>
     nameScope(null, () =>
       getVariable(GraphKeys.GLOBAL_STEP, [], {
         dtype: int64,
@@ -40,6 +41,8 @@ export function createGlobalStep(graph: Graph = getDefaultGraph()): Variable {
       }),
     ),
   );
+  step.aggregation = VariableAggregation.values.VARIABLE_AGGREGATION_ONLY_FIRST_REPLICA;
+  return step;
 }
 
 /** The global step of the graph, made when there is none. */

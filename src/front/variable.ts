@@ -4,16 +4,19 @@ import type { DType } from '../core/dtypes.ts';
 import { compatible, type Dims, isFullyDefined, showTuple } from '../core/shape.ts';
 import { withContext } from '../graph/context.ts';
 import { initScope } from '../graph/funcGraph.ts';
-import { attrScope, colocateWith, device, nameScope } from '../graph/graph.ts';
+import { attrScope, colocateWith, device, getDefaultGraph, nameScope } from '../graph/graph.ts';
 import type { Operation } from '../graph/operation.ts';
 import { checkOptions, type OptionNames } from '../graph/options.ts';
 import { type FeedLike, type Runner, runnerFor } from '../graph/runner.ts';
+import { isInScope, prependNameScope, stripNameScope } from '../graph/scopedNames.ts';
 import { Tensor, type TensorLike } from '../graph/tensor.ts';
 import { userError } from '../graph/userError.ts';
 import { convertToTensor } from '../op/convert.ts';
 import { node, outputOf } from '../op/node.ts';
 import { identity } from '../ops/array/identity.ts';
 import { AttrList } from '../proto/attr.ts';
+import { VariableDef } from '../proto/metaGraph.ts';
+import { dtypeFromProto, shapeFromProto } from '../proto/tensorProto.ts';
 import { BaseVariable, type Parts } from './baseVariable.ts';
 import { GraphKeys } from './collections.ts';
 import { cond } from './controlFlow/cond.ts';
@@ -66,6 +69,14 @@ interface Made extends Parts {
   readonly isInitializedOp?: Operation | undefined;
 }
 
+/** A variable whose nodes are in the graph already, because they were imported. */
+class Found {
+  constructor(
+    readonly made: Made,
+    readonly saveSliceInfo: SaveSliceInfo | undefined,
+  ) {}
+}
+
 /**
  * A value that lives in a session: uninitialized until its `initializer` (or `tf.globalVariablesInitializer()`) has run.
  * Adds `v` (VarHandleOp), `v/IsInitialized/VarIsInitializedOp`, `v/Assign` and `v/Read/ReadVariableOp`.
@@ -79,28 +90,28 @@ export class Variable<out D extends DType = DType, out S extends Dims = Dims> ex
   readonly isInitializedOp: Operation | undefined;
   readonly trainable: boolean;
   readonly constraint: Constraint | undefined;
+  /** How copies of it on several devices go together: numbers of meta graphs, which are kept and handed on. */
+  synchronization = 0;
+  aggregation = 0;
   /** Set when this is a slice of a partitioned variable. */
   saveSliceInfo: SaveSliceInfo | undefined;
   private readonly validateShape: boolean;
 
   constructor(
-    initialValue: Tensor<D, S> | TensorLike | (() => Tensor<D, S> | TensorLike),
+    initialValue: Tensor<D, S> | TensorLike | (() => Tensor<D, S> | TensorLike) | Found,
     options: VariableOptions = {},
   ) {
     checkOptions('tf.Variable', options, optionNames);
-    const make = usesResource(options.useResource) ? makeResource : makeReference;
-    if (initialValue instanceof Tensor && initialValue.graph.outer)
-      throw userError(
-        `Tensor-typed variable initializers must be functions, as in new tf.Variable(() => tf.zeros([2])), inside ${initialValue.graph}: the variable is made outside of it.`,
-      );
-    const made = initScope(() => nameScope(options.name ?? 'Variable', (scope) => make(scope, initialValue, options)));
+    const made = initialValue instanceof Found ? initialValue.made : makeVariable(initialValue, options);
     super(made);
+    if (initialValue instanceof Found) this.saveSliceInfo = initialValue.saveSliceInfo;
     this.initializer = made.initializer;
     this.initialValue = made.initialValue;
     this.isInitializedOp = made.isInitializedOp;
     this.trainable = options.trainable ?? true;
     this.constraint = options.constraint;
     this.validateShape = options.validateShape ?? true;
+    if (initialValue instanceof Found) return;
     const collections = [...(options.collections ?? [GraphKeys.GLOBAL_VARIABLES])];
     if (this.trainable) collections.push(GraphKeys.TRAINABLE_VARIABLES);
     this.graph.addToCollections(collections, this);
@@ -139,6 +150,41 @@ export class Variable<out D extends DType = DType, out S extends Dims = Dims> ex
     );
   }
 
+  /**
+   * The variable as meta graphs describe it: the names of its nodes, without `exportScope`; undefined where it lies outside of
+   * that scope.
+   */
+  toProto(exportScope?: string): VariableDef | undefined {
+    if (!isInScope(this.target.name, exportScope)) return undefined;
+    const named = (element: Tensor | Operation) => stripNameScope(element.name, exportScope);
+    const slice = this.saveSliceInfo;
+    return VariableDef.create({
+      variable_name: named(this.target),
+      initial_value_name: named(this.initialValue),
+      initializer_name: named(this.initializer),
+      snapshot_name: named(this.cached ?? this.snapshot),
+      is_resource: this.handle !== undefined,
+      trainable: this.trainable,
+      synchronization: this.synchronization,
+      aggregation: this.aggregation,
+      save_slice_info_def: slice && {
+        full_name: stripNameScope(slice.fullName, exportScope),
+        full_shape: slice.fullShape,
+        var_offset: slice.varOffset,
+        var_shape: slice.varShape,
+      },
+    });
+  }
+
+  /** The variable whose nodes a description names; they are in the default graph, under `importScope`. */
+  static fromProto(def: VariableDef, importScope?: string): Variable {
+    // It is listed in no collection: who imports it knows in which it was.
+    const variable = new Variable(findVariable(def, importScope), { trainable: def.trainable });
+    variable.synchronization = def.synchronization;
+    variable.aggregation = def.aggregation;
+    return variable;
+  }
+
   /** Gives the variable a value in a session, without adding operations. */
   async load(value: FeedLike, session?: Runner): Promise<void> {
     await runnerFor(`load a value into '${this.name}'`, session).run(this.initializer, [
@@ -153,6 +199,49 @@ const placedWith = (name: string) => ({
 });
 
 type Initial = TensorLike | (() => TensorLike);
+
+function makeVariable(initial: Initial, options: VariableOptions): Made {
+  const make = usesResource(options.useResource) ? makeResource : makeReference;
+  if (initial instanceof Tensor && initial.graph.outer)
+    throw userError(
+      `Tensor-typed variable initializers must be functions, as in new tf.Variable(() => tf.zeros([2])), inside ${initial.graph}: the variable is made outside of it.`,
+    );
+  return initScope(() => nameScope(options.name ?? 'Variable', (scope) => make(scope, initial, options)));
+}
+
+/** The nodes of an imported variable, by the names its description has for them. */
+function findVariable(def: VariableDef, importScope: string | undefined): Found {
+  const graph = getDefaultGraph();
+  const tensor = (name: string) => graph.getTensorByName(prependNameScope(name, importScope));
+  const target = tensor(def.variable_name);
+  const { dtype, shape } = target.op.attrs;
+  if (dtype?.type === undefined)
+    throw userError(`'${target.name}' is listed as a variable, but ${target.op.type} is not a kind of variable`);
+  const initializer = graph.getOperationByName(prependNameScope(def.initializer_name, importScope));
+  // Descriptions by old versions lack names that can be told from the nodes.
+  const initialValue = def.initial_value_name === '' ? initializer.inputs[1]! : tensor(def.initial_value_name);
+  const read = tensor(def.snapshot_name || `${def.variable_name.replace(/:0$/, '')}/Read/ReadVariableOp:0`);
+  let snapshot = read;
+  if (def.is_resource) while (snapshot.op.type !== 'ReadVariableOp') snapshot = snapshot.op.inputs[0]!;
+  const slice = def.save_slice_info_def;
+  return new Found(
+    {
+      ...(def.is_resource ? { handle: target } : { ref: target }),
+      dtype: dtypeFromProto(dtype.type),
+      shape: shapeFromProto(shape?.shape),
+      snapshot,
+      cached: def.is_resource && read !== snapshot ? read : undefined,
+      initializer,
+      initialValue,
+    },
+    slice && {
+      fullName: prependNameScope(slice.full_name, importScope),
+      fullShape: slice.full_shape,
+      varOffset: slice.var_offset,
+      varShape: slice.var_shape,
+    },
+  );
+}
 const isThunk = (value: Initial): value is () => TensorLike => typeof value === 'function';
 
 function makeResource(scope: string, initial: Initial, options: VariableOptions): Made {

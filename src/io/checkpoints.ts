@@ -1,44 +1,96 @@
-/** @file The checkpoints of a folder: which there are, which is the latest, what is in them. */
-import { existsSync } from 'node:fs';
-import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+/** @file The checkpoints of a folder: which there are, which is the latest, and how they go away. */
+import { randomBytes } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative } from 'node:path';
-import type { DType } from '../core/dtypes.ts';
-import type { NDArray } from '../core/ndarray.ts';
-import type { Shape } from '../core/shape.ts';
+import { InvalidArgumentError } from '../core/errors.ts';
 import { CheckpointState } from '../proto/checkpointState.ts';
+import { CheckpointFormatVersion } from '../proto/metaGraph.ts';
 import { parseText, printText } from '../proto/textFormat.ts';
-import { BundleReader } from './tensorBundle.ts';
+import { fileError } from './fileErrors.ts';
 
-/** Writes the `checkpoint` file; readers see the old one or the new one. */
-export async function updateCheckpointState(
-  folder: string,
-  latest: string,
-  options: {
-    readonly all?: readonly string[];
-    readonly latestFilename?: string | undefined;
-    readonly relativePaths?: boolean;
-  } = {},
-): Promise<void> {
-  const { all = [latest], latestFilename = 'checkpoint', relativePaths = false } = options;
-  // A folder that is given relatively can be moved with its checkpoints: the names in it are relative to it.
-  const named = (path: string) => (relativePaths || !isAbsolute(path) ? relative(folder, path) : path);
-  const state = CheckpointState.create({
-    model_checkpoint_path: named(latest),
-    all_model_checkpoint_paths: [...new Set([...all, latest])].map(named),
-  });
-  const path = join(folder, latestFilename);
-  await writeFile(`${path}.tmp`, printText(CheckpointState, state), { flush: true });
-  await rename(`${path}.tmp`, path);
+export interface CheckpointStateOptions {
+  /** All checkpoints that still exist, oldest first. */
+  readonly allModelCheckpointPaths?: readonly string[] | undefined;
+  /** When each of them was written, in seconds. */
+  readonly allModelCheckpointTimestamps?: readonly number[] | undefined;
+  readonly lastPreservedTimestamp?: number | undefined;
 }
 
-/** What the folder's `checkpoint` file says, with whole paths; undefined where there is none. */
-export async function getCheckpointState(
+/** What a folder's `checkpoint` file says. Paths are relative to the folder where the folder itself is given relatively. */
+export function generateCheckpointStateProto(
   folder: string,
-  latestFilename = 'checkpoint',
-): Promise<CheckpointState | undefined> {
+  modelCheckpointPath: string,
+  options: CheckpointStateOptions = {},
+): CheckpointState {
+  const { allModelCheckpointTimestamps: times = [], lastPreservedTimestamp } = options;
+  const all = [...(options.allModelCheckpointPaths ?? [])];
+  if (all.at(-1) !== modelCheckpointPath) all.push(modelCheckpointPath);
+  if (times.length > 0 && times.length !== all.length)
+    throw new InvalidArgumentError(
+      `Checkpoint timestamps, if provided, must match checkpoint paths (got paths ${all.join(', ')} and timestamps ${times.join(', ')})`,
+    );
+  const named = (path: string) => (isAbsolute(folder) || isAbsolute(path) ? path : relative(folder, path));
+  return CheckpointState.create({
+    model_checkpoint_path: named(modelCheckpointPath),
+    all_model_checkpoint_paths: all.map(named),
+    all_model_checkpoint_timestamps: times,
+    ...(lastPreservedTimestamp !== undefined && { last_preserved_timestamp: lastPreservedTimestamp }),
+  });
+}
+
+/** Writes the `checkpoint` file; readers see the old one or the new one. */
+export async function writeCheckpointState(
+  folder: string,
+  modelCheckpointPath: string,
+  options: CheckpointStateOptions & {
+    readonly latestFilename?: string | undefined;
+    readonly saveRelativePaths?: boolean | undefined;
+  } = {},
+): Promise<void> {
+  const { latestFilename = 'checkpoint', saveRelativePaths = false } = options;
+  const inFolder = (path: string) => (saveRelativePaths && isAbsolute(path) ? relative(folder, path) : path);
+  const state = generateCheckpointStateProto(folder, inFolder(modelCheckpointPath), {
+    ...options,
+    allModelCheckpointPaths: options.allModelCheckpointPaths?.map(inFolder),
+  });
   const path = join(folder, latestFilename);
-  if (!existsSync(path)) return undefined;
-  const state = parseText(CheckpointState, await readFile(path, 'utf8'));
+  if (path === state.model_checkpoint_path)
+    throw new InvalidArgumentError(
+      `Save path '${modelCheckpointPath}' conflicts with path used for checkpoint state.  Please use a different save path.`,
+    );
+  const temporary = `${path}.tmp${randomBytes(8).toString('hex')}`;
+  try {
+    await mkdir(folder, { recursive: true });
+    await writeFile(temporary, printText(CheckpointState, state), { flush: true });
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => undefined);
+    throw fileError(error, path);
+  }
+}
+
+/** Writes the `checkpoint` file of a folder. */
+export async function updateCheckpointState(
+  folder: string,
+  modelCheckpointPath: string,
+  options: CheckpointStateOptions & { readonly latestFilename?: string | undefined } = {},
+): Promise<void> {
+  await writeCheckpointState(folder, modelCheckpointPath, options);
+}
+
+/** What the folder's `checkpoint` file says, with whole paths; null where there is none that can be read. */
+export function getCheckpointState(folder: string, latestFilename = 'checkpoint'): CheckpointState | null {
+  const path = join(folder, latestFilename);
+  if (!existsSync(path)) return null;
+  let state: CheckpointState;
+  try {
+    state = parseText(CheckpointState, readFileSync(path, 'utf8'));
+  } catch {
+    return null;
+  }
+  if (state.model_checkpoint_path === '')
+    throw new InvalidArgumentError(`Invalid checkpoint state loaded from ${folder}`);
   const whole = (name: string) => (isAbsolute(name) ? name : join(folder, name));
   return {
     ...state,
@@ -50,51 +102,47 @@ export async function getCheckpointState(
 /**
  * The latest checkpoint of a folder, or null.
  *
- * @example const path = await tf.train.latestCheckpoint('run1');
+ * @example const path = tf.train.latestCheckpoint('run1');
  */
-export async function latestCheckpoint(folder: string, latestFilename?: string): Promise<string | null> {
-  const state = await getCheckpointState(folder, latestFilename);
-  const path = state?.model_checkpoint_path;
-  return path && checkpointExists(path) ? path : null;
+export function latestCheckpoint(folder: string, latestFilename?: string): string | null {
+  const path = getCheckpointState(folder, latestFilename)?.model_checkpoint_path;
+  return path !== undefined && checkpointExists(path) ? path : null;
 }
 
-/** Whether there is a checkpoint of that name. */
+/** The files that a name stands for, in which `?` and `*` stand for one and for many letters; sorted. */
+export function matchingFiles(pattern: string): string[] {
+  if (!/[?*]/.test(pattern)) return existsSync(pattern) && statSync(pattern).isFile() ? [pattern] : [];
+  const letters = basename(pattern).replace(/[.+^${}()|[\]\\]/g, '\\$&');
+  const matcher = new RegExp(`^${letters.replaceAll('*', '[^/]*').replaceAll('?', '[^/]')}$`);
+  const folder = dirname(pattern);
+  if (!existsSync(folder)) return [];
+  const names = readdirSync(folder).filter((name) => matcher.test(name));
+  return names.sort().map((name) => join(folder, name));
+}
+
+/** Whether there is a checkpoint of that name, of either format. */
 export function checkpointExists(prefix: string): boolean {
-  return existsSync(`${prefix}.index`);
+  return matchingFiles(`${prefix}.index`).length > 0 || matchingFiles(prefix).length > 0;
+}
+
+/** When checkpoints were written, in seconds since 1970; those that do not exist are left out. */
+export function getCheckpointMtimes(prefixes: readonly string[]): number[] {
+  return prefixes.flatMap((prefix) => {
+    const found = [...matchingFiles(`${prefix}.index`), ...matchingFiles(prefix)];
+    return found.length === 0 ? [] : [statSync(found[0]!).mtimeMs / 1000];
+  });
 }
 
 /** Deletes the files of a checkpoint. The index goes first: without it the rest is no checkpoint. */
-export async function removeCheckpoint(prefix: string): Promise<void> {
-  const folder = dirname(prefix);
-  const name = basename(prefix);
-  await rm(`${prefix}.index`, { force: true });
-  for (const file of await readdir(folder))
-    if (file === `${name}.meta` || file.startsWith(`${name}.data-`)) await rm(join(folder, file), { force: true });
-}
-
-/**
- * The tensors of a checkpoint: names, types and shapes.
- *
- * @example for (const { name, dtype, shape } of await tf.train.listVariables('run1/model-100')) console.log(name, dtype, shape);
- */
-export async function listVariables(
-  checkpoint: string,
-): Promise<{ readonly name: string; readonly dtype: DType; readonly shape: Shape }[]> {
-  return await reading(checkpoint, async (reader) => reader.names.map((name) => ({ name, ...reader.entry(name) })));
-}
-
-/** One tensor of a checkpoint. */
-export async function loadVariable(checkpoint: string, name: string): Promise<NDArray> {
-  return await reading(checkpoint, (reader) => reader.read(name));
-}
-
-/** A checkpoint, or the latest of a folder. */
-async function reading<T>(checkpoint: string, body: (reader: BundleReader) => Promise<T>): Promise<T> {
-  const prefix = checkpointExists(checkpoint) ? checkpoint : ((await latestCheckpoint(checkpoint)) ?? checkpoint);
-  const reader = await BundleReader.open(prefix);
-  try {
-    return await body(reader);
-  } finally {
-    await reader.close();
-  }
+export async function removeCheckpoint(
+  prefix: string,
+  options: { readonly version?: number; readonly metaGraphSuffix?: string } = {},
+): Promise<void> {
+  const { version = CheckpointFormatVersion.values.V2, metaGraphSuffix = 'meta' } = options;
+  const meta = `${prefix.replace(/-\?{5}-of-\d{5}$/, '')}.${metaGraphSuffix}`;
+  const files =
+    version === CheckpointFormatVersion.values.V2
+      ? [`${prefix}.index`, ...matchingFiles(`${prefix}.data-?????-of-?????`)]
+      : matchingFiles(prefix);
+  for (const file of [...files, meta]) await rm(file, { force: true });
 }

@@ -1,6 +1,7 @@
 /** @file Sorted tables of keys and values in LevelDB's format: the index of a checkpoint, and V1 checkpoints as a whole. */
 import { DataLossError, UnimplementedError } from '../core/errors.ts';
 import { maskedCrc } from './crc32c.ts';
+import { snappyUncompress } from './snappy.ts';
 
 const magic = 0xdb4775248b80fb57n;
 const footerLength = 48;
@@ -189,7 +190,8 @@ function readBlock(file: Uint8Array, offset: number, size: number): Uint8Array {
   const typed = file.subarray(offset, offset + size + 1);
   const view = new DataView(file.buffer, file.byteOffset + offset + size + 1, 4);
   if (view.getUint32(0, true) !== maskedCrc(typed)) throw new DataLossError('block checksum mismatch');
-  if (typed[size] !== 0) throw new UnimplementedError('this table is compressed, which is not supported yet');
+  if (typed[size] === 1) return snappyUncompress(typed.subarray(0, size));
+  if (typed[size] !== 0) throw new UnimplementedError(`blocks compressed by method ${typed[size]} cannot be read`);
   return typed.subarray(0, size);
 }
 

@@ -1,28 +1,26 @@
 /** @file Checkpoints (V2, "tensor bundles"): `P.index`, a table of what there is, and `P.data-…`, the bytes of the tensors. */
-import { randomBytes } from 'node:crypto';
-import { type FileHandle, mkdir, open, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readFile, rm, rmdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { DType } from '../core/dtypes.ts';
 import { DataLossError, InvalidArgumentError, NotFoundError, UnimplementedError } from '../core/errors.ts';
 import { NDArray } from '../core/ndarray.ts';
-import { type Shape, sameShape, showRuntime, sizeOf, stridesOf } from '../core/shape.ts';
+import { type Shape, showRuntime, sizeOf } from '../core/shape.ts';
 import { BundleEntryProto, BundleHeaderProto } from '../proto/tensorBundle.ts';
 import { dtypeFromProto, shapeFromProto, shapeToProto } from '../proto/tensorProto.ts';
+import { dataPath, indexPath, publish, unfinished } from './bundleFiles.ts';
 import { crc32c, maskCrc, unmaskCrc } from './crc32c.ts';
-import { decodeTable, encodeTable, varint } from './table.ts';
-import { sliceFromProto, sliceKey, sliceShape, sliceToProto, type TensorSlice } from './tensorSlice.ts';
+import { fileError } from './fileErrors.ts';
+import { copySlice, emptyArray, sliced } from './sliceCopies.ts';
+import { decodeTable, varint } from './table.ts';
+import { sliceFromProto, sliceKey, sliceToProto, type TensorSlice } from './tensorSlice.ts';
 
 const text = {
   encode: (s: string) => new TextEncoder().encode(s),
   decode: (b: Uint8Array) => new TextDecoder().decode(b),
 };
 
-const dataPath = (prefix: string, shard: number, shards: number) =>
-  `${prefix}.data-${String(shard).padStart(5, '0')}-of-${String(shards).padStart(5, '0')}`;
-const indexPath = (prefix: string) => `${prefix}.index`;
-
-/** Keys in the order in which tables keep them. */
-const compareKeys = (a: Uint8Array, b: Uint8Array) => Buffer.compare(a, b);
+/** So much is written or read at a time: files of any size pass in little memory, and other work gets its turn. */
+const chunkSize = 1 << 24;
 
 /** A tensor to be stored, whole or as a slice of a larger one. */
 export interface StoredTensor {
@@ -31,15 +29,19 @@ export interface StoredTensor {
   readonly sliceOf?: { readonly shape: Shape; readonly slice: TensorSlice } | undefined;
 }
 
-/** Writes a checkpoint. Nobody sees it before it is complete: files are written under other names, the index last. */
+/** Writes a checkpoint. Nobody sees it before it is complete, and a checkpoint of that name stays until then. */
 export async function writeBundle(prefix: string, tensors: readonly StoredTensor[]): Promise<void> {
-  await mkdir(dirname(prefix), { recursive: true });
   const items = tensors.map((t) => ({ key: keyOf(t), ...t }));
-  const suffix = `.tempstate${randomBytes(8).toString('hex')}`;
-  const data = dataPath(prefix, 0, 1);
-  const entries: [Uint8Array, Uint8Array][] = [];
+  const keys = new Set<string>();
+  for (const { key, name } of items) {
+    if (keys.has(latin1(key))) throw new InvalidArgumentError(`Adding duplicate key: ${name}`);
+    keys.add(latin1(key));
+  }
+  const data = dataPath(prefix, 0, 1) + unfinished();
   try {
-    const file = await open(data + suffix, 'w');
+    await mkdir(dirname(prefix), { recursive: true });
+    const entries: [Uint8Array, Uint8Array][] = [];
+    const file = await open(data, 'w');
     try {
       let offset = 0;
       for (const { key, array } of items) {
@@ -51,12 +53,10 @@ export async function writeBundle(prefix: string, tensors: readonly StoredTensor
     } finally {
       await file.close();
     }
-    entries.push(...wholeEntries(items));
-    await rename(data + suffix, data);
-    await writeIndex(prefix, entries, 1, suffix);
+    await publish(prefix, [data], [...entries, ...wholeEntries(items)]);
   } catch (error) {
-    await rm(data + suffix, { force: true });
-    throw inOurWords(error, prefix);
+    await rm(data, { force: true }).catch(() => undefined);
+    throw fileError(error, prefix);
   }
 }
 
@@ -105,39 +105,52 @@ function entryBytes(dtype: DType, shape: Shape, { offset, size, crc }: Place): U
   });
 }
 
-async function writeIndex(
-  prefix: string,
-  entries: readonly (readonly [Uint8Array, Uint8Array])[],
-  shards: number,
-  suffix: string,
-): Promise<void> {
-  const header = BundleHeaderProto.encode({
-    num_shards: shards,
-    endianness: 0,
-    version: { producer: 1, min_consumer: 0, bad_consumers: [] },
-  });
-  const sorted = [...entries].sort(([a], [b]) => compareKeys(a, b));
-  const path = indexPath(prefix);
-  try {
-    await writeFile(path + suffix, encodeTable([[new Uint8Array(0), header], ...sorted]), { flush: true });
-    await rename(path + suffix, path);
-  } catch (error) {
-    await rm(path + suffix, { force: true });
-    throw error;
-  }
-}
-
 async function writeTensor(file: FileHandle, array: NDArray): Promise<{ size: number; crc: number }> {
-  if (!array.dtype.isObject) {
-    await file.write(array.bytes);
-    return { size: array.bytes.length, crc: crc32c(array.bytes) };
-  }
+  if (!array.dtype.isObject) return { size: array.bytes.length, crc: await writeBytes(file, array.bytes, 0) };
   if (array.dtype.name !== 'string')
     throw new UnimplementedError(`tensors of type ${array.dtype} cannot be stored in a checkpoint`);
-  const { lengths, checksum, crc } = stringHeader(array.objects as Uint8Array[]); // strings are bytes
-  const bytes = Buffer.concat([lengths, checksum, ...(array.objects as Uint8Array[])]);
-  await file.write(bytes);
-  return { size: bytes.length, crc: (array.objects as Uint8Array[]).reduce((sum, s) => crc32c(s, sum), crc) };
+  const strings = array.objects as Uint8Array[]; // what string arrays hold
+  const { lengths, checksum, crc } = stringHeader(strings);
+  await writeBytes(file, Buffer.concat([lengths, checksum]), 0);
+  let size = lengths.length + checksum.length;
+  let sum = crc;
+  for (const part of inChunks(strings)) {
+    sum = await writeBytes(file, part, sum);
+    size += part.length;
+  }
+  return { size, crc: sum };
+}
+
+/** Writes bytes to the end of a file; gives their checksum, after `before`. */
+async function writeBytes(file: FileHandle, bytes: Uint8Array, before: number): Promise<number> {
+  let crc = before;
+  for (let at = 0; at < bytes.length; at += chunkSize) {
+    const chunk = bytes.subarray(at, at + chunkSize);
+    // The disk takes a chunk while its checksum is computed.
+    const written = writeAll(file, chunk);
+    crc = crc32c(chunk, crc);
+    await written;
+  }
+  return crc;
+}
+
+async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
+  for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at, bytes.length - at)).bytesWritten;
+}
+
+/** Short strings joined to pieces that are worth a call of the file system. */
+function* inChunks(strings: readonly Uint8Array[]): Generator<Uint8Array> {
+  let some: Uint8Array[] = [];
+  let size = 0;
+  for (const bytes of strings) {
+    some.push(bytes);
+    size += bytes.length;
+    if (size < chunkSize) continue;
+    yield some.length === 1 ? bytes : Buffer.concat(some);
+    some = [];
+    size = 0;
+  }
+  yield Buffer.concat(some);
 }
 
 /** The lengths of strings, the checksum of these, and the checksum of both so far. */
@@ -176,7 +189,7 @@ export class BundleReader {
     try {
       file = await readFile(indexPath(prefix));
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw inOurWords(error, prefix);
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw fileError(error, prefix); // what fs throws has a code
       throw new NotFoundError(
         `Unsuccessful TensorSliceReader constructor: Failed to find any matching files for ${prefix}`,
       );
@@ -219,31 +232,36 @@ export class BundleReader {
   /** A tensor that is stored in slices, put together. */
   private async joined(name: string, entry: BundleEntryProto): Promise<NDArray> {
     const { dtype, shape } = described(entry);
-    const result = new NDArray(
-      dtype,
-      shape,
-      dtype.isObject ? new Array<object>(sizeOf(shape)) : dtype.allocate(sizeOf(shape)),
-    );
+    const result = emptyArray(dtype, shape);
     for (const proto of entry.slices) {
       const slice = sliceFromProto(proto);
       const part = this.entries.get(latin1(sliceKey(name, slice)));
       if (!part) throw new DataLossError(`a slice of ${name} is missing in checkpoint ${this.prefix}`);
-      copyRows(await this.load(name, part), result, slice);
+      copySlice(await this.load(name, part), result, slice);
     }
     return result;
   }
 
   private async load(name: string, entry: BundleEntryProto): Promise<NDArray> {
     const { dtype, shape } = described(entry);
-    const bytes = new Uint8Array(entry.size);
+    if (!dtype.isObject && entry.size !== sizeOf(shape) * dtype.size)
+      throw new DataLossError(`tensor ${name} has ${entry.size} bytes, but its shape is ${showRuntime(shape)}`);
     const file = await this.file(entry.shard_id);
-    const { bytesRead } = await file.read(bytes, 0, entry.size, entry.offset);
-    if (bytesRead < entry.size)
-      throw new DataLossError(`${dataPath(this.prefix, entry.shard_id, this.shards)} ends within tensor ${name}`);
-    if (dtype.isObject) return strings(name, bytes, shape, dtype, entry.crc32c);
-    if (bytes.length !== sizeOf(shape) * dtype.size)
-      throw new DataLossError(`tensor ${name} has ${bytes.length} bytes, but its shape is ${showRuntime(shape)}`);
-    if (crc32c(bytes) !== unmaskCrc(entry.crc32c)) throw checksumError(name, this.prefix);
+    // A damaged index may claim any size; memory is taken for what is there.
+    const path = dataPath(this.prefix, entry.shard_id, this.shards);
+    if (entry.offset + entry.size > (await file.stat()).size)
+      throw new DataLossError(`${path} ends within tensor ${name}`);
+    const bytes = new Uint8Array(entry.size);
+    let crc = 0;
+    for (let at = 0; at < bytes.length; ) {
+      const length = Math.min(chunkSize, bytes.length - at);
+      const { bytesRead } = await file.read(bytes, at, length, entry.offset + at);
+      if (bytesRead === 0) throw new DataLossError(`${path} ends within tensor ${name}`);
+      if (!dtype.isObject) crc = crc32c(bytes.subarray(at, at + bytesRead), crc);
+      at += bytesRead;
+    }
+    if (dtype.isObject) return strings(name, this.prefix, bytes, shape, dtype, entry.crc32c);
+    if (crc !== unmaskCrc(entry.crc32c)) throw checksumError(name, this.prefix);
     return new NDArray(dtype, shape, dtype.over(bytes.buffer, 0, sizeOf(shape)));
   }
 
@@ -254,7 +272,7 @@ export class BundleReader {
       try {
         file = await open(path, 'r');
       } catch (error) {
-        throw inOurWords(error, path);
+        throw fileError(error, path);
       }
       this.files.set(shard, file);
     }
@@ -276,110 +294,77 @@ function described({ dtype, shape }: BundleEntryProto): BundleEntry {
 const checksumError = (name: string, prefix: string) =>
   new DataLossError(`Checksum does not match: tensor ${name} in checkpoint ${prefix} is damaged`);
 
-function strings(name: string, bytes: Uint8Array, shape: Shape, dtype: DType, stored: number): NDArray {
+function strings(name: string, prefix: string, bytes: Uint8Array, shape: Shape, dtype: DType, stored: number): NDArray {
+  const count = sizeOf(shape);
+  // Every string takes at least the byte of its length.
+  if (count > bytes.length) throw checksumError(name, prefix);
   const lengths: number[] = [];
   let at = 0;
-  for (let i = 0; i < sizeOf(shape); i++) {
+  for (let i = 0; i < count; i++) {
     let length = 0;
     for (let scale = 1; ; scale *= 128) {
       const byte = bytes[at++];
-      if (byte === undefined) throw checksumError(name, '');
+      if (byte === undefined) throw checksumError(name, prefix);
       length += (byte & 127) * scale;
       if (byte < 128) break;
     }
     lengths.push(length);
   }
   at += 4;
-  const objects = lengths.map((length) => bytes.slice(at, (at += length)));
-  if (at !== bytes.length) throw checksumError(name, '');
+  // Parts of what was read: the bytes are in memory once.
+  const objects = lengths.map((length) => bytes.subarray(at, (at += length)));
+  if (at !== bytes.length) throw checksumError(name, prefix);
   const crc = objects.reduce((sum, s) => crc32c(s, sum), stringHeader(objects).crc);
-  if (crc !== unmaskCrc(stored)) throw checksumError(name, '');
+  if (crc !== unmaskCrc(stored)) throw checksumError(name, prefix);
   return new NDArray(dtype, shape, objects);
 }
 
-/** The part of an array that a slice names. */
-function sliced(array: NDArray, slice: TensorSlice): NDArray {
-  const shape = sliceShape(slice, array.shape);
-  if (sameShape(shape, array.shape)) return array;
-  const { dtype } = array;
-  const result = new NDArray(
-    dtype,
-    shape,
-    dtype.isObject ? new Array<object>(sizeOf(shape)) : dtype.allocate(sizeOf(shape)),
-  );
-  forEachRow(array.shape, slice, shape, (from, to, length) => moveElements(array, from, result, to, length));
-  return result;
-}
-
-/** Puts a slice's elements where they belong in the whole. */
-function copyRows(part: NDArray, whole: NDArray, slice: TensorSlice): void {
-  forEachRow(whole.shape, slice, part.shape, (to, from, length) => moveElements(part, from, whole, to, length));
-}
-
-/** Calls back for every run of neighbouring elements of a slice: where it begins in the whole and in the slice. */
-function forEachRow(
-  whole: Shape,
-  slice: TensorSlice,
-  part: Shape,
-  move: (inWhole: number, inPart: number, length: number) => void,
-): void {
-  const rank = whole.length;
-  const length = rank === 0 ? 1 : part[rank - 1]!;
-  const strides = stridesOf(whole);
-  const rows = sizeOf(part.slice(0, -1));
-  for (let row = 0; row < rows; row++) {
-    let rest = row;
-    let at = rank === 0 ? 0 : slice[rank - 1]!.start;
-    for (let axis = rank - 2; axis >= 0; axis--) {
-      at += ((rest % part[axis]!) + slice[axis]!.start) * strides[axis]!;
-      rest = Math.floor(rest / part[axis]!);
-    }
-    move(at, row * length, length);
-  }
-}
-
-function moveElements(from: NDArray, at: number, to: NDArray, target: number, length: number): void {
-  if (from.dtype.isObject)
-    for (let i = 0; i < length; i++) (to.objects as object[])[target + i] = from.objects[at + i]!; // made just now
-  else to.bytes.set(from.bytes.subarray(at * from.dtype.size, (at + length) * from.dtype.size), target * to.dtype.size);
-}
-
 /** Joins bundles that were written one per shard into one: data files are renamed, one index names all tensors. */
-export async function mergeBundles(parts: readonly string[], prefix: string, deleteFolders: boolean): Promise<void> {
+export async function mergeBundles(
+  parts: readonly string[],
+  prefix: string,
+  options: { readonly deleteFolders: boolean; readonly allowMissing: boolean },
+): Promise<void> {
   if (parts.length === 0) throw new InvalidArgumentError('At least one checkpoint prefix is needed to merge');
-  const entries: [Uint8Array, Uint8Array][] = [];
-  const whole = new Map<string, BundleEntryProto>();
-  await mkdir(dirname(prefix), { recursive: true });
-  for (const [shard, part] of parts.entries()) {
-    let file: Uint8Array;
-    try {
-      file = await readFile(indexPath(part));
-    } catch (error) {
-      throw inOurWords(error, indexPath(part));
-    }
-    for (const [key, value] of decodeTable(file)) {
-      if (key.length === 0) continue;
-      const entry = BundleEntryProto.decode(value);
-      if (entry.slices.length === 0) entries.push([key, BundleEntryProto.encode({ ...entry, shard_id: shard })]);
-      else {
-        const before = whole.get(latin1(key));
-        whole.set(latin1(key), { ...entry, slices: [...(before?.slices ?? []), ...entry.slices] });
+  const entries = new Map<string, BundleEntryProto>();
+  const data: string[] = [];
+  try {
+    await mkdir(dirname(prefix), { recursive: true });
+    for (const part of parts) {
+      const index = await indexOf(part, options.allowMissing);
+      if (!index) continue;
+      let shards = 1;
+      for (const [key, value] of decodeTable(index)) {
+        if (key.length === 0) {
+          shards = BundleHeaderProto.decode(value).num_shards;
+          continue;
+        }
+        const entry = BundleEntryProto.decode(value);
+        const before = entries.get(latin1(key));
+        if (entry.slices.length === 0) entries.set(latin1(key), { ...entry, shard_id: data.length + entry.shard_id });
+        else entries.set(latin1(key), { ...entry, slices: [...(before?.slices ?? []), ...entry.slices] });
       }
+      for (let shard = 0; shard < shards; shard++) data.push(dataPath(part, shard, shards));
     }
-    await rename(dataPath(part, 0, 1), dataPath(prefix, shard, parts.length));
+    if (data.length === 0) throw new NotFoundError(`No checkpoint to merge is there: ${parts.join(', ')}`);
+    const encoded = [...entries].map(
+      ([key, entry]) => [Buffer.from(key, 'latin1'), BundleEntryProto.encode(entry)] as const,
+    );
+    await publish(prefix, data, encoded);
+  } catch (error) {
+    throw fileError(error, prefix);
   }
-  for (const [key, entry] of whole) entries.push([Buffer.from(key, 'latin1'), BundleEntryProto.encode(entry)]);
-  await writeIndex(prefix, entries, parts.length, `.tempstate${randomBytes(8).toString('hex')}`);
   for (const part of parts) await rm(indexPath(part), { force: true });
-  if (deleteFolders)
+  if (options.deleteFolders)
     for (const folder of new Set(parts.map((p) => dirname(p)))) await rmdir(folder).catch(() => undefined);
 }
 
-/** What the file system says, as an error with a code. */
-function inOurWords(error: unknown, path: string): unknown {
-  if (!(error instanceof Error) || !('code' in error)) return error;
-  if (error.code === 'ENOENT') return new NotFoundError(`${path}; No such file or directory`);
-  if (error.code === 'ENOSPC')
-    return new DataLossError(`${path}; No space left on device. Nothing was left half-written.`);
-  return error;
+async function indexOf(part: string, allowMissing: boolean): Promise<Uint8Array | undefined> {
+  try {
+    return await readFile(indexPath(part));
+  } catch (error) {
+    const failure = fileError(error, indexPath(part));
+    if (allowMissing && failure instanceof NotFoundError) return undefined;
+    throw failure;
+  }
 }

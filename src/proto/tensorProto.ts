@@ -210,6 +210,11 @@ function protoOf(dtype: DType, shape: Shape, value: Init<TensorProto>): TensorPr
   return { ...TensorProto.create(value), dtype: dtype.number, tensor_shape: shapeToProto(shape) };
 }
 
+/** An array's values in the list of its dtype, without type and shape: the flavour of V1 checkpoints. */
+export function arrayToValues(array: NDArray): Init<TensorProto> {
+  return listOf(array);
+}
+
 /** An array's values in the list of its dtype. */
 function listOf(array: NDArray): Init<TensorProto> {
   const { dtype } = array;

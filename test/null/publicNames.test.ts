@@ -133,7 +133,6 @@ const leftOut: Record<string, Record<string, readonly string[]>> = {
       create_local_cluster disable_with_predicate get_temp_dir is_built_with_gpu_support is_built_with_rocm
       is_built_with_xla is_cpu_target_available main test_src_dir_path with_eager_op_as_function`),
   },
-  graph_util: { 'frozen graphs come with the checkpoints': golden['graph_util']! },
 };
 
 const camelCase = (name: string) =>

@@ -1,25 +1,14 @@
 /** @file The ops that write and read checkpoints. */
 import { string } from '../../core/dtypes.ts';
-import { InvalidArgumentError } from '../../core/errors.ts';
 import { NDArray } from '../../core/ndarray.ts';
-import { sameShape, showRuntime } from '../../core/shape.ts';
-import { BundleReader, mergeBundles, type StoredTensor, writeBundle } from '../../io/tensorBundle.ts';
+import { openCheckpoint } from '../../io/checkpointReader.ts';
+import { mergeBundles, writeBundle } from '../../io/tensorBundle.ts';
 import { parseShapeAndSlice, sliceShape } from '../../io/tensorSlice.ts';
 import { attr } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
-
-/** The texts in a tensor of strings. */
-const texts = (array: NDArray): string[] => array.objects.map((bytes) => new TextDecoder().decode(bytes as Uint8Array)); // elements of string arrays are bytes
+import { checkCounts, restoredTensor, storedTensors, texts } from './checkpointKit.ts';
 
 const types = attr('list(type)', { minimum: 1 });
-
-/** TensorFlow's complaint about lists of different lengths. */
-function checkCounts(names: readonly string[], slices: readonly string[], tensors: number): void {
-  if (names.length !== slices.length || names.length !== tensors)
-    throw new InvalidArgumentError(
-      `Got ${names.length} tensor names and ${slices.length} shapes and slices for ${tensors} tensors; there must be one of each.`,
-    );
-}
 
 export const SaveV2 = defineOp({
   name: 'SaveV2',
@@ -31,28 +20,13 @@ export const SaveV2 = defineOp({
   grad: notDifferentiable,
   lower(p, { prefix, tensor_names, shape_and_slices, tensors }) {
     p.host([prefix, tensor_names, shape_and_slices, ...tensors], [], async ([path, name, slice, ...arrays]) => {
-      const names = texts(name!);
-      const slices = texts(slice!);
-      checkCounts(names, slices, arrays.length);
-      const stored = arrays.map((array, i): StoredTensor => storedTensor(names[i]!, array, slices[i]!));
-      await writeBundle(texts(path!)[0]!, stored);
+      await writeBundle(texts(path!)[0]!, storedTensors(texts(name!), texts(slice!), arrays));
       return [];
     });
     return {};
   },
   cases: () => [],
 });
-
-function storedTensor(name: string, array: NDArray, text: string): StoredTensor {
-  if (text === '') return { name, array };
-  const sliceOf = parseShapeAndSlice(text);
-  const wanted = sliceShape(sliceOf.slice, sliceOf.shape);
-  if (!sameShape(wanted, array.shape))
-    throw new InvalidArgumentError(
-      `Slice in shape_and_slice specification does not match the shape of the tensor to save: ${text}, tensor: ${showRuntime(array.shape)}`,
-    );
-  return { name, array, sliceOf };
-}
 
 export const RestoreV2 = defineOp({
   name: 'RestoreV2',
@@ -80,22 +54,11 @@ export const RestoreV2 = defineOp({
         const names = texts(name!);
         const slices = texts(slice!);
         checkCounts(names, slices, dtypes.length);
-        const reader = await BundleReader.open(texts(path!)[0]!);
+        const reader = await openCheckpoint(texts(path!)[0]!);
         try {
           const arrays: NDArray[] = [];
-          for (const [i, dtype] of dtypes.entries()) {
-            const entry = reader.entry(names[i]!);
-            if (entry.dtype !== dtype)
-              throw new InvalidArgumentError(
-                `tensor_name = ${names[i]}; expected dtype ${dtype.runtimeName} does not equal original dtype ${entry.dtype.runtimeName}`,
-              );
-            const part = slices[i] === '' ? undefined : parseShapeAndSlice(slices[i]!);
-            if (part && !sameShape(part.shape, entry.shape))
-              throw new InvalidArgumentError(
-                `tensor_name = ${names[i]}; shape in shape_and_slice spec ${showRuntime(part.shape)} does not match the shape stored in checkpoint: ${showRuntime(entry.shape)}`,
-              );
-            arrays.push(await reader.read(names[i]!, part?.slice));
-          }
+          for (const [i, dtype] of dtypes.entries())
+            arrays.push(await restoredTensor(reader, names[i]!, dtype, slices[i]!));
           return arrays;
         } finally {
           await reader.close();
@@ -114,9 +77,12 @@ export const MergeV2Checkpoints = defineOp({
   stateful: true,
   shape: () => ({}),
   grad: notDifferentiable,
-  lower(p, { checkpoint_prefixes, destination_prefix }, { delete_old_dirs }) {
+  lower(p, { checkpoint_prefixes, destination_prefix }, { delete_old_dirs, allow_missing_files }) {
     p.host([checkpoint_prefixes, destination_prefix], [], async ([parts, destination]) => {
-      await mergeBundles(texts(parts!), texts(destination!)[0]!, delete_old_dirs);
+      await mergeBundles(texts(parts!), texts(destination!)[0]!, {
+        deleteFolders: delete_old_dirs,
+        allowMissing: allow_missing_files,
+      });
       return [];
     });
     return {};

@@ -2,6 +2,7 @@
 import './apply.ts';
 import './assign.ts';
 import './countUpTo.ts';
+import './disableCopyOnRead.ts';
 import './gather.ts';
 import './refVariable.ts';
 import './scatter.ts';

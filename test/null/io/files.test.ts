@@ -144,7 +144,7 @@ describe('checkpoints', () => {
       { name: 'b', array: array(3) },
       { name: 'p', array: array(7), sliceOf: sliceOf('4 2,2') },
     ]);
-    await mergeBundles(parts, join(folder, 'merged'), true);
+    await mergeBundles(parts, join(folder, 'merged'), { deleteFolders: true, allowMissing: false });
     const tensors = await contents(join(folder, 'merged'));
     expect(['a', 'b', 'p'].map((name) => tensors.get(name)!.numbers())).toEqual([
       [1, 2],

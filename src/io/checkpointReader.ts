@@ -1,0 +1,109 @@
+/** @file Reading checkpoints of either format: what is in them, whole tensors and slices. */
+import { existsSync } from 'node:fs';
+import type { DType } from '../core/dtypes.ts';
+import { NotFoundError } from '../core/errors.ts';
+import type { NDArray } from '../core/ndarray.ts';
+import { type Shape, showRuntime } from '../core/shape.ts';
+import { checkpointExists, latestCheckpoint, matchingFiles } from './checkpoints.ts';
+import { SliceTableReader } from './sliceTable.ts';
+import { BundleReader } from './tensorBundle.ts';
+import type { TensorSlice } from './tensorSlice.ts';
+
+/** The tensors of a checkpoint. */
+export interface TensorReader {
+  /** In order. */
+  readonly names: readonly string[];
+  has(name: string): boolean;
+  entry(name: string): { readonly dtype: DType; readonly shape: Shape };
+  /** A whole tensor, or a slice of it. */
+  read(name: string, slice?: TensorSlice): Promise<NDArray>;
+  close(): Promise<void>;
+}
+
+/** The checkpoint of that name: a bundle, or files of the older format, which a pattern may name. */
+export async function openCheckpoint(prefix: string): Promise<TensorReader> {
+  if (existsSync(`${prefix}.index`)) return BundleReader.open(prefix);
+  const files = matchingFiles(prefix);
+  if (files.length > 0) return SliceTableReader.open(files);
+  throw new NotFoundError(
+    `Unsuccessful TensorSliceReader constructor: Failed to find any matching files for ${prefix}`,
+  );
+}
+
+/** A checkpoint, or the latest of a folder. */
+async function reading<T>(checkpoint: string, body: (reader: TensorReader) => T | Promise<T>): Promise<T> {
+  const prefix = checkpointExists(checkpoint) ? checkpoint : (latestCheckpoint(checkpoint) ?? checkpoint);
+  const reader = await openCheckpoint(prefix);
+  try {
+    return await body(reader);
+  } finally {
+    await reader.close();
+  }
+}
+
+/**
+ * The tensors of a checkpoint, or of the latest of a folder: names, types and shapes.
+ *
+ * @example for (const { name, dtype, shape } of await tf.train.listVariables('run1/model-100')) console.log(name, dtype, shape);
+ */
+export async function listVariables(
+  checkpoint: string,
+): Promise<{ readonly name: string; readonly dtype: DType; readonly shape: Shape }[]> {
+  return await reading(checkpoint, (reader) => reader.names.map((name) => ({ name, ...reader.entry(name) })));
+}
+
+/** One tensor of a checkpoint, or of the latest of a folder. */
+export async function loadVariable(checkpoint: string, name: string): Promise<NDArray> {
+  return await reading(checkpoint, (reader) => reader.read(name.replace(/:0$/, '')));
+}
+
+/** What is in a checkpoint; tensors are read when they are asked for. */
+export class CheckpointReader {
+  private constructor(private readonly reader: TensorReader) {}
+
+  static async open(prefix: string): Promise<CheckpointReader> {
+    return new CheckpointReader(await openCheckpoint(prefix));
+  }
+
+  hasTensor(name: string): boolean {
+    return this.reader.has(name);
+  }
+  async getTensor(name: string): Promise<NDArray> {
+    return await this.reader.read(name);
+  }
+  getVariableToShapeMap(): Record<string, Shape> {
+    return Object.fromEntries(this.reader.names.map((name) => [name, this.reader.entry(name).shape]));
+  }
+  getVariableToDtypeMap(): Record<string, DType> {
+    return Object.fromEntries(this.reader.names.map((name) => [name, this.reader.entry(name).dtype]));
+  }
+  /** One line per tensor: its name, type and shape. */
+  debugString(): string {
+    const lines = this.reader.names.map((name) => {
+      const { dtype, shape } = this.reader.entry(name);
+      return `${name} (DT_${dtype.runtimeName.toUpperCase()}) ${showRuntime(shape)}\n`;
+    });
+    return lines.join('');
+  }
+  async close(): Promise<void> {
+    await this.reader.close();
+  }
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}
+
+/**
+ * Opens a checkpoint, to look into it.
+ *
+ * @example
+ * const reader = await tf.train.NewCheckpointReader('run1/model-100');
+ * reader.getVariableToShapeMap(); // { 'layer/w': [784, 10], … }
+ */
+export const NewCheckpointReader = (prefix: string): Promise<CheckpointReader> => CheckpointReader.open(prefix);
+/** Opens a checkpoint, or the latest of a folder. */
+export async function loadCheckpoint(checkpoint: string): Promise<CheckpointReader> {
+  return await CheckpointReader.open(
+    checkpointExists(checkpoint) ? checkpoint : (latestCheckpoint(checkpoint) ?? checkpoint),
+  );
+}

@@ -1,0 +1,33 @@
+/** @file What the file system says, as errors with TensorFlow's codes. */
+import {
+  AlreadyExistsError,
+  FailedPreconditionError,
+  NotFoundError,
+  PermissionDeniedError,
+  ResourceExhaustedError,
+} from '../core/errors.ts';
+
+const meanings: Readonly<Record<string, (path: string) => Error>> = {
+  ENOENT: (path) => new NotFoundError(`${path}; No such file or directory`),
+  ENOTDIR: (path) => new FailedPreconditionError(`${path}; Not a directory`),
+  EISDIR: (path) => new FailedPreconditionError(`${path}; Is a directory`),
+  EEXIST: (path) => new AlreadyExistsError(`${path}; File exists`),
+  EACCES: (path) => new PermissionDeniedError(`${path}; Permission denied`),
+  EPERM: (path) => new PermissionDeniedError(`${path}; Operation not permitted`),
+  EROFS: (path) => new FailedPreconditionError(`${path}; Read-only file system`),
+  ENOSPC: (path) =>
+    new ResourceExhaustedError(
+      `${path}; No space left on device. What was there before is as it was; nothing is left half-written.`,
+    ),
+  EDQUOT: (path) =>
+    new ResourceExhaustedError(
+      `${path}; Disk quota exceeded. What was there before is as it was; nothing is left half-written.`,
+    ),
+  EMFILE: (path) => new ResourceExhaustedError(`${path}; Too many open files`),
+};
+
+/** An error of the file system as one with a code; any other error as it is. */
+export function fileError(error: unknown, path: string): unknown {
+  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return error;
+  return meanings[error.code]?.(path) ?? error;
+}
