@@ -60,6 +60,11 @@ function checkSize(reader: JpegReader, frame: JpegFrame, ratio: number, recover:
 }
 
 /** The pixels of a JPEG file. */
+export async function decodeJpeg(bytes: Uint8Array, options: JpegOptions = {}): Promise<Pixels<Uint8Array>> {
+  return decodeJpegHere(bytes, options);
+}
+
+/** The pixels of a JPEG file, at once. */
 export function decodeJpegHere(bytes: Uint8Array, options: JpegOptions = {}): Pixels<Uint8Array> {
   const { ratio = 1, fancyUpscaling = true, tryRecoverTruncated = false, accurate = false } = options;
   const reader = new JpegReader(bytes);

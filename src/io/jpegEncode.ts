@@ -46,6 +46,11 @@ interface Scan {
 }
 
 /** The bytes of a JPEG file with 1 or 3 channels. */
+export async function encodeJpeg(pixels: Pixels<Uint8Array>, options: JpegEncodeOptions = {}): Promise<Uint8Array> {
+  return encodeJpegHere(pixels, options);
+}
+
+/** The bytes of a JPEG file, at once. */
 export function encodeJpegHere(pixels: Pixels<Uint8Array>, options: JpegEncodeOptions = {}): Uint8Array {
   const { width, height, channels } = pixels;
   const { quality = 95, progressive = false, optimizeSize = false, chromaDownsampling = true } = options;

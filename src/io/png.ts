@@ -1,9 +1,9 @@
 /** @file PNG files: read (every colour kind, depth and interlacing) and written (8 and 16 bits, 1 to 4 channels). */
 import { promisify } from 'node:util';
 import { deflate, inflate } from 'node:zlib';
-import { DataLossError, InvalidArgumentError } from '../core/errors.ts';
+import { InvalidArgumentError } from '../core/errors.ts';
 import { crc32 } from './image/crc32.ts';
-import { type Pixels, sampleCount } from './image/pixels.ts';
+import { largestImage, type Pixels, sampleCount } from './image/pixels.ts';
 import { filterRows, unfilter } from './image/pngFilters.ts';
 import {
   convertSamples,
@@ -44,7 +44,10 @@ interface PngFile {
   readonly compressed: Uint8Array;
 }
 
-const invalid = (why: string) => new DataLossError(`Invalid PNG. ${why}`);
+/** A file that is not one, in the words of TensorFlow's kernel and with the reason. */
+const invalid = (why: string) => new InvalidArgumentError(`Invalid PNG. Failed to initialize decoder. ${why}`);
+const broken = (bytes: Uint8Array, why: string, cause?: unknown) =>
+  new InvalidArgumentError(`Invalid PNG data, size ${bytes.length}: ${why}`, { cause });
 
 /** Takes a file apart; nothing is decompressed yet. */
 function readChunks(bytes: Uint8Array): PngFile {
@@ -55,10 +58,10 @@ function readChunks(bytes: Uint8Array): PngFile {
   let transparency: Uint8Array | undefined;
   const parts: Uint8Array[] = [];
   for (let at = 8; ; ) {
-    if (at + 12 > bytes.length) throw invalid('The file ends before its last chunk.');
+    if (at + 12 > bytes.length) throw broken(bytes, 'the file ends before its last chunk.');
     const length = view.getUint32(at);
     const end = at + 8 + length;
-    if (end + 4 > bytes.length) throw invalid('The file ends inside a chunk.');
+    if (end + 4 > bytes.length) throw broken(bytes, 'the file ends inside a chunk.');
     const kind = String.fromCharCode(...bytes.subarray(at + 4, at + 8));
     const body = bytes.subarray(at + 8, end);
     const needed = kind === 'IHDR' || kind === 'PLTE' || kind === 'IDAT' || kind === 'IEND' || kind === 'tRNS';
@@ -75,7 +78,7 @@ function readChunks(bytes: Uint8Array): PngFile {
     at = end + 4;
   }
   if (!header) throw invalid('It has no header.');
-  if (parts.length === 0) throw invalid('It has no pixels.');
+  if (parts.length === 0) throw broken(bytes, 'it has no pixels.');
   if (header.colour === 3 && !palette) throw invalid('Its palette is missing.');
   if (header.colour === 4 || header.colour === 6) transparency = undefined;
   if (transparency && header.colour !== 3 && transparency.length < 2 * samplesPerPixel[header.colour]!) {
@@ -110,16 +113,16 @@ function partsOf({ width, height, interlaced }: PngHeader) {
     .filter(({ columns, rows }) => columns > 0 && rows > 0);
 }
 
-async function decompress(compressed: Uint8Array, size: number): Promise<Uint8Array> {
-  if (compressed.length * largestExpansion < size) throw invalid('It has fewer rows than its header says.');
+async function decompress(file: Uint8Array, compressed: Uint8Array, size: number): Promise<Uint8Array> {
+  if (compressed.length * largestExpansion < size) throw broken(file, 'it has fewer rows than its header says.');
   try {
     // One byte over: a stream with more than that is cut off by zlib instead of filling the memory.
     const raw = await inflateLater(compressed, { maxOutputLength: size + 1, chunkSize: Math.min(size + 64, 1 << 20) });
     if (raw.length >= size) return raw;
   } catch (error) {
-    throw new DataLossError('Invalid PNG. Its pixels cannot be decompressed.', { cause: error });
+    throw broken(file, 'its pixels cannot be decompressed.', error);
   }
-  throw invalid('It has fewer rows than its header says.');
+  throw broken(file, 'it has fewer rows than its header says.');
 }
 
 /** One number per sample, out of rows that are packed at the file's depth. */
@@ -176,12 +179,15 @@ export async function decodePng(bytes: Uint8Array, options: PngOptions = {}): Pr
   const { header, tables, compressed } = readChunks(bytes);
   const channels = options.channels || naturalChannels(header, tables);
   const perPixel = samplesPerPixel[header.colour]!;
+  if (header.width * header.height >= largestImage) {
+    throw new InvalidArgumentError(`PNG size too large for int: ${header.width} by ${header.height}`);
+  }
   sampleCount('PNG', header.width, header.height, Math.max(channels, perPixel));
   const size = partsOf(header).reduce(
     (sum, { columns, rows }) => sum + rows * (1 + Math.ceil((columns * perPixel * header.depth) / 8)),
     0,
   );
-  const raw = await decompress(compressed, size);
+  const raw = await decompress(bytes, compressed, size);
   const bits = options.bits ?? (header.depth === 16 ? 16 : 8);
   return convertSamples(header, tables, unpackSamples(header, raw), channels, bits);
 }

@@ -18,8 +18,8 @@ const leftOut: Record<string, Record<string, readonly string[]>> = {
       TensorArray TensorArraySpec CriticalSection control_flow_v2_enabled disable_control_flow_v2 enable_control_flow_v2
       add_check_numerics_ops`),
     'queues, readers, records and parsing have an issue of their own': words(`ConditionalAccumulator
-      ConditionalAccumulatorBase FIFOQueue FixedLenFeature FixedLenSequenceFeature FixedLengthRecordReader IdentityReader
-      LMDBReader PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue ReaderBase SparseConditionalAccumulator
+      ConditionalAccumulatorBase FixedLenFeature FixedLenSequenceFeature FixedLengthRecordReader IdentityReader
+      LMDBReader ReaderBase SparseConditionalAccumulator
       SparseFeature TFRecordReader TextLineReader VarLenFeature WholeFileReader decode_base64 decode_compressed decode_csv
       decode_json_example decode_raw encode_base64 matching_files parse_example parse_single_example
       parse_single_sequence_example parse_tensor read_file serialize_tensor write_file`),
@@ -118,8 +118,7 @@ const leftOut: Record<string, Record<string, readonly string[]>> = {
     ),
   },
   image: {
-    'files of images': words(`adjust_jpeg_quality decode_and_crop_jpeg decode_bmp decode_gif decode_image decode_jpeg
-      decode_jxl decode_png decode_webp encode_jpeg encode_png extract_jpeg_shape is_jpeg random_jpeg_quality`),
+    'formats that TensorFlow 1 did not have': words('decode_jxl decode_webp'),
     'tier 2 and 3 ops': words(`combined_non_max_suppression draw_bounding_boxes extract_glimpse extract_image_patches
       extract_patches generate_bounding_box_proposals non_max_suppression non_max_suppression_overlaps
       non_max_suppression_padded non_max_suppression_with_scores resize_area resize_bicubic

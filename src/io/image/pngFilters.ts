@@ -1,5 +1,5 @@
 /** @file PNG's row filters: each byte as its difference from bytes to the left and above. */
-import { DataLossError } from '../../core/errors.ts';
+import { InvalidArgumentError } from '../../core/errors.ts';
 
 /** The neighbour that Paeth's predictor picks: whichever of left, above and above-left is nearest to left + above - corner. */
 function paeth(left: number, above: number, corner: number): number {
@@ -22,7 +22,8 @@ export function unfilter(raw: Uint8Array, begin: number, height: number, rowByte
     const end = row + rowBytes;
     const first = y === 0;
     const up = rowBytes + 1; // distance to the byte above
-    if (filter > 4) throw new DataLossError(`Invalid PNG. Row ${y} has the filter ${filter}; there are 0 to 4.`);
+    if (filter > 4)
+      throw new InvalidArgumentError(`Invalid PNG data: row ${y} has the filter ${filter}; there are 0 to 4.`);
     if (filter === 1 || (filter === 4 && first)) {
       for (let i = row + step; i < end; i++) raw[i] = raw[i]! + raw[i - step]!;
     } else if (filter === 2) {

@@ -17,6 +17,27 @@ export {
 } from './adjust.ts';
 export { hsvToRgb, rgbToHsv } from './colors.ts';
 export { type CropAndResizeOptions, cropAndResize } from './cropAndResize.ts';
+export {
+  type DecodeImageOptions,
+  type DecodeJpegOptions,
+  type DecodePngOptions,
+  decodeAndCropJpeg,
+  decodeBmp,
+  decodeGif,
+  decodeImage,
+  decodeJpeg,
+  decodePng,
+  extractJpegShape,
+  isJpeg,
+} from './decode.ts';
+export {
+  type AdjustJpegQualityOptions,
+  adjustJpegQuality,
+  type EncodeJpegOptions,
+  encodeJpeg,
+  encodePng,
+  randomJpegQuality,
+} from './encode.ts';
 export { type ResizeOptions, resizeBilinear, resizeNearestNeighbor } from './resize.ts';
 export { type ResizeImagesOptions, ResizeMethod, resizeImages, resizeImages as resize } from './resizeImages.ts';
 export {
