@@ -19,6 +19,7 @@ export {
   varianceScalingInitializer,
   zerosInitializer,
 } from './initializers.ts';
+export * from './input/index.ts';
 export {
   fixedSizePartitioner,
   minMaxVariablePartitioner,

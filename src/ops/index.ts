@@ -6,6 +6,7 @@ import './image/index.ts';
 import './math/index.ts';
 import './nn/index.ts';
 import './parsing/index.ts';
+import './queue/index.ts';
 import './random/index.ts';
 import './sparse/index.ts';
 import './state/index.ts';

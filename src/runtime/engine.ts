@@ -192,7 +192,7 @@ export class Engine {
   ) {
     this.nodeStates = new NodeStates(device, resources);
     this.functions = new FunctionLibrary(options.simplify ?? true);
-    this.graph = new RunGraph(this.functions.findOp);
+    this.graph = new RunGraph(this.functions.findOp, this.functions.mayWait);
   }
 
   get container(): string {
@@ -216,7 +216,7 @@ export class Engine {
 
   /** Begins with an empty graph; variables and what was prepared before stay as they are. */
   forgetGraph(): void {
-    this.graph = new RunGraph(this.functions.findOp);
+    this.graph = new RunGraph(this.functions.findOp, this.functions.mayWait);
     this.executables.clear();
   }
 

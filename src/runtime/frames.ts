@@ -27,9 +27,9 @@ export interface FrameAnalysis {
  */
 export function hasFrames(nodes: readonly RunNode[]): boolean {
   let waiting = 0;
-  for (const { def } of nodes) {
+  for (const { def, mayWait } of nodes) {
     if (def.controlFlow !== undefined && def.controlFlow !== 'controlTrigger') return true;
-    if (def.mayWait && ++waiting > 1) return true;
+    if (mayWait && ++waiting > 1) return true;
   }
   return false;
 }

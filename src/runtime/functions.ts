@@ -8,7 +8,7 @@ import type { ArgDef } from '../proto/opDef.ts';
 import { dtypeFromProto } from '../proto/tensorProto.ts';
 import { finish } from './eventLoop.ts';
 import { hasFrames } from './frames.ts';
-import { type Port, prune, RunGraph, type RunNode } from './runGraph.ts';
+import { functionsIn, type Port, prune, RunGraph, type RunNode } from './runGraph.ts';
 import { simplify } from './simplify.ts';
 
 /** A piece of graph: nodes in an order that can be run, what they are given and what they give. */
@@ -55,6 +55,7 @@ export class FunctionLibrary {
   private readonly defs = new Map<string, FunctionDef>();
   private readonly ops = new Map<string, OpDefinition>();
   private readonly bodies = new Map<string, Body>();
+  private readonly waiting = new Map<string, boolean>();
 
   constructor(private readonly simplifies: boolean) {}
 
@@ -69,6 +70,20 @@ export class FunctionLibrary {
     let op = this.ops.get(type);
     if (!op) this.ops.set(type, (op = callOf(def)));
     return op;
+  };
+
+  /** Whether a function, or one that it calls, has an op that may wait. */
+  readonly mayWait = (name: string): boolean => {
+    const def = this.defs.get(name);
+    if (!def) return false;
+    const known = this.waiting.get(name);
+    if (known !== undefined) return known;
+    this.waiting.set(name, false); // a function that calls itself waits only if something else in it does
+    const waits = def.node_def.some(
+      ({ op, attr }) => this.findOp(op).mayWait || [op, ...functionsIn(attr)].some(this.mayWait),
+    );
+    this.waiting.set(name, waits);
+    return waits;
   };
 
   /**
@@ -88,7 +103,7 @@ export class FunctionLibrary {
       throw new NotFoundError(
         `Function ${func.name} is not defined. A graph that calls it must bring it in its library.`,
       );
-    const linked = new Linker(def, func, this.findOp).link(isPruned);
+    const linked = new Linker(def, func, this).link(isPruned);
     if (hasFrames(linked.nodes)) return new Body(func.name, linked.nodes, linked.args, linked.results);
     const { nodes, fetches } = finish(
       simplify({ ...linked, feeds: linked.args, fetches: linked.results }, this.simplifies),
@@ -108,9 +123,9 @@ class Linker {
   constructor(
     private readonly def: FunctionDef,
     private readonly func: NameAttrList,
-    private readonly find: (type: string) => OpDefinition,
+    private readonly library: FunctionLibrary,
   ) {
-    this.graph = new RunGraph(find);
+    this.graph = new RunGraph(library.findOp, library.mayWait);
   }
 
   link(isPruned: boolean) {
@@ -179,7 +194,7 @@ class Linker {
     if (!node || port === undefined) return name;
     if (/^\d+$/.test(port)) return `${name}:${port}`;
     let start = 0;
-    for (const spec of this.find(node.op).outputPorts) {
+    for (const spec of this.library.findOp(node.op).outputPorts) {
       if (spec.name === port) return `${name}:${start + Number(index)}`;
       start += countOf(spec, node.attr);
     }

@@ -24,8 +24,18 @@ export interface RunNode {
   readonly outputs: readonly PortType[];
   /** Whether each input takes a reference rather than a value. */
   readonly refInputs: readonly boolean[];
+  /** Whether it may wait for what another node does, or end such a wait; a node that calls a function does what is in it. */
+  readonly mayWait: boolean;
   /** Grows along every edge: sorting by it gives an order that can be run. */
   order: number;
+}
+
+/** The names of the functions that a node calls. */
+export function* functionsIn(attrs: Readonly<Record<string, AttrValue>>): Generator<string> {
+  for (const { func, list } of Object.values(attrs)) {
+    if (func) yield func.name;
+    for (const each of list?.func ?? []) yield each.name;
+  }
 }
 
 /** A mutable node while a batch of NodeDefs is being linked. */
@@ -36,8 +46,12 @@ export class RunGraph {
   private readonly nodes = new Map<string, RunNode>();
   private nextOrder = 0;
 
-  /** `lookup` finds the meaning of op types. */
-  constructor(private readonly lookup: (type: string) => OpDefinition = findOp) {}
+  constructor(
+    /** Finds the meaning of op types. */
+    private readonly lookup: (type: string) => OpDefinition = findOp,
+    /** Whether a node of a function may wait. */
+    private readonly functionMayWait: (name: string) => boolean = () => false,
+  ) {}
 
   get size(): number {
     return this.nodes.size;
@@ -105,6 +119,7 @@ export class RunGraph {
         device: def.device,
         outputs: op.outputs(rawAttrs),
         refInputs: op.refInputs(attrs),
+        mayWait: op.mayWait || [op.name, ...functionsIn(rawAttrs)].some(this.functionMayWait),
         order: 0,
       };
     } catch (error) {
@@ -132,6 +147,7 @@ export class RunGraph {
       device: def.device,
       outputs: op.outputs(def.attr),
       refInputs: [],
+      mayWait: false,
       order: 0,
     };
   }

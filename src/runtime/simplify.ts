@@ -222,6 +222,7 @@ class Simplifier {
       device: like.device,
       outputs: def.outputs(rawAttrs),
       refInputs: def.refInputs(decoded),
+      mayWait: def.mayWait,
       order: this.made.length,
     };
   }

@@ -60,7 +60,7 @@ export class FrameLayout {
       outputs: [],
       followers: [],
       waits: 0,
-      mayWait: nodes.some(({ def }) => def.mayWait),
+      mayWait: nodes.some((node) => node.mayWait),
     };
     this.units.push(unit);
     this.inputCount += inputs.length;
@@ -226,7 +226,7 @@ class Divider {
       for (const port of node.inputs)
         if (!this.isFed(port) && !isBackEdge(node, port)) before.add(waits.get(port.node)!);
       for (const other of node.control) if (this.present.has(other)) before.add(waits.get(other)!);
-      if (node.def.mayWait) before.add(new Set([node.name]));
+      if (node.mayWait) before.add(new Set([node.name]));
       const [first = none, ...others] = before;
       const own = others.length === 0 ? first : new Set([...before].flatMap((set) => [...set]));
       waits.set(node, own);

@@ -1,4 +1,5 @@
 /** @file Ops that cannot have a case of some kind, each with the reason. */
+import { queueGaps } from './queueGaps.ts';
 
 const callback = 'needs a callback in the process; tested in test/null/flow.test.ts';
 
@@ -39,10 +40,11 @@ const withoutListGradient = ['Length', 'ElementShape', 'PushBackBatch', 'ConcatL
   (name) => `TensorList${name}`,
 );
 const inFiles = 'reads or writes files; tested in test/whole/saver.test.ts and test/null/io';
-const fileOps = ['SaveV2', 'RestoreV2', 'MergeV2Checkpoints', 'Save', 'SaveSlices', 'Restore', 'RestoreSlice'];
+const fileOps = ['SaveV2', 'RestoreV2', 'MergeV2Checkpoints'];
 
 /** No value case. */
 export const withoutValueCase: Readonly<Record<string, string>> = {
+  ...queueGaps,
   ...each([...listOps, ...optionalOps, 'EmptyTensorList'], inLists),
   ...each(fileOps, inFiles),
   ...each([...frameOps, ...refLoopOps, 'RefSelect', '_SwitchN'], inFrames),
@@ -55,7 +57,6 @@ export const withoutValueCase: Readonly<Record<string, string>> = {
   Placeholder: 'has no value of its own: running it is the error that test/tiny checks',
   PlaceholderV2: 'as Placeholder',
   RefIdentity: 'needs a reference variable, which cases cannot give',
-  DisableCopyOnRead: 'is a hint that changes no value; tested in test/whole/saver.test.ts',
   DestroyResourceOp: 'leaves nothing to look at; tested in test/whole/variables.test.ts',
   DestroyTemporaryVariable: 'takes only what TemporaryVariable made; tested in test/whole/variables.test.ts',
   PyFunc: callback,

@@ -118,7 +118,8 @@ const leftOut: Record<string, Record<string, readonly string[]>> = {
     ),
   },
   image: {
-    'formats that TensorFlow 1 did not have': words('decode_jxl decode_webp'),
+    'files of images': words(`adjust_jpeg_quality decode_and_crop_jpeg decode_bmp decode_gif decode_image decode_jpeg
+      decode_jxl decode_png decode_webp encode_jpeg encode_png extract_jpeg_shape is_jpeg random_jpeg_quality`),
     'tier 2 and 3 ops': words(`combined_non_max_suppression draw_bounding_boxes extract_glimpse extract_image_patches
       extract_patches generate_bounding_box_proposals non_max_suppression non_max_suppression_overlaps
       non_max_suppression_padded non_max_suppression_with_scores resize_area resize_bicubic
@@ -132,6 +133,7 @@ const leftOut: Record<string, Record<string, readonly string[]>> = {
       create_local_cluster disable_with_predicate get_temp_dir is_built_with_gpu_support is_built_with_rocm
       is_built_with_xla is_cpu_target_available main test_src_dir_path with_eager_op_as_function`),
   },
+  graph_util: { 'frozen graphs come with the checkpoints': golden['graph_util']! },
 };
 
 const camelCase = (name: string) =>

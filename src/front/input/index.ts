@@ -1,0 +1,10 @@
+/** @file Queues and readers: the input pipelines of TensorFlow 1.x. */
+export { type Dequeued, QueueBase, type QueueElements } from './queueBase.ts';
+export {
+  FIFOQueue,
+  PaddingFIFOQueue,
+  PriorityQueue,
+  type QueueOptions,
+  RandomShuffleQueue,
+  type RandomShuffleQueueOptions,
+} from './queues.ts';

@@ -1,0 +1,3 @@
+/** @file Loads the ops of queues and of other things that runs meet at. */
+import './queueCreate.ts';
+import './queueOps.ts';
