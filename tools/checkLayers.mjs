@@ -18,7 +18,7 @@ const allowed = {
   cluster: ['core', 'proto', 'graph', 'runtime'],
   board: ['core', 'proto', 'io'],
   api: ['core', 'proto', 'graph', 'op', 'ops', 'autodiff', 'io', 'front', 'runtime', 'cluster'],
-  cli: ['core', 'api', 'cluster', 'board', 'ops', 'runtime'],
+  cli: ['core', 'api', 'autodiff', 'cluster', 'board', 'ops', 'runtime'],
 };
 
 const src = resolve(dirname(fileURLToPath(import.meta.url)), '../src');

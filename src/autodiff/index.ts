@@ -1,4 +1,6 @@
 /** @file Public functions of automatic differentiation. */
+import './functionDerivative.ts';
+
 export { AggregationMethod } from './aggregate.ts';
 export { customGradient, type WithGradient } from './customGradient.ts';
 export { type GradientSource, type GradientsOptions, gradients, UnconnectedGradients } from './gradients.ts';

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** @file The `tensorloom` command. */
 import { Command, InvalidArgumentError } from 'commander';
+import '../autodiff/index.ts';
 import '../ops/index.ts';
 import { Server } from '../cluster/server.ts';
 

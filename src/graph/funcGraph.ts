@@ -204,5 +204,17 @@ export function functionName(scope: string, part: string): string {
 }
 
 export function gradientName(forward: string): string {
-  return `${forward}_grad_${currentContext().graph.uid()}`;
+  const { graph } = currentContext();
+  for (;;) {
+    const name = `${forward}_grad_${graph.uid()}`;
+    if (!graph.functions.has(name)) return name;
+  }
+}
+
+/** The name of a function that was made to give more results; other calls may use the function as it was. */
+export function rewrittenName({ name, functions }: FuncGraph): string {
+  const plain = `${name}_rewritten`;
+  let free = plain;
+  for (let i = 1; functions.has(free); i++) free = `${plain}_${i}`;
+  return free;
 }

@@ -8,7 +8,7 @@ import { type Shape, sameShape } from '../core/shape.ts';
 import type { Device } from '../devices/device.ts';
 import type { HostFunction } from '../program/builder.ts';
 import type { HostCall } from '../program/instructions.ts';
-import type { FunctionDef, NodeDef } from '../proto/graph.ts';
+import type { FunctionDef, GradientDef, NodeDef } from '../proto/graph.ts';
 import type { RunMetadata } from './config.ts';
 import { Dataflow } from './dataflow.ts';
 import { finish, inTurns, type Work, yieldIfLong } from './eventLoop.ts';
@@ -203,14 +203,18 @@ export class Engine {
     return this.options.atOnce || undefined;
   }
 
-  extend(defs: readonly NodeDef[], functions: Iterable<FunctionDef> = []): void {
-    finish(this.extending(defs, functions));
+  extend(defs: readonly NodeDef[], functions: Iterable<FunctionDef> = [], gradients: Iterable<GradientDef> = []): void {
+    finish(this.extending(defs, functions, gradients));
   }
 
   /** `extend`, for graphs so large that it must be interrupted. */
-  *extending(defs: readonly NodeDef[], functions: Iterable<FunctionDef> = []): Work {
+  *extending(
+    defs: readonly NodeDef[],
+    functions: Iterable<FunctionDef> = [],
+    gradients: Iterable<GradientDef> = [],
+  ): Work {
     this.throwIfClosed();
-    this.functions.add(functions);
+    this.functions.add(functions, gradients);
     yield* this.graph.extending(defs);
   }
 

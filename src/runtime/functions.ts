@@ -1,9 +1,10 @@
 /** @file The functions of a graph's library as pieces of graph that can be lowered in place or run by themselves. */
 import { InternalError, InvalidArgumentError, NotFoundError } from '../core/errors.ts';
 import { functionSchema } from '../graph/functionSchema.ts';
+import { functionBehind, functionDerivative } from '../op/functionDerivative.ts';
 import { findOp, type OpDefinition, type PortSpec } from '../op/registry.ts';
 import type { AttrValue, NameAttrList } from '../proto/attr.ts';
-import type { FunctionDef, NodeDef } from '../proto/graph.ts';
+import type { FunctionDef, GradientDef, NodeDef } from '../proto/graph.ts';
 import type { ArgDef } from '../proto/opDef.ts';
 import { dtypeFromProto } from '../proto/tensorProto.ts';
 import { finish } from './eventLoop.ts';
@@ -53,14 +54,17 @@ export class Body {
 /** The functions of one session; grows with its graph. */
 export class FunctionLibrary {
   private readonly defs = new Map<string, FunctionDef>();
+  /** The functions that compute derivatives of others, where the library names them. */
+  private readonly gradients = new Map<string, string>();
   private readonly ops = new Map<string, OpDefinition>();
   private readonly bodies = new Map<string, Body>();
   private readonly waiting = new Map<string, boolean>();
 
   constructor(private readonly simplifies: boolean) {}
 
-  add(functions: Iterable<FunctionDef>): void {
+  add(functions: Iterable<FunctionDef>, gradients: Iterable<GradientDef> = []): void {
     for (const def of functions) this.defs.set(def.signature?.name ?? '', def);
+    for (const { function_name, gradient_func } of gradients) this.gradients.set(function_name, gradient_func);
   }
 
   /** What an op type means; the name of a function is one, and comes first. */
@@ -98,7 +102,7 @@ export class FunctionLibrary {
   }
 
   private instantiate(func: NameAttrList, isPruned: boolean): Body {
-    const def = this.defs.get(func.name);
+    const def = this.definition(func);
     if (!def?.signature)
       throw new NotFoundError(
         `Function ${func.name} is not defined. A graph that calls it must bring it in its library.`,
@@ -109,6 +113,17 @@ export class FunctionLibrary {
       simplify({ ...linked, feeds: linked.args, fetches: linked.results }, this.simplifies),
     );
     return new Body(func.name, nodes, linked.args, fetches);
+  }
+
+  /** A function of the library, or the derivative of one. */
+  private definition(func: NameAttrList): FunctionDef | undefined {
+    const forward = functionBehind(func.name);
+    if (forward === undefined) return this.defs.get(func.name);
+    const given = this.gradients.get(forward);
+    if (given !== undefined) return this.defs.get(given);
+    const [def, ...others] = functionDerivative(this.defs, { ...func, name: forward });
+    this.add(others);
+    return def;
   }
 }
 

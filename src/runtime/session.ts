@@ -268,6 +268,7 @@ export class Session implements Disposable, AsyncDisposable {
       yield* this.engine.extending(
         operations.slice(before.operations).map((op) => op.nodeDef),
         [...functions.values()].slice(before.functions),
+        this.graph.functionGradients,
       );
     } catch (error) {
       this.sent = before;

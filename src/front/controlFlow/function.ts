@@ -11,7 +11,7 @@ import { onlyOptions } from '../../graph/options.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { convertToTensor } from '../../op/convert.ts';
-import { buildCall } from '../../ops/flow/calls.ts';
+import { buildCall, type CallGradient, setCallGradient } from '../../ops/flow/calls.ts';
 import { flatten, packSequenceAs, type Tensors } from '../nest.ts';
 import { tensorsOf, trace, withTensors } from './trace.ts';
 
@@ -133,6 +133,8 @@ export interface DefunOptions {
   readonly funcName?: string | undefined;
   /** A function of the arguments and of the gradients of the results, which gives the gradients of the arguments. */
   readonly gradFunc?: DefinedFunction<unknown> | undefined;
+  /** Builds the gradients of the arguments from the operation of a call and the gradients of its results. */
+  readonly pythonGradFunc?: CallGradient | undefined;
 }
 
 /** A function that `tf.Defun` has made. */
@@ -154,7 +156,9 @@ export function Defun<R>(
   fn: (...args: Tensor[]) => R,
   options: DefunOptions = {},
 ): DefinedFunction<R> {
-  onlyOptions('tf.Defun', options, 'funcName', 'gradFunc');
+  onlyOptions('tf.Defun', options, 'funcName', 'gradFunc', 'pythonGradFunc');
+  if (options.gradFunc && options.pythonGradFunc)
+    throw userError('Gradient defined twice: give tf.Defun gradFunc or pythonGradFunc, not both');
   const bodies = new WeakMap<Graph, Body>();
   const bodyIn = (graph: Graph): Body => {
     let body = bodies.get(graph);
@@ -169,6 +173,7 @@ export function Defun<R>(
         const gradient = { function_name: name, gradient_func: options.gradFunc.addTo(graph) };
         outermost.functionGradients = [...outermost.functionGradients, gradient];
       }
+      if (options.pythonGradFunc) setCallGradient(graph, name, options.pythonGradFunc);
       bodies.set(graph, (body = { graph: inside, structure, isRegistered: true }));
     }
     return body;

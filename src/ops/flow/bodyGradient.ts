@@ -2,7 +2,7 @@
 import { int32, int64, resource } from '../../core/dtypes.ts';
 import { InternalError } from '../../core/errors.ts';
 import type { Dims } from '../../core/shape.ts';
-import { FuncGraph, gradientName } from '../../graph/funcGraph.ts';
+import { FuncGraph, gradientName, rewrittenName } from '../../graph/funcGraph.ts';
 import { type Graph, getDefaultGraph } from '../../graph/graph.ts';
 import { IndexedSlices } from '../../graph/indexedSlices.ts';
 import type { Operation } from '../../graph/operation.ts';
@@ -185,7 +185,7 @@ function giveOutIntermediates(
       for (let i = wanted[k]!.length; i < count; i++) graph.outputs.push(OptionalNone.build({}).optional);
     });
   }
-  if (!isEnough) for (const graph of forward) graph.name += '_rewritten';
+  if (!isEnough) for (const graph of forward) graph.name = rewrittenName(graph);
   return forward[0]!.outputs.map((t, i) => op.outputs[i]?.shape ?? t.shape);
 }
 

@@ -4,7 +4,7 @@ import type { Dims } from '../../core/shape.ts';
 import { readOnlyArguments, readOnlyInputs } from '../../graph/effects.ts';
 import { type FuncGraph, findBody, setBody } from '../../graph/funcGraph.ts';
 import { registerFunction } from '../../graph/functionDef.ts';
-import { controlDependencies, getDefaultGraph } from '../../graph/graph.ts';
+import { controlDependencies, type Graph } from '../../graph/graph.ts';
 import type { Operation } from '../../graph/operation.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { convertToTensor } from '../../op/convert.ts';
@@ -13,6 +13,7 @@ import { AttrList, type NameAttrList } from '../../proto/attr.ts';
 import { bodyGradient } from './bodyGradient.ts';
 import { hasEffects, readBody } from './branches.ts';
 import { PartitionedCall, StatefulPartitionedCall } from './call.ts';
+import { SymbolicGradient } from './symbolicGradient.ts';
 
 /** A call of a body with these arguments. `isNew` says that the library does not have the body yet. */
 export function buildCall(graph: FuncGraph, args: readonly Tensor[], isNew: boolean): Operation {
@@ -44,10 +45,29 @@ function bodyOf(op: Operation): FuncGraph {
   return body;
 }
 
+/** What the gradient of a call is by: code that is given the operation and the gradients of its results. */
+export type CallGradient = (op: Operation, ...dy: Tensor[]) => Gradient | null | readonly (Gradient | null)[];
+
+const written = new WeakMap<Graph, Map<string, CallGradient>>();
+
+/** Gradients of a function of a graph's library are built by `gradient` from now on. */
+export function setCallGradient(graph: Graph, name: string, gradient: CallGradient): void {
+  const known = written.get(graph.outermost) ?? new Map<string, CallGradient>();
+  written.set(graph.outermost, known.set(name, gradient));
+}
+
 /** Gradients of the arguments of a call. */
-export function callGradient(op: Operation, dy: readonly Gradient[], tools: GradientTools): (Gradient | null)[] {
-  const given = op.graph.outermost.functionGradients.find((g) => g.function_name === calledBy(op).name);
-  if (given) return givenGradient(op, dy, given.gradient_func);
+export function callGradient(
+  op: Operation,
+  dy: readonly Gradient[],
+  tools: GradientTools,
+): readonly (Gradient | null)[] {
+  const { outermost } = op.graph;
+  const func = calledBy(op);
+  const code = written.get(outermost)?.get(func.name);
+  if (code) return [code(op, ...dy.map((g) => convertToTensor(g)))].flat();
+  const given = outermost.functionGradients.find((g) => g.function_name === func.name);
+  if (given) return givenGradient(op, dy, func, given.gradient_func);
   const body = bodyOf(op);
   return bodyGradient(op, dy, tools, {
     bodies: [body],
@@ -66,10 +86,10 @@ function extendCall(op: Operation, body: FuncGraph, shapes: readonly Dims[]): vo
 }
 
 /** The gradient that the library names for a function: a function of its arguments and the gradients of its results. */
-function givenGradient(op: Operation, dy: readonly Gradient[], name: string): Tensor[] {
-  const def = op.graph.functions.get(name);
-  if (!def)
+function givenGradient(op: Operation, dy: readonly Gradient[], func: NameAttrList, name: string): Tensor[] {
+  if (!op.graph.functions.has(name))
     throw new InvalidArgumentError(`Function ${name}, the gradient of what '${op.name}' calls, is not in the library`);
-  const inputs = [...op.inputs, ...dy.map((g) => convertToTensor(g))];
-  return getDefaultGraph().createOp({ type: name, inputs, name: 'SymbolicGradient' }).outputs;
+  const input = [...op.inputs, ...dy.map((g) => convertToTensor(g))];
+  const Tout = op.inputs.map((t) => t.dtype);
+  return [...SymbolicGradient.build({ input }, { attrs: { f: func, Tout } }).output];
 }

@@ -3,7 +3,7 @@ import { int32, resource } from '../../core/dtypes.ts';
 import { InternalError, InvalidArgumentError } from '../../core/errors.ts';
 import { scalar } from '../../core/ndarray.ts';
 import { withContext } from '../../graph/context.ts';
-import { FuncGraph, gradientName } from '../../graph/funcGraph.ts';
+import { FuncGraph, gradientName, rewrittenName } from '../../graph/funcGraph.ts';
 import { registerFunction } from '../../graph/functionDef.ts';
 import type { CreateOp, Graph } from '../../graph/graph.ts';
 import type { Operation } from '../../graph/operation.ts';
@@ -223,8 +223,8 @@ function extendForward(
     throw new InternalError(
       `the loop '${op.name}' has ${before} variables and ${inputs.length} new ones, but gives ${body.outputs.length}`,
     );
-  cond.name += '_rewritten';
-  body.name += '_rewritten';
+  cond.name = rewrittenName(cond);
+  body.name = rewrittenName(body);
   op.graph.extendOp(op, {
     inputs,
     attrs: {

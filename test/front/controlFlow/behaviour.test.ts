@@ -1,6 +1,7 @@
 /** @file What branches, loops and functions do: effects, variables, captures, changed operations, imported graphs. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import * as tf from '../../../src/api/index.ts';
+import { AttrList } from '../../../src/proto/attr.ts';
 
 beforeEach(() => tf.resetDefaultGraph());
 
@@ -308,6 +309,52 @@ describe('functions', () => {
     expect([y.op.type, y.op.name]).toEqual(['Square2', 'Square2']);
     expect(await run(y, x, 3)).toBe(9);
     expect(await run(tf.gradients(y, [x])[0] as tf.Tensor, x, 3)).toBe(100);
+  });
+
+  it('of the library can have their gradient built by code', async () => {
+    const square = tf.Defun([tf.float32], (a) => tf.square(a), {
+      funcName: 'Square3',
+      pythonGradFunc: (op, dy) => dy.mul(op.inputs[0]!).mul(7),
+    });
+    const x = scalar();
+    expect(await run(tf.gradients(square(x), [x])[0] as tf.Tensor, x, 3)).toBe(21);
+    const both = { gradFunc: square, pythonGradFunc: () => null };
+    expect(() => tf.Defun([tf.float32], (a) => a, both)).toThrow(/Gradient defined twice/);
+  });
+
+  it('are differentiated when the graph runs, where it says SymbolicGradient', async () => {
+    const loop = tf.Defun(
+      [tf.float32, tf.int32, tf.float32],
+      (a, n) => {
+        const square = tf.function((b: tf.Tensor) => tf.square(b));
+        const step = (i: tf.Tensor, b: tf.Tensor) => [i.add(1), tf.sin(square(b)).mul(a)] as const;
+        return tf.whileLoop((i) => i.less(n), step, [tf.constant(0), a])[1]!;
+      },
+      { funcName: 'Loop' },
+    );
+    const x = scalar();
+    const y = loop(x, 3, 1);
+    const graph = tf.getDefaultGraph();
+    const types = y.op.inputs.map((t) => t.dtype);
+    const found = ['first', 'second'].map(
+      (name) =>
+        graph.createOp({
+          type: 'SymbolicGradient',
+          name,
+          inputs: [...y.op.inputs, tf.constant(2, { dtype: tf.float32 })],
+          attrs: {
+            f: { func: { name: 'Loop', attr: {} } },
+            Tin: { list: AttrList.create({ type: [...types, tf.float32].map((t) => t.number) }) },
+            Tout: { list: AttrList.create({ type: types.map((t) => t.number) }) },
+          },
+        }).outputs,
+    );
+    const expected = tf.gradients(y, [x])[0] as tf.Tensor;
+    for (const [dx, dn, unused] of found) {
+      expect(await run(dx!, x, 0.9)).toBeCloseTo(2 * ((await run(expected, x, 0.9)) as number), 5);
+      expect(await run(dn!, x, 0.9)).toBe(0);
+      expect(await run(unused!, x, 0.9)).toBe(0);
+    }
   });
 
   it('that are recomputed give the same gradients, also of variables', async () => {
