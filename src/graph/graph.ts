@@ -337,6 +337,10 @@ export class Graph {
   get isFinalized(): boolean {
     return this.finalized;
   }
+  /** Takes `finalize` back: for whoever finalized a graph of somebody else's while using it. */
+  unfinalize(): void {
+    this.finalized = false;
+  }
 
   getOperations(): readonly Operation[] {
     return this.operations;

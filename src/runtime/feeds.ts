@@ -1,24 +1,15 @@
 /** @file Feeds in their three forms, checked against the tensors they replace. */
-import type { TypedArray } from '../core/dtypes.ts';
 import { InvalidArgumentError } from '../core/errors.ts';
 import { type NDArray, scalar } from '../core/ndarray.ts';
 import { compatible, showTuple } from '../core/shape.ts';
 import type { Graph } from '../graph/graph.ts';
+import type { FeedKey, Feeds, FeedValue } from '../graph/runTypes.ts';
 import { SparseTensor, SparseTensorValue } from '../graph/sparseTensor.ts';
-import { type Literal, Tensor } from '../graph/tensor.ts';
+import { Tensor } from '../graph/tensor.ts';
 import { userError } from '../graph/userError.ts';
 import { toArray } from '../op/convert.ts';
-import type { GraphElement } from './fetches.ts';
 
-export type FeedKey = Tensor | GraphElement | string;
-export type FeedValue = NDArray | TypedArray | Literal;
-/** `new Map([[x, batch]])`, `[[x, batch]]`, or `{ 'x:0': batch }`. */
-export type Feeds =
-  | ReadonlyMap<FeedKey, FeedValue>
-  | ReadonlyMap<FeedKey | SparseTensor, FeedValue | SparseTensorValue>
-  | readonly (readonly [FeedKey, FeedValue])[]
-  | readonly (readonly [FeedKey | SparseTensor, FeedValue | SparseTensorValue])[]
-  | Readonly<Record<string, FeedValue>>;
+export type { FeedKey, Feeds, FeedValue } from '../graph/runTypes.ts';
 
 /** The pairs of any of the three forms. */
 export function feedPairs(feeds: Feeds | undefined, graph: Graph): [Tensor, FeedValue][] {

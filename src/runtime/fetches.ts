@@ -1,58 +1,15 @@
 /** @file Fetches in any structure: finds the tensors and operations in it, and puts the results in their place. */
-import type { DType } from '../core/dtypes.ts';
 import { OpError } from '../core/errors.ts';
 import type { NDArray } from '../core/ndarray.ts';
 import type { Graph } from '../graph/graph.ts';
 import { IndexedSlices } from '../graph/indexedSlices.ts';
 import { Operation } from '../graph/operation.ts';
+import type { GraphElement } from '../graph/runTypes.ts';
 import { SparseTensor, SparseTensorValue } from '../graph/sparseTensor.ts';
 import { Tensor } from '../graph/tensor.ts';
 import { userError } from '../graph/userError.ts';
 
-/** An object that stands for a tensor or operation, such as a variable. */
-export interface GraphElement {
-  asGraphElement(): Tensor | Operation;
-}
-
-/** What `run` can fetch: a tensor, an operation, a name, or arrays and records of these, nested at will. */
-export type Fetch =
-  | Tensor
-  | Operation
-  | GraphElement
-  | IndexedSlices
-  | SparseTensor
-  | string
-  | null
-  | undefined
-  | readonly unknown[]
-  | object;
-
-/** The value of fetched indexed slices. */
-export interface IndexedSlicesValue {
-  readonly values: NDArray;
-  readonly indices: NDArray;
-  readonly denseShape: NDArray | null;
-}
-
-/** The result of a fetch: arrays in the fetch's own structure, `null` for operations. */
-export type Fetched<F> =
-  F extends Tensor<infer D>
-    ? NDArray<D & DType>
-    : F extends Operation | null | undefined
-      ? null
-      : F extends IndexedSlices
-        ? IndexedSlicesValue
-        : F extends SparseTensor
-          ? SparseTensorValue
-          : F extends GraphElement
-            ? NDArray
-            : F extends string
-              ? NDArray | null
-              : F extends readonly unknown[]
-                ? { -readonly [K in keyof F]: Fetched<F[K]> }
-                : F extends object
-                  ? { -readonly [K in keyof F]: Fetched<F[K]> }
-                  : never;
+export type { Fetch, Fetched, GraphElement, IndexedSlicesValue } from '../graph/runTypes.ts';
 
 /** A fetch taken apart: which tensors and targets to run, and how to put results together. */
 export interface FetchPlan {
