@@ -39,6 +39,7 @@ export { Tensor, type TensorLike } from '../graph/tensor.ts';
 export { convertToTensor, convertToTensorOrIndexedSlices, isTensor } from '../op/convert.ts';
 export { importGraphDef } from '../op/importGraphDef.ts';
 export * from '../ops/array/index.ts';
+export * from '../ops/files/index.ts';
 export * from '../ops/flow/index.ts';
 export * from '../ops/math/index.ts';
 export * from '../ops/random/index.ts';
@@ -54,6 +55,7 @@ export { InteractiveSession, Session, type SessionOptions } from '../runtime/ses
 export * as contrib from './contrib.ts';
 export * as debugging from './debugging.ts';
 export * as examples from './examples.ts';
+export * as gfile from './gfile.ts';
 export * as graph from './graph.ts';
 export * as graphUtil from './graphUtil.ts';
 export * as image from './image.ts';

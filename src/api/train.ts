@@ -1,6 +1,7 @@
 /** @file The public `tf.train` namespace: only re-exports. */
 export { type ClusterLike, ClusterSpec } from '../cluster/clusterSpec.ts';
 export { Server, type ServerOptions } from '../cluster/server.ts';
+export { matchFilenamesOnce } from '../front/matchFilenamesOnce.ts';
 export * from '../front/saving/index.ts';
 export * from '../front/train.ts';
 export * from '../front/training/index.ts';

@@ -2,9 +2,11 @@
 import {
   AlreadyExistsError,
   FailedPreconditionError,
+  InvalidArgumentError,
   NotFoundError,
   PermissionDeniedError,
   ResourceExhaustedError,
+  UnimplementedError,
 } from '../core/errors.ts';
 
 const meanings: Readonly<Record<string, (path: string) => Error>> = {
@@ -23,6 +25,10 @@ const meanings: Readonly<Record<string, (path: string) => Error>> = {
     new ResourceExhaustedError(
       `${path}; Disk quota exceeded. What was there before is as it was; nothing is left half-written.`,
     ),
+  ENOTEMPTY: (path) => new FailedPreconditionError(`${path}; Directory not empty`),
+  ENAMETOOLONG: (path) => new InvalidArgumentError(`${path}; File name too long`),
+  EINVAL: (path) => new InvalidArgumentError(`${path}; Invalid argument`),
+  EXDEV: (path) => new UnimplementedError(`${path}; Invalid cross-device link`),
   EMFILE: (path) => new ResourceExhaustedError(`${path}; Too many open files`),
 };
 

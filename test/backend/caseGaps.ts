@@ -40,7 +40,16 @@ const withoutListGradient = ['Length', 'ElementShape', 'PushBackBatch', 'ConcatL
   (name) => `TensorList${name}`,
 );
 const inFiles = 'reads or writes files; tested in test/whole/saver.test.ts and test/null/io';
-const fileOps = ['SaveV2', 'RestoreV2', 'MergeV2Checkpoints'];
+const fileOps = [
+  'WriteFile',
+  'SaveV2',
+  'RestoreV2',
+  'MergeV2Checkpoints',
+  'Save',
+  'SaveSlices',
+  'Restore',
+  'RestoreSlice',
+];
 
 /** No value case. */
 export const withoutValueCase: Readonly<Record<string, string>> = {
@@ -57,6 +66,7 @@ export const withoutValueCase: Readonly<Record<string, string>> = {
   Placeholder: 'has no value of its own: running it is the error that test/tiny checks',
   PlaceholderV2: 'as Placeholder',
   RefIdentity: 'needs a reference variable, which cases cannot give',
+  DisableCopyOnRead: 'is a hint that changes no value; tested in test/whole/saver.test.ts',
   DestroyResourceOp: 'leaves nothing to look at; tested in test/whole/variables.test.ts',
   DestroyTemporaryVariable: 'takes only what TemporaryVariable made; tested in test/whole/variables.test.ts',
   PyFunc: callback,

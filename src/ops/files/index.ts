@@ -1,3 +1,6 @@
-/** @file Ops on files; importing it loads their definitions. */
+/** @file Public functions of the ops on files; importing it loads their definitions. */
 import './saver.ts';
 import './saverV1.ts';
+import './vocabRemapping.ts';
+
+export { matchingFiles, readFile, writeFile } from './wholeFiles.ts';
