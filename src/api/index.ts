@@ -42,6 +42,7 @@ export * from '../ops/array/index.ts';
 export * from '../ops/files/index.ts';
 export * from '../ops/flow/index.ts';
 export * from '../ops/math/index.ts';
+export * from '../ops/parsing/index.ts';
 export * from '../ops/random/index.ts';
 export * from '../ops/sparse/index.ts';
 export * from '../ops/state/index.ts';

@@ -1,2 +1,23 @@
 /** @file `tf.io`: files of records. */
 export { type RecordCompression, type RecordOptions, TFRecordWriter, tfRecordIterator } from '../io/records.ts';
+export {
+  decodeBase64,
+  decodeCompressed,
+  decodeCsv,
+  decodeJsonExample,
+  decodeRaw,
+  deserializeManySparse,
+  encodeBase64,
+  FixedLenFeature,
+  FixedLenSequenceFeature,
+  parseExample,
+  parseSingleExample,
+  parseSingleSequenceExample,
+  parseTensor,
+  SparseFeature,
+  serializeManySparse,
+  serializeSparse,
+  serializeTensor,
+  VarLenFeature,
+} from '../ops/parsing/index.ts';
+export { parseSequenceExample } from '../ops/parsing/parseExample.ts';

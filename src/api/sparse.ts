@@ -7,3 +7,4 @@ export {
   sparseRetain as retain,
   sparseTensorToDense as toDense,
 } from '../ops/sparse/index.ts';
+export { sparseMerge as merge, sparseReorder as reorder } from '../ops/sparse/sparseReorder.ts';

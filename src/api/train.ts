@@ -22,3 +22,15 @@ export {
   updateCheckpointState,
 } from '../io/checkpoints.ts';
 export { SaverDef } from '../proto/metaGraph.ts';
+export {
+  BytesList,
+  Example,
+  Feature,
+  FeatureList,
+  FeatureLists,
+  Features,
+  type FeatureValue,
+  FloatList,
+  Int64List,
+  SequenceExample,
+} from '../io/example.ts';

@@ -116,7 +116,16 @@ export function csvNumber(text: string): number | undefined {
   const trimmed = text.replace(blanks, '');
   if (decimal.test(trimmed)) return Number(trimmed);
   const word = special.exec(trimmed);
-  if (!word) return undefined;
+  if (!word) return hexadecimal(trimmed);
   const size = word[2] === undefined ? Number.NaN : Number.POSITIVE_INFINITY;
   return word[1] === '-' ? -size : size;
+}
+
+/** A number such as `0x1.8p3`. */
+function hexadecimal(text: string): number | undefined {
+  const [, sign, whole = '', part = '', power = '0'] =
+    /^([+-]?)0x([\da-f]*)\.?([\da-f]*)(?:p([+-]?\d+))?$/i.exec(text) ?? [];
+  if (sign === undefined || whole + part === '') return undefined;
+  const size = Number(BigInt(`0x${whole}${part}`)) * 2 ** (Number(power) - 4 * part.length);
+  return sign === '-' ? -size : size;
 }

@@ -4,6 +4,26 @@ export { decodeCompressed } from './decodeCompressed.ts';
 export { type DecodeCsvOptions, decodeCsv } from './decodeCsv.ts';
 export { decodeJsonExample } from './decodeJsonExample.ts';
 export { type DecodeRawOptions, decodeRaw } from './decodeRaw.ts';
+export {
+  type AnyFeature,
+  type FeatureMap,
+  FixedLenFeature,
+  FixedLenSequenceFeature,
+  fixedLenFeature,
+  fixedLenSequenceFeature,
+  SparseFeature,
+  sparseFeature,
+  VarLenFeature,
+  varLenFeature,
+} from './features.ts';
+export {
+  type Parsed,
+  type ParseExampleOptions,
+  type ParseSequenceExampleOptions,
+  parseExample,
+  parseSingleExample,
+  parseSingleSequenceExample,
+} from './parseExample.ts';
 export { parseTensor, serializeTensor } from './parseTensor.ts';
 export {
   type DeserializeSparseOptions,
@@ -12,6 +32,3 @@ export {
   serializeManySparse,
   serializeSparse,
 } from './serializeSparse.ts';
-
-import './parseExampleOps.ts';
-import './parseSequenceOps.ts';

@@ -1,0 +1,189 @@
+/** @file FixedLenFeature and its like: what to look for in examples, and the arguments that the ops take for it. */
+import { type DType, int64, string } from '../../core/dtypes.ts';
+import type { Dims } from '../../core/shape.ts';
+import { SparseTensor } from '../../graph/sparseTensor.ts';
+import { Tensor, type TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
+import { convertToTensor } from '../../op/convert.ts';
+import { constant } from '../array/constant.ts';
+import { reshape } from '../array/reshape.ts';
+import { sparseMerge } from '../sparse/sparseReorder.ts';
+
+/** A feature of a fixed shape, which becomes a tensor. */
+export class FixedLenFeature {
+  constructor(
+    readonly shape: readonly number[],
+    readonly dtype: DType,
+    /** What stands for it where it is missing; without one that is an error. */
+    readonly defaultValue?: TensorLike,
+  ) {}
+}
+
+/** A feature of any length, which becomes a sparse tensor. */
+export class VarLenFeature {
+  constructor(readonly dtype: DType) {}
+}
+
+/** A feature of any number of steps, each of a fixed shape; it becomes a tensor, filled up to the longest of a batch. */
+export class FixedLenSequenceFeature {
+  constructor(
+    readonly shape: Dims,
+    readonly dtype: DType,
+    readonly options: {
+      /** Whether examples may lack it. `tf.parseExample` demands true. */
+      readonly allowMissing?: boolean | undefined;
+      /** What the end of the shorter ones is filled with. */
+      readonly defaultValue?: TensorLike | undefined;
+    } = {},
+  ) {}
+}
+
+/** A sparse tensor whose positions and values are in two features (or more: one for each axis). */
+export class SparseFeature {
+  constructor(
+    readonly indexKey: string | readonly string[],
+    readonly valueKey: string,
+    readonly dtype: DType,
+    /** The size of each axis. */
+    readonly size: number | readonly number[],
+    readonly options: { readonly alreadySorted?: boolean | undefined } = {},
+  ) {}
+}
+
+export type AnyFeature = FixedLenFeature | VarLenFeature | FixedLenSequenceFeature | SparseFeature;
+/** Features by name. */
+export type FeatureMap = Readonly<Record<string, AnyFeature>>;
+
+/** `new tf.FixedLenFeature(…)`. */
+export const fixedLenFeature = (shape: readonly number[], dtype: DType, defaultValue?: TensorLike): FixedLenFeature =>
+  new FixedLenFeature(shape, dtype, defaultValue);
+/** `new tf.VarLenFeature(…)`. */
+export const varLenFeature = (dtype: DType): VarLenFeature => new VarLenFeature(dtype);
+/** `new tf.FixedLenSequenceFeature(…)`. */
+export const fixedLenSequenceFeature = (
+  shape: Dims,
+  dtype: DType,
+  options: FixedLenSequenceFeature['options'] = {},
+): FixedLenSequenceFeature => new FixedLenSequenceFeature(shape, dtype, options);
+/** `new tf.SparseFeature(…)`. */
+export const sparseFeature = (
+  indexKey: string | readonly string[],
+  valueKey: string,
+  dtype: DType,
+  size: number | readonly number[],
+  options: SparseFeature['options'] = {},
+): SparseFeature => new SparseFeature(indexKey, valueKey, dtype, size, options);
+
+interface Dense {
+  readonly key: string;
+  readonly shape: Dims;
+  readonly dtype: DType;
+  /** Undefined without one; null where it may be missing and there is nothing to fill up with. */
+  readonly defaultValue: TensorLike | undefined | null;
+}
+
+type Kind = new (...args: never[]) => AnyFeature;
+
+/** The keys, types, shapes and defaults of features, in the order in which the ops take them. */
+export class FeatureList {
+  readonly dense: Dense[] = [];
+  readonly sparse: { readonly key: string; readonly dtype: DType }[] = [];
+
+  /** Takes features in the order of their names; only the kinds given are allowed. */
+  constructor(features: FeatureMap | undefined, kinds: readonly Kind[]) {
+    for (const key of Object.keys(features ?? {}).sort(byCodePoint)) {
+      const feature = features![key]!;
+      if (!kinds.some((kind) => feature instanceof kind))
+        throw userError(`Unsupported ${feature.constructor.name} for key '${key}'`);
+      if (!feature.dtype) throw userError(`Missing type for feature ${key}.`);
+      this.add(key, feature);
+    }
+    const both = this.dense.find(({ key }) => this.sparse.some((s) => s.key === key));
+    if (both) throw userError(`Dense and sparse keys must not intersect; '${both.key}' is asked for as both.`);
+  }
+
+  get isEmpty(): boolean {
+    return this.dense.length + this.sparse.length === 0;
+  }
+
+  private add(key: string, feature: AnyFeature): void {
+    const { dtype } = feature;
+    if (feature instanceof VarLenFeature) this.addSparse(key, dtype);
+    else if (feature instanceof SparseFeature) {
+      if (feature.indexKey.length === 0) throw userError(`Missing index_key for SparseFeature '${key}'.`);
+      if (!feature.valueKey) throw userError(`Missing value_key for SparseFeature '${key}'.`);
+      for (const index of [feature.indexKey].flat().sort(byCodePoint)) this.addSparse(index, int64);
+      this.addSparse(feature.valueKey, dtype);
+    } else {
+      const { shape } = feature;
+      if (shape === null || shape === undefined) throw userError(`Missing shape for feature ${key}.`);
+      if (feature instanceof FixedLenFeature) {
+        const sizes: Dims = shape;
+        if (sizes[0] === null)
+          throw userError(
+            `First dimension of shape for feature ${key} unknown. Consider using FixedLenSequenceFeature.`,
+          );
+        if (sizes.includes(null))
+          throw userError(
+            `All dimensions of shape for feature ${key} need to be known but received [${sizes.map((n) => n ?? '?').join(', ')}].`,
+          );
+        this.dense.push({ key, shape, dtype, defaultValue: feature.defaultValue });
+      } else {
+        const { allowMissing, defaultValue } = feature.options;
+        this.dense.push({ key, shape, dtype, defaultValue: defaultValue ?? (allowMissing ? null : undefined) });
+      }
+    }
+  }
+
+  private addSparse(key: string, dtype: DType): void {
+    const other = this.sparse.find((s) => s.key === key);
+    if (other && other.dtype !== dtype)
+      throw userError(`Conflicting type ${other.dtype} vs ${dtype} for feature ${key}.`);
+    if (!other) this.sparse.push({ key, dtype });
+  }
+
+  /** The default of each dense feature, as a tensor. */
+  defaults(): Tensor[] {
+    return this.dense.map(({ key, shape, dtype, defaultValue }) => {
+      const name = key.replace(/[^A-Za-z0-9_.\-/]/g, '_');
+      if (shape !== null && shape.length > 0 && shape[0] === null) {
+        if (defaultValue === undefined || defaultValue === null)
+          return convertToTensor(dtype === string ? '' : 0, { dtype });
+        // A scalar, so that whoever gives more than one value to fill up with hears of it.
+        return reshape(convertToTensor(defaultValue, { dtype, name: `padding_${name}` }), []);
+      }
+      if (defaultValue === undefined || defaultValue === null) return constant([], dtype);
+      if (defaultValue instanceof Tensor) return defaultValue;
+      return reshape(convertToTensor(defaultValue, { dtype, name: `key_${name}` }), shape as readonly number[]); // only the first could be unknown
+    });
+  }
+}
+
+/** Python sorts by code point, JavaScript by UTF-16 unit. */
+function byCodePoint(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+}
+
+/** What parsing gave, by key, as the features ask for it: those of a SparseFeature are put together. */
+export function combined(
+  features: FeatureMap,
+  parsed: Readonly<Record<string, Tensor | SparseTensor>>,
+): Record<string, Tensor | SparseTensor> {
+  const result: Record<string, Tensor | SparseTensor> = {};
+  const sparse = (key: string): SparseTensor => {
+    const found = parsed[key];
+    if (!(found instanceof SparseTensor)) throw userError(`Feature '${key}' is not sparse.`);
+    return found;
+  };
+  for (const key of Object.keys(features).sort(byCodePoint)) {
+    const feature = features[key]!;
+    if (!(feature instanceof SparseFeature)) {
+      result[key] = parsed[key]!;
+      continue;
+    }
+    const { indexKey, valueKey, size, options } = feature;
+    const ids = typeof indexKey === 'string' ? sparse(indexKey) : indexKey.map(sparse);
+    result[key] = sparseMerge(ids, sparse(valueKey), size, options);
+  }
+  return result;
+}
