@@ -8,6 +8,7 @@ import './nn/index.ts';
 import './parsing/index.ts';
 import './queue/index.ts';
 import './random/index.ts';
+import './reader/index.ts';
 import './sparse/index.ts';
 import './state/index.ts';
 import './string/index.ts';

@@ -93,6 +93,11 @@ export class ObjectHandle extends ResourceHandle implements SharedHandle {
   }
 }
 
+/** Lets go of what an object holds outside of memory, such as open files. */
+function dispose(object: Partial<Disposable> | undefined): void {
+  object?.[Symbol.dispose]?.();
+}
+
 /** The resources of one process or isolated session. */
 export class ResourceManager {
   private readonly variables = new Map<string, Variable>();
@@ -129,7 +134,11 @@ export class ResourceManager {
 
   destroy(handle: ResourceHandle): boolean {
     const variable = this.variables.get(handle.key);
-    if (!variable) return this.others.delete(handle.key);
+    if (!variable) {
+      const other = this.others.get(handle.key);
+      dispose(other);
+      return this.others.delete(handle.key);
+    }
     // The entry stays: programs traced before hold on to it and must meet later ones in it.
     const existed = variable.shape !== undefined;
     variable.clear();
@@ -142,6 +151,7 @@ export class ResourceManager {
       for (const [key, value] of table)
         if (containers.length === 0 || containers.some((c) => key.startsWith(`${c}/`))) {
           if (value instanceof Variable) value.clear();
+          else dispose(value);
           table.delete(key);
         }
   }

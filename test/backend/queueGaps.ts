@@ -6,7 +6,26 @@ const actions = ['Enqueue', 'EnqueueMany', 'Dequeue', 'DequeueMany', 'DequeueUpT
 
 const queueOps = [...forms(makers), ...forms(actions.map((action) => `Queue${action}`)), 'FakeQueue'];
 
+const readers = ['WholeFile', 'Identity', 'TextLine', 'TFRecord', 'FixedLengthRecord'].map((kind) => `${kind}Reader`);
+const reads = [
+  'Read',
+  'ReadUpTo',
+  'NumRecordsProduced',
+  'NumWorkUnitsCompleted',
+  'SerializeState',
+  'RestoreState',
+  'Reset',
+];
+const readerOps = forms([...readers, ...reads.map((name) => `Reader${name}`)]);
+
 const inQueues = 'needs a queue that other nodes make and fill; tested in test/whole/queues.test.ts';
 
+const inReaders = 'needs a queue of files; tested in test/whole/readers.test.ts';
+
+const each = (names: readonly string[], reason: string) => Object.fromEntries(names.map((name) => [name, reason]));
+
 /** No value case. */
-export const queueGaps: Readonly<Record<string, string>> = Object.fromEntries(queueOps.map((name) => [name, inQueues]));
+export const queueGaps: Readonly<Record<string, string>> = {
+  ...each(queueOps, inQueues),
+  ...each(readerOps, inReaders),
+};

@@ -8,3 +8,13 @@ export {
   RandomShuffleQueue,
   type RandomShuffleQueueOptions,
 } from './queues.ts';
+export {
+  FixedLengthRecordReader,
+  type FixedLengthRecordReaderOptions,
+  IdentityReader,
+  ReaderBase,
+  TextLineReader,
+  TFRecordReader,
+  WholeFileReader,
+  type WorkQueue,
+} from './readers.ts';

@@ -5,7 +5,7 @@ import { type NDArray, scalar } from '../../core/ndarray.ts';
 import { type Dims, isFullyDefined } from '../../core/shape.ts';
 import type { Operation } from '../../graph/operation.ts';
 import { attr, decodeAttr } from '../../op/attrs.ts';
-import type { Case } from '../../op/cases.ts';
+import type { ShapeCase } from '../../op/cases.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
 import type { HostResult } from '../../program/builder.ts';
 import { byReference, byResource, type Form, objectAt } from './handles.ts';
@@ -119,7 +119,7 @@ const batchOp = (name: string, allowsFewer: boolean, { suffix, port, stateful, h
     },
     cases: () => {
       const attrs = { component_types: ['float32'] };
-      const shapes: Case[] = [{ shape: `${handleCase}, [] -> ?`, attrs }];
+      const shapes: ShapeCase[] = [{ shape: `${handleCase}, [] -> ?`, attrs }];
       const given = { n: { dtype: 'int32', value: -1 } } as const;
       if (!allowsFewer) shapes.push({ shape: `${handleCase}, []`, attrs, given, rejects: /must be >= 0/ });
       return shapes;

@@ -1,0 +1,2 @@
+/** @file Loads the ops of readers. */
+import './readerOps.ts';
