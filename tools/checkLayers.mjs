@@ -12,12 +12,13 @@ const allowed = {
   ops: ['core', 'proto', 'graph', 'op', 'program', 'io'],
   autodiff: ['core', 'proto', 'graph', 'op', 'ops'],
   io: ['core', 'proto'],
+  app: ['core', 'io'],
   front: ['core', 'proto', 'graph', 'op', 'ops', 'autodiff', 'io'],
   devices: ['core', 'program'],
   runtime: ['core', 'proto', 'graph', 'op', 'program', 'devices'],
   cluster: ['core', 'proto', 'graph', 'runtime'],
   board: ['core', 'proto', 'io'],
-  api: ['core', 'proto', 'graph', 'op', 'ops', 'autodiff', 'io', 'front', 'runtime', 'cluster'],
+  api: ['core', 'app', 'proto', 'graph', 'op', 'ops', 'autodiff', 'io', 'front', 'runtime', 'cluster'],
   cli: ['core', 'api', 'autodiff', 'cluster', 'board', 'ops', 'runtime'],
 };
 

@@ -53,15 +53,18 @@ export { ConfigProto, GPUOptions, GraphOptions } from '../runtime/configProto.ts
 export { getDefaultSession } from '../runtime/defaultSession.ts';
 export type { Fetch, Fetched } from '../runtime/fetches.ts';
 export { InteractiveSession, Session, type SessionOptions } from '../runtime/session.ts';
+export * as app from './app.ts';
 export * as contrib from './contrib.ts';
 export * as debugging from './debugging.ts';
 export * as examples from './examples.ts';
+export * as flags from './flags.ts';
 export * as gfile from './gfile.ts';
 export * as graph from './graph.ts';
 export * as graphUtil from './graphUtil.ts';
 export * as image from './image.ts';
 export * as io from './io.ts';
 export * as linalg from './linalg.ts';
+export * as logging from './logging.ts';
 export * as math from './math.ts';
 export * as nest from './nest.ts';
 export * as nn from './nn.ts';
