@@ -1,5 +1,6 @@
 /** @file FixedLenFeature and its like: what to look for in examples, and the arguments that the ops take for it. */
 import { type DType, int64, string } from '../../core/dtypes.ts';
+import { intVector } from '../../core/ndarray.ts';
 import type { Dims } from '../../core/shape.ts';
 import { SparseTensor } from '../../graph/sparseTensor.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
@@ -11,6 +12,7 @@ import { sparseMerge } from '../sparse/sparseReorder.ts';
 
 /** A feature of a fixed shape, which becomes a tensor. */
 export class FixedLenFeature {
+  readonly kind = 'FixedLenFeature';
   constructor(
     readonly shape: readonly number[],
     readonly dtype: DType,
@@ -21,11 +23,13 @@ export class FixedLenFeature {
 
 /** A feature of any length, which becomes a sparse tensor. */
 export class VarLenFeature {
+  readonly kind = 'VarLenFeature';
   constructor(readonly dtype: DType) {}
 }
 
 /** A feature of any number of steps, each of a fixed shape; it becomes a tensor, filled up to the longest of a batch. */
 export class FixedLenSequenceFeature {
+  readonly kind = 'FixedLenSequenceFeature';
   constructor(
     readonly shape: Dims,
     readonly dtype: DType,
@@ -40,6 +44,7 @@ export class FixedLenSequenceFeature {
 
 /** A sparse tensor whose positions and values are in two features (or more: one for each axis). */
 export class SparseFeature {
+  readonly kind = 'SparseFeature';
   constructor(
     readonly indexKey: string | readonly string[],
     readonly valueKey: string,
@@ -94,7 +99,7 @@ export class FeatureList {
     for (const key of Object.keys(features ?? {}).sort(byCodePoint)) {
       const feature = features![key]!;
       if (!kinds.some((kind) => feature instanceof kind))
-        throw userError(`Unsupported ${feature.constructor.name} for key '${key}'`);
+        throw userError(`Unsupported ${feature.kind} for key '${key}'`);
       if (!feature.dtype) throw userError(`Missing type for feature ${key}.`);
       this.add(key, feature);
     }
@@ -154,7 +159,10 @@ export class FeatureList {
       }
       if (defaultValue === undefined || defaultValue === null) return constant([], dtype);
       if (defaultValue instanceof Tensor) return defaultValue;
-      return reshape(convertToTensor(defaultValue, { dtype, name: `key_${name}` }), shape as readonly number[]); // only the first could be unknown
+      return reshape(
+        convertToTensor(defaultValue, { dtype, name: `key_${name}` }),
+        intVector(shape as readonly number[]),
+      ); // only the first could be unknown
     });
   }
 }
