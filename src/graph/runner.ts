@@ -2,6 +2,7 @@
 import type { TypedArray } from '../core/dtypes.ts';
 import { InvalidArgumentError } from '../core/errors.ts';
 import type { NDArray } from '../core/ndarray.ts';
+import type { Graph } from './graph.ts';
 import type { Operation } from './operation.ts';
 import type { Literal, Tensor } from './tensor.ts';
 
@@ -37,4 +38,21 @@ export function runnerFor(what: string, given?: Runner): Runner {
   throw new InvalidArgumentError(
     `Cannot ${what}: No default session is registered. Use sess.asDefault(() => …), new tf.InteractiveSession(), or pass an explicit session.`,
   );
+}
+
+/** A session of one's own. */
+type OwnRunner = Runner & { close(): void };
+let openRunner: ((graph: Graph) => OwnRunner) | undefined;
+/** Tells how sessions are made. Called once when sessions load. */
+export function setRunnerFactory(open: (graph: Graph) => OwnRunner): void {
+  openRunner = open;
+}
+
+/** The default session if it runs this graph, else a new one; `close` ends only a new one. */
+export function sessionFor(graph: Graph): { readonly runner: Runner; close(): void } {
+  const current = findDefault();
+  if (current && 'graph' in current && current.graph === graph) return { runner: current, close: () => {} };
+  if (!openRunner) throw new InvalidArgumentError('There is nothing here that runs graphs: import tensorloom first.');
+  const own = openRunner(graph);
+  return { runner: own, close: () => own.close() };
 }

@@ -1,5 +1,6 @@
 /** @file Loads every op definition: the registry is complete once this is imported. */
 import './array/index.ts';
+import './data/index.ts';
 import './files/index.ts';
 import './flow/index.ts';
 import './image/index.ts';

@@ -4,6 +4,7 @@ import type { NDArray } from '../core/ndarray.ts';
 import { EnteredScope, enterContext, withContext } from '../graph/context.ts';
 import { type Graph, getDefaultGraph } from '../graph/graph.ts';
 import { checkOptions, type OptionNames } from '../graph/options.ts';
+import { setRunnerFactory } from '../graph/runner.ts';
 import type { Tensor } from '../graph/tensor.ts';
 import { userError } from '../graph/userError.ts';
 import type { GraphDef } from '../proto/graph.ts';
@@ -321,6 +322,8 @@ export class Session implements Disposable, AsyncDisposable {
     });
   }
 }
+
+setRunnerFactory((graph) => new Session({ graph }));
 
 const live = new Set<WeakRef<Session>>();
 

@@ -1,4 +1,5 @@
 /** @file Ops that cannot have a case of some kind, each with the reason. */
+import { dataGaps } from './dataGaps.ts';
 import { queueGaps } from './queueGaps.ts';
 
 const callback = 'needs a callback in the process; tested in test/null/flow.test.ts';
@@ -10,7 +11,7 @@ const older = 'needs an array that other nodes make and fill; tested in test/who
 
 const inFunctions = 'needs functions, which cases cannot give; tested in test/front/controlFlow';
 const functionalOps = ['If', 'Case', 'While'].flatMap((name) => [name, `Stateless${name}`]);
-const callOps = ['PartitionedCall', 'StatefulPartitionedCall'];
+const callOps = ['PartitionedCall', 'StatefulPartitionedCall', 'SymbolicGradient'];
 
 /** The same reason for many ops. */
 const each = (names: readonly string[], reason: string) => Object.fromEntries(names.map((name) => [name, reason]));
@@ -53,6 +54,7 @@ const fileOps = [
 
 /** No value case. */
 export const withoutValueCase: Readonly<Record<string, string>> = {
+  ...dataGaps,
   ...queueGaps,
   ...each([...listOps, ...optionalOps, 'EmptyTensorList'], inLists),
   ...each(fileOps, inFiles),
@@ -80,6 +82,7 @@ export const withoutValueCase: Readonly<Record<string, string>> = {
 
 /** No shape case. */
 export const withoutShapeCase: Readonly<Record<string, string>> = {
+  ...dataGaps,
   ...each([...listOps, ...optionalOps, 'EmptyTensorList'], inLists),
   ...each(fileOps, inFiles),
   _SwitchN: 'only the runtime of TensorFlow makes it; nodes cannot have such a name',

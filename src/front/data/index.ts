@@ -1,0 +1,3 @@
+/** @file tf.data: datasets and iterators. */
+export { Dataset } from './dataset.ts';
+export { Iterator } from './iterator.ts';

@@ -1,0 +1,216 @@
+/** @file What elements look like: structures of component specifications, and the way between values and flat tensors. */
+import type { DType } from '../../core/dtypes.ts';
+import { NDArray } from '../../core/ndarray.ts';
+import { type Dims, showTuple } from '../../core/shape.ts';
+import { TensorShape } from '../../core/tensorShape.ts';
+import type { Composite } from '../../graph/composite.ts';
+import { nameScope } from '../../graph/graph.ts';
+import { type ConvertibleToTensor, type Literal, Tensor, type TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
+import { convertToTensor } from '../../op/convert.ts';
+import { flatten, isNested, packSequenceAs } from '../nest.ts';
+
+/** How one component of an element travels: as one tensor of a type and a shape. */
+export interface Component {
+  readonly dtype: DType;
+  readonly shape: Dims;
+  /** What users know it as: its class, type and shape in `outputClasses`, `outputTypes` and `outputShapes`. */
+  readonly known: { readonly kind: unknown; readonly dtype: DType; readonly shape: Dims };
+  /** The value that a tensor of it stands for. */
+  fromTensor(tensor: Tensor): unknown;
+  /** What a value of a run stands for. */
+  fromArray(array: NDArray): unknown;
+  /** The component of a batch of elements, and of one element of a batch. */
+  batched(size: number | null): Component;
+  unbatched(): Component;
+  /** A component that fits this one and another; undefined where there is none. */
+  merged(other: Component): Component | undefined;
+  toString(): string;
+}
+
+/** An ordinary tensor. */
+export class TensorComponent implements Component {
+  readonly known: Component['known'];
+  constructor(
+    readonly dtype: DType,
+    readonly shape: Dims,
+  ) {
+    this.known = { kind: Tensor, dtype, shape };
+  }
+  fromTensor(tensor: Tensor): Tensor {
+    tensor.setShape(this.shape);
+    return tensor;
+  }
+  fromArray(array: NDArray): NDArray {
+    return array;
+  }
+  batched(size: number | null): Component {
+    return new TensorComponent(this.dtype, this.shape === null ? null : [size, ...this.shape]);
+  }
+  unbatched(): Component {
+    if (this.shape?.length === 0) throw userError('Cannot unbatch an element with scalar components.');
+    return new TensorComponent(this.dtype, this.shape === null ? null : this.shape.slice(1));
+  }
+  merged(other: Component): Component | undefined {
+    if (!(other instanceof TensorComponent) || other.dtype !== this.dtype) return undefined;
+    return new TensorComponent(this.dtype, commonShape(this.shape, other.shape));
+  }
+  toString(): string {
+    return `TensorSpec(shape=${showTuple(this.shape)}, dtype=tf.${this.dtype})`;
+  }
+}
+
+/** The most that is true of both shapes. */
+export function commonShape(a: Dims, b: Dims): Dims {
+  if (a === null || b === null || a.length !== b.length) return null;
+  return a.map((d, i) => (d === b[i] ? d : null));
+}
+
+/** A structure of components: a single one, or arrays and records of them. */
+export type ElementSpec = Component | readonly ElementSpec[] | { readonly [key: string]: ElementSpec };
+
+export const componentsOf = (spec: ElementSpec): Component[] => flatten(spec) as Component[]; // its only leaves
+
+/** The spec with other components in it. */
+export function mapSpec(spec: ElementSpec, change: (component: Component) => Component): ElementSpec {
+  return packSequenceAs(spec, componentsOf(spec).map(change)) as ElementSpec; // same structure
+}
+
+/** The attributes by which ops know what elements are like. */
+export function elementAttrs(spec: ElementSpec): { output_types: DType[]; output_shapes: Dims[] } {
+  const components = componentsOf(spec);
+  return { output_types: components.map((c) => c.dtype), output_shapes: components.map((c) => c.shape) };
+}
+
+/** The values of an element whose flat tensors are these. */
+export function fromTensors(spec: ElementSpec, tensors: readonly Tensor[]): unknown {
+  return packSequenceAs(
+    spec,
+    componentsOf(spec).map((c, i) => c.fromTensor(tensors[i]!)),
+  );
+}
+
+/** The structure of types, shapes or classes that users see. */
+export function legacy(spec: ElementSpec, what: 'kind' | 'dtype' | 'shape'): unknown {
+  return packSequenceAs(
+    spec,
+    componentsOf(spec).map(({ known }) => (what === 'shape' ? new TensorShape(known.shape) : known[what])),
+  );
+}
+
+/** Elements made of a structure of values: what a function sees of them. */
+export type ElementOf<T> = T extends Composite
+  ? T
+  : T extends Tensor | ConvertibleToTensor | NDArray | ArrayBufferView | Literal
+    ? Tensor
+    : T extends IsDataset
+      ? T
+      : T extends object
+        ? { -readonly [K in keyof T]: ElementOf<T[K]> }
+        : Tensor;
+/** What marks datasets in the types of elements. */
+export interface IsDataset {
+  readonly isDataset: true;
+}
+
+/** An element as a run gives it: arrays in place of tensors. */
+export type ValueOf<E> =
+  E extends Tensor<infer D>
+    ? NDArray<D>
+    : E extends Composite | IsDataset
+      ? unknown
+      : E extends object
+        ? { -readonly [K in keyof E]: ValueOf<E[K]> }
+        : NDArray;
+
+/** How a function is given an element: the parts of a tuple one by one, anything else as it is. */
+export type Arguments<E> = E extends readonly unknown[] ? E : [element: E];
+
+/** Values that are not tensors but can be components. */
+export interface Convertible {
+  readonly isComponent: (value: unknown) => boolean;
+  toTensor(value: never, stacked: boolean): { readonly tensor: Tensor; readonly component: Component };
+}
+const others: Convertible[] = [];
+/** Makes another kind of value known as a component of elements. */
+export function addComponentKind(kind: Convertible): void {
+  others.push(kind);
+}
+
+/** Whether a value is one component rather than a structure of them. A literal array is one tensor. */
+function isSingle(value: unknown): boolean {
+  if (!isNested(value)) return true;
+  return Array.isArray(value) && isLiteral(value);
+}
+
+/** Arrays of plain values, as deep as they may be. Tensors among them make a tuple. */
+function isLiteral(value: readonly unknown[]): boolean {
+  return flatten(value).every((x) => typeof x !== 'object' || x === null || x instanceof Uint8Array);
+}
+
+/** The structure of single components of a value. */
+function singles(value: unknown): unknown {
+  if (isSingle(value)) return new Single(value);
+  if (Array.isArray(value)) return value.map(singles);
+  return Object.fromEntries(Object.entries(value as object).map(([key, x]) => [key, singles(x)]));
+}
+class Single {
+  constructor(readonly value: unknown) {}
+}
+
+export interface Element {
+  readonly tensors: readonly Tensor[];
+  readonly spec: ElementSpec;
+}
+
+/**
+ * A structure of values as flat tensors and the spec that leads back. Literals become `Const` nodes, named as `name` says.
+ * `stacked` says that the values are rows of many elements.
+ */
+export function toElement(value: unknown, name: (i: number) => string | undefined, stacked = false): Element {
+  const structure = singles(value);
+  const parts = (flatten(structure) as Single[]).map(({ value: x }, i) => {
+    // its only leaves
+    const kind = others.find((k) => k.isComponent(x));
+    if (kind) return kind.toTensor(x as never, stacked); // it says that it knows the value
+    if (x == null) throw userError('An element cannot have a component that is null or undefined.');
+    const tensor = convertToTensor(x as TensorLike, { name: name(i) }); // anything else is refused there
+    return { tensor, component: new TensorComponent(tensor.dtype, tensor.shape) };
+  });
+  const components = parts.map((p) => p.component);
+  const spec = isNested(structure) ? (packSequenceAs(structure, components) as ElementSpec) : components[0]!; // same structure
+  return { tensors: parts.map((p) => p.tensor), spec };
+}
+
+/** As `toElement`, under the names that Python gives to what is put into a dataset. */
+export function normalizeElement(value: unknown, stacked = false): Element {
+  return nameScope('normalize_element', () => toElement(value, (i) => `component_${i}`, stacked));
+}
+
+/** A structure of types, and one of shapes that may be left out or be less deep, as a spec. */
+export function specOf(types: unknown, shapes: unknown): ElementSpec {
+  const flatTypes = flatten(types) as DType[]; // what users give there
+  const flatShapes = shapes === undefined ? flatTypes.map(() => null) : shapesLike(types, shapes);
+  const components = flatTypes.map((dtype, i) => new TensorComponent(dtype, flatShapes[i] ?? null));
+  return isNested(types) ? (packSequenceAs(types, components) as ElementSpec) : components[0]!; // same structure
+}
+
+function shapesLike(types: unknown, shapes: unknown): Dims[] {
+  if (!isNested(types)) return [dimsOf(shapes)];
+  if (Array.isArray(types)) {
+    if (!Array.isArray(shapes) || shapes.length !== types.length)
+      throw userError('The shapes of a dataset must have the structure of its types.');
+    return types.flatMap((t, i) => shapesLike(t, shapes[i]));
+  }
+  const record = types as Readonly<Record<string, unknown>>; // the third kind of structure
+  const given = shapes as Readonly<Record<string, unknown>>;
+  return Object.keys(record)
+    .sort()
+    .flatMap((key) => shapesLike(record[key], given[key]));
+}
+
+function dimsOf(shape: unknown): Dims {
+  if (shape instanceof TensorShape) return shape.dims;
+  if (shape instanceof NDArray) return shape.numbers();
+  return shape as Dims; // as users write shapes
+}

@@ -1,0 +1,177 @@
+/** @file Datasets of batches: consecutive elements stacked, padded or not; and their opposite. */
+import type { DType } from '../../core/dtypes.ts';
+import { InvalidArgumentError } from '../../core/errors.ts';
+import { NDArray } from '../../core/ndarray.ts';
+import { sameShape, showRuntime, sizeOf } from '../../core/shape.ts';
+import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
+import {
+  Dataset,
+  datasetIn,
+  type Element,
+  type ElementIterator,
+  type Iteration,
+  infinite,
+  type Pulled,
+  type Saved,
+  type Soon,
+  savedAll,
+  savedRecord,
+  unknown,
+} from './dataset.ts';
+import { deterministic, elementAttrs, flag, handle, madeBy, metadata, scalarHandle, scalarOf } from './kit.ts';
+
+/** Arrays of one shape as the rows of a new one. */
+function stacked(arrays: readonly NDArray[], component: number): NDArray {
+  const { dtype, shape } = arrays[0]!;
+  for (const [i, array] of arrays.entries())
+    if (!sameShape(array.shape, shape))
+      throw new InvalidArgumentError(
+        `Cannot batch tensors with different shapes in component ${component}. First element had shape ${showRuntime(shape)} and element ${i} had shape ${showRuntime(array.shape)}.`,
+      );
+  return rowsTogether(dtype, [arrays.length, ...shape], arrays);
+}
+
+function rowsTogether(dtype: DType, shape: readonly number[], arrays: readonly NDArray[]): NDArray {
+  if (dtype.isObject)
+    return new NDArray(
+      dtype,
+      shape,
+      arrays.flatMap((array) => array.objects),
+    );
+  const data = dtype.allocate(sizeOf(shape));
+  let at = 0;
+  for (const { data: row } of arrays) {
+    if (row.length === 1) data[at] = row[0]!;
+    else data.set(row as never, at); // both are the dtype's kind of typed array
+    at += row.length;
+  }
+  return new NDArray(dtype, shape, data);
+}
+
+/** Consecutive elements as one. */
+export function stackElements(elements: readonly Element[]): Element {
+  return elements[0]!.map((_, c) =>
+    stacked(
+      elements.map((element) => element[c]!),
+      c,
+    ),
+  );
+}
+
+/** Gathers elements and makes one of each group. */
+export class BatchIterator implements ElementIterator {
+  private hasEnded = false;
+  constructor(
+    private readonly input: ElementIterator,
+    private readonly size: number,
+    private readonly dropsRemainder: boolean,
+    private readonly join: (elements: readonly Element[]) => Element,
+  ) {}
+
+  next(): Pulled {
+    return this.hasEnded ? undefined : this.gather([]);
+  }
+
+  private gather(elements: Element[]): Pulled {
+    while (elements.length < this.size) {
+      const pulled = this.input.next();
+      if (pulled instanceof Promise) return pulled.then((element) => this.goOn(elements, element));
+      if (!pulled) return this.end(elements);
+      elements.push(pulled);
+    }
+    return this.join(elements);
+  }
+
+  private goOn(elements: Element[], element: Element | undefined): Pulled {
+    if (!element) return this.end(elements);
+    elements.push(element);
+    return elements.length < this.size ? this.gather(elements) : this.join(elements);
+  }
+
+  private end(elements: readonly Element[]): Element | undefined {
+    this.hasEnded = true;
+    return elements.length === 0 || this.dropsRemainder ? undefined : this.join(elements);
+  }
+
+  save(): Soon<Saved> {
+    return savedAll({ input: this.input.save(), hasEnded: this.hasEnded });
+  }
+  restore(saved: Saved): Soon<void> {
+    const { input, hasEnded } = savedRecord(saved);
+    this.hasEnded = hasEnded === true;
+    return this.input.restore(input!);
+  }
+}
+
+/** How many groups of `size` there are. */
+export function groupsOf(input: Dataset, size: number, dropsRemainder: boolean): number {
+  const n = input.cardinality;
+  if (n === infinite || n === unknown) return n;
+  return dropsRemainder ? Math.floor(n / size) : Math.ceil(n / size);
+}
+
+/** A dataset of batches of elements of another. */
+export function batched(
+  input: Dataset,
+  batch: { readonly size: number; readonly dropsRemainder: boolean; readonly kind?: string },
+  { output_types, output_shapes }: { output_types: Dataset['types']; output_shapes: Dataset['shapes'] },
+  join: (elements: readonly Element[]) => Element = stackElements,
+): Dataset {
+  const { size, dropsRemainder, kind = 'Batch' } = batch;
+  if (size <= 0) throw new InvalidArgumentError('Batch size must be greater than zero.');
+  return new Dataset({
+    kind,
+    types: output_types,
+    shapes: output_shapes,
+    sharesMemory: false,
+    cardinality: () => groupsOf(input, size, dropsRemainder),
+    iterate: (scope: Iteration) => new BatchIterator(input.iterate(scope), size, dropsRemainder, join),
+  });
+}
+
+export const BatchDataset = defineOp({
+  name: 'BatchDataset',
+  inputs: { input_dataset: 'variant', batch_size: 'int64' },
+  outputs: handle,
+  attrs: { ...elementAttrs, metadata },
+  shape: scalarHandle,
+  grad: notDifferentiable,
+  lower: (p, inputs, attrs) =>
+    madeBy(p, inputs, ({ input_dataset, batch_size }) => {
+      const size = scalarOf(batch_size, 'batch_size');
+      return batched(datasetIn(input_dataset), { size, dropsRemainder: false }, attrs);
+    }),
+  cases: () => [],
+});
+
+export const BatchDatasetV2 = defineOp({
+  name: 'BatchDatasetV2',
+  inputs: { input_dataset: 'variant', batch_size: 'int64', drop_remainder: 'bool' },
+  outputs: handle,
+  attrs: { parallel_copy: flag(false), ...elementAttrs, metadata },
+  shape: scalarHandle,
+  grad: notDifferentiable,
+  lower: (p, inputs, attrs) =>
+    madeBy(p, inputs, ({ input_dataset, batch_size, drop_remainder }) => {
+      const size = scalarOf(batch_size, 'batch_size');
+      const dropsRemainder = scalarOf(drop_remainder, 'drop_remainder') !== 0;
+      return batched(datasetIn(input_dataset), { size, dropsRemainder }, attrs);
+    }),
+  cases: () => [],
+});
+
+export const ParallelBatchDataset = defineOp({
+  name: 'ParallelBatchDataset',
+  inputs: { input_dataset: 'variant', batch_size: 'int64', num_parallel_calls: 'int64', drop_remainder: 'bool' },
+  outputs: handle,
+  attrs: { parallel_copy: flag(false), ...elementAttrs, deterministic, metadata },
+  shape: scalarHandle,
+  grad: notDifferentiable,
+  lower: (p, inputs, attrs) =>
+    madeBy(p, inputs, ({ input_dataset, batch_size, drop_remainder }) => {
+      const size = scalarOf(batch_size, 'batch_size');
+      const dropsRemainder = scalarOf(drop_remainder, 'drop_remainder') !== 0;
+      return batched(datasetIn(input_dataset), { size, dropsRemainder, kind: 'ParallelBatch' }, attrs);
+    }),
+  cases: () => [],
+});

@@ -1,0 +1,243 @@
+/** @file Caches: the elements of the first time through a dataset are kept, in memory or in a file, for the later times. */
+import { existsSync } from 'node:fs';
+import { resource, variant } from '../../core/dtypes.ts';
+import { NDArray } from '../../core/ndarray.ts';
+import { sharedObject } from '../../core/sharedObject.ts';
+import { BundleReader, writeBundle } from '../../io/tensorBundle.ts';
+import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
+import {
+  Dataset,
+  datasetIn,
+  type Element,
+  type ElementIterator,
+  type Iteration,
+  type Pulled,
+  type Saved,
+  savedAll,
+  savedElements,
+  savedNumber,
+  savedRecord,
+  soon,
+} from './dataset.ts';
+import { elementAttrs, handle, madeBy, metadata, scalarHandle, textOf } from './kit.ts';
+
+/** What iterators of a dataset share: all its elements, once one of them has come to the end. */
+class MemoryCache {
+  elements: readonly Element[] | undefined;
+}
+
+class MemoryIterator implements ElementIterator {
+  private position = 0;
+  private gathered: Element[] = [];
+  private input: ElementIterator | undefined;
+  constructor(
+    private readonly dataset: Dataset,
+    private readonly scope: Iteration,
+    private readonly cache: MemoryCache,
+  ) {}
+
+  next(): Pulled {
+    if (!this.input && this.cache.elements) return this.cache.elements[this.position++];
+    this.input ??= this.dataset.iterate(this.scope);
+    return soon(this.input.next(), (element) => this.keep(element));
+  }
+
+  private keep(element: Element | undefined): Element | undefined {
+    this.position++;
+    if (element) this.gathered.push(element);
+    else {
+      this.cache.elements ??= this.gathered;
+      this.input = undefined;
+    }
+    return element;
+  }
+
+  save(): Promise<Saved> {
+    return savedAll({
+      position: this.position,
+      input: this.input ? this.input.save() : null,
+      isReading: this.input === undefined,
+      elements: this.input ? this.gathered : (this.cache.elements ?? []),
+      isComplete: this.cache.elements !== undefined,
+    });
+  }
+  async restore(saved: Saved): Promise<void> {
+    const { position, input, isReading, elements, isComplete } = savedRecord(saved);
+    this.position = savedNumber(position);
+    if (isReading === true) {
+      if (isComplete === true) this.cache.elements = savedElements(elements);
+      return;
+    }
+    this.gathered = savedElements(elements);
+    this.input = this.dataset.iterate(this.scope);
+    await this.input.restore(input!);
+  }
+}
+
+/** The name of a component of an element in a cache file, as TensorFlow writes it. */
+function keyOf(index: number, component: number, width: number): string {
+  return `${String(index).padStart(10)}_${String(component).padStart(width)}`;
+}
+
+/** Reads a file that is complete, or writes it while elements come by. */
+class FileIterator implements ElementIterator {
+  private position = 0;
+  private gathered: Element[] = [];
+  private input: ElementIterator | undefined;
+  private reader: BundleReader | undefined;
+  private isOver = false;
+  private readonly width: number;
+  constructor(
+    private readonly dataset: Dataset,
+    private readonly scope: Iteration,
+    private readonly prefix: string,
+  ) {
+    this.width = String(Math.max(0, dataset.types.length - 1)).length;
+  }
+
+  async next(): Promise<Element | undefined> {
+    if (this.isOver) return undefined;
+    if (!this.input && !this.reader) {
+      if (existsSync(`${this.prefix}.index`)) await this.open();
+      else this.input = this.dataset.iterate(this.scope);
+    }
+    const element = this.reader ? await this.read(this.reader) : await this.write(this.input!);
+    if (element) this.position++;
+    else this.isOver = true;
+    return element;
+  }
+
+  private async open(): Promise<void> {
+    this.reader = await BundleReader.open(this.prefix);
+    const { reader } = this;
+    this.scope.onStop(() => void reader.close().catch(() => {}));
+  }
+
+  private async read(reader: BundleReader): Promise<Element | undefined> {
+    const keys = this.dataset.types.map((_, c) => keyOf(this.position, c, this.width));
+    if (!reader.has(keys[0]!)) {
+      await reader.close();
+      return undefined;
+    }
+    const arrays: NDArray[] = [];
+    for (const key of keys) arrays.push(await reader.read(key));
+    return arrays;
+  }
+
+  private async write(input: ElementIterator): Promise<Element | undefined> {
+    const element = await input.next();
+    if (element) this.gathered.push(element);
+    else {
+      const tensors = this.gathered.flatMap((arrays, i) =>
+        arrays.map((array, c) => ({ name: keyOf(i, c, this.width), array })),
+      );
+      await writeBundle(this.prefix, tensors);
+      this.gathered = [];
+    }
+    return element;
+  }
+
+  save(): Promise<Saved> {
+    return savedAll({
+      position: this.position,
+      isOver: this.isOver,
+      isWriting: this.input !== undefined,
+      input: this.input ? this.input.save() : null,
+      elements: this.gathered,
+    });
+  }
+  async restore(saved: Saved): Promise<void> {
+    const { position, isOver, isWriting, input, elements } = savedRecord(saved);
+    this.position = savedNumber(position);
+    this.isOver = isOver === true;
+    if (isWriting !== true) return;
+    this.gathered = savedElements(elements);
+    this.input = this.dataset.iterate(this.scope);
+    await this.input.restore(input!);
+  }
+}
+
+function cached(input: Dataset, filename: string, cache: MemoryCache): Dataset {
+  const { types, shapes } = input;
+  return new Dataset({
+    kind: 'Cache',
+    types,
+    shapes,
+    sharesMemory: true,
+    cardinality: () => input.cardinality,
+    iterate: (scope) =>
+      filename === '' ? new MemoryIterator(input, scope, cache) : new FileIterator(input, scope, filename),
+  });
+}
+
+export const CacheDataset = defineOp({
+  name: 'CacheDataset',
+  inputs: { input_dataset: 'variant', filename: 'string' },
+  outputs: handle,
+  attrs: { ...elementAttrs, metadata },
+  shape: scalarHandle,
+  grad: notDifferentiable,
+  lower: (p, inputs) =>
+    madeBy(p, inputs, ({ input_dataset, filename }) =>
+      cached(datasetIn(input_dataset), textOf(filename, 'filename'), new MemoryCache()),
+    ),
+  cases: () => [],
+});
+
+/** What a resource tensor holds for a cache. */
+class CacheHandle {
+  readonly container = '';
+  readonly name = 'MemoryCache';
+  private readonly cache = new MemoryCache();
+  find(): MemoryCache {
+    return this.cache;
+  }
+}
+
+export const CacheDatasetV2 = defineOp({
+  name: 'CacheDatasetV2',
+  inputs: { input_dataset: 'variant', filename: 'string', cache: 'resource' },
+  outputs: handle,
+  attrs: { ...elementAttrs, metadata },
+  stateful: true,
+  shape: scalarHandle,
+  grad: notDifferentiable,
+  lower: (p, inputs) =>
+    madeBy(p, inputs, ({ input_dataset, filename, cache }) => {
+      const memory = cache.objects[0] instanceof CacheHandle ? sharedObject(cache, MemoryCache) : new MemoryCache();
+      return cached(datasetIn(input_dataset), textOf(filename, 'filename'), memory);
+    }),
+  cases: () => [],
+});
+
+export const AnonymousMemoryCache = defineOp({
+  name: 'AnonymousMemoryCache',
+  inputs: {},
+  outputs: { handle: 'resource', deleter: 'variant' },
+  attrs: {},
+  stateful: true,
+  shape: () => ({ handle: [], deleter: [] }),
+  grad: notDifferentiable,
+  lower(p) {
+    const results = [resource, variant].map((dtype) => ({ dtype, shape: [] }));
+    const [made, deleter] = p.host([], results, () => [
+      new NDArray(resource, [], [new CacheHandle()]),
+      new NDArray(variant, [], [{}]),
+    ]);
+    return { handle: made!, deleter: deleter! };
+  },
+  cases: () => [],
+});
+
+export const DeleteMemoryCache = defineOp({
+  name: 'DeleteMemoryCache',
+  inputs: { handle: 'resource', deleter: 'variant' },
+  outputs: {},
+  attrs: {},
+  stateful: true,
+  shape: () => ({}),
+  grad: notDifferentiable,
+  // What nobody refers to any more is gone by itself.
+  lower: () => ({}),
+  cases: () => [],
+});

@@ -1,0 +1,21 @@
+/** @file Datasets and iterators: the ops; what users call is in front/data. */
+import './batch.ts';
+import './batchMore.ts';
+import './cache.ts';
+import './combine.ts';
+import './count.ts';
+import './files.ts';
+import './flatMap.ts';
+import './generator.ts';
+import './group.ts';
+import './iteratorOps.ts';
+import './map.ts';
+import './padded.ts';
+import './prefetch.ts';
+import './random.ts';
+import './reduce.ts';
+import './shuffle.ts';
+import './sources.ts';
+import './unique.ts';
+import './window.ts';
+import './wrappers.ts';

@@ -1,0 +1,239 @@
+/** @file Random numbers of datasets: one word at a time from seeds, and seeds for one iteration after the other. */
+import { int64, resource, variant } from '../../core/dtypes.ts';
+import { NDArray } from '../../core/ndarray.ts';
+import { sharedObject } from '../../core/sharedObject.ts';
+import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
+import { Philox } from '../../program/philox.ts';
+import { philoxState } from '../../program/philoxState.ts';
+import {
+  Dataset,
+  type ElementIterator,
+  infinite,
+  type Pulled,
+  type Saved,
+  savedNumber,
+  savedRecord,
+} from './dataset.ts';
+import { elementAttrs, flag, handle, madeBy, metadata, scalarHandle } from './kit.ts';
+
+/** Two seeds. (0, 0) stands for none. */
+export interface Seeds {
+  readonly seed: bigint;
+  readonly seed2: bigint;
+}
+
+/** The seeds in two inputs; other ones each time where there are none. */
+export function seedsOf(seed: NDArray, seed2: NDArray): Seeds {
+  const given = { seed: bigintOf(seed), seed2: bigintOf(seed2) };
+  if (given.seed !== 0n || given.seed2 !== 0n) return given;
+  const [a, b] = crypto.getRandomValues(new BigUint64Array(2));
+  return { seed: a!, seed2: b! };
+}
+const bigintOf = (array: NDArray) => array.data[0] as bigint; // int64 inputs
+
+/** Random words from seeds, counted so that they can be had again. */
+export class Words {
+  private generator: Philox;
+  private drawn = 0;
+  constructor(readonly seeds: Seeds) {
+    this.generator = generatorOf(seeds);
+  }
+
+  next(): number {
+    this.drawn++;
+    return this.generator.next();
+  }
+
+  save(): Saved {
+    return { seed: String(this.seeds.seed), seed2: String(this.seeds.seed2), drawn: this.drawn };
+  }
+  static restored(saved: Saved): Words {
+    const { seed, seed2, drawn } = savedRecord(saved);
+    const words = new Words({ seed: BigInt(seed as string), seed2: BigInt(seed2 as string) }); // as they were saved
+    words.drawn = savedNumber(drawn);
+    words.generator.seek(Math.floor(words.drawn / 4));
+    for (let k = 0; k < words.drawn % 4; k++) words.generator.next();
+    return words;
+  }
+}
+
+function generatorOf({ seed, seed2 }: Seeds): Philox {
+  const state = philoxState(seed, seed2);
+  return new Philox(new DataView(state.buffer, state.byteOffset), 0);
+}
+
+/** Gives each iteration its seeds: always the same, or new ones that follow from the first. */
+export class SeedGenerator {
+  private words: Words;
+  constructor(
+    readonly seeds: Seeds,
+    readonly changes: boolean,
+  ) {
+    this.words = new Words(seeds);
+  }
+
+  next(): Seeds {
+    if (!this.changes) return this.seeds;
+    return { seed: BigInt(this.words.next()), seed2: BigInt(this.words.next()) };
+  }
+
+  save(): Saved {
+    return this.words.save();
+  }
+  restore(saved: Saved): void {
+    this.words = Words.restored(saved);
+  }
+}
+
+/** What a resource tensor holds for a seed generator. */
+class SeedGeneratorHandle {
+  readonly container = '';
+  readonly name = 'SeedGenerator';
+  constructor(private readonly generator: SeedGenerator) {}
+  find(): SeedGenerator {
+    return this.generator;
+  }
+}
+
+/** The generator behind a handle, or a new one where the handle is a dummy. */
+export function generatorBehind(array: NDArray, otherwise: () => SeedGenerator): SeedGenerator {
+  return array.objects[0] instanceof SeedGeneratorHandle ? sharedObject(array, SeedGenerator) : otherwise();
+}
+
+const generatorResults = [resource, variant].map((dtype) => ({ dtype, shape: [] }));
+const handleAndDeleter = { handle: 'resource', deleter: 'variant' } as const;
+const resourceOf = (generator: SeedGenerator) => [
+  new NDArray(resource, [], [new SeedGeneratorHandle(generator)]),
+  new NDArray(variant, [], [{}]),
+];
+
+export const AnonymousSeedGenerator = defineOp({
+  name: 'AnonymousSeedGenerator',
+  inputs: { seed: 'int64', seed2: 'int64', reshuffle: 'bool' },
+  outputs: handleAndDeleter,
+  attrs: {},
+  stateful: true,
+  shape: () => ({ handle: [], deleter: [] }),
+  grad: notDifferentiable,
+  lower(p, { seed, seed2, reshuffle }) {
+    const [made, deleter] = p.host([seed, seed2, reshuffle], generatorResults, ([a, b, changes]) =>
+      resourceOf(new SeedGenerator(seedsOf(a!, b!), changes!.at(0) === true)),
+    );
+    return { handle: made!, deleter: deleter! };
+  },
+  cases: () => [],
+});
+
+export const AnonymousRandomSeedGenerator = defineOp({
+  name: 'AnonymousRandomSeedGenerator',
+  inputs: { seed: 'int64', seed2: 'int64' },
+  outputs: handleAndDeleter,
+  attrs: {},
+  stateful: true,
+  shape: () => ({ handle: [], deleter: [] }),
+  grad: notDifferentiable,
+  lower(p, { seed, seed2 }) {
+    const [made, deleter] = p.host([seed, seed2], generatorResults, ([a, b]) =>
+      resourceOf(new SeedGenerator(seedsOf(a!, b!), true)),
+    );
+    return { handle: made!, deleter: deleter! };
+  },
+  cases: () => [],
+});
+
+const deleteOp = (name: string) =>
+  defineOp({
+    name,
+    inputs: { handle: 'resource', deleter: 'variant' },
+    outputs: {},
+    attrs: {},
+    stateful: true,
+    shape: () => ({}),
+    grad: notDifferentiable,
+    // What nobody refers to any more is gone by itself.
+    lower: () => ({}),
+    cases: () => [],
+  });
+
+export const DeleteSeedGenerator = deleteOp('DeleteSeedGenerator');
+export const DeleteRandomSeedGenerator = deleteOp('DeleteRandomSeedGenerator');
+
+const dummyOp = (name: string) =>
+  defineOp({
+    name,
+    inputs: {},
+    outputs: { handle: 'resource' },
+    attrs: {},
+    stateful: true,
+    shape: scalarHandle,
+    grad: notDifferentiable,
+    lower: (p) => ({ handle: p.constant(new NDArray(resource, [], [{}])) }),
+    cases: () => [],
+  });
+
+export const DummySeedGenerator = dummyOp('DummySeedGenerator');
+export const DummyMemoryCache = dummyOp('DummyMemoryCache');
+
+/** Random numbers without end. */
+class RandomIterator implements ElementIterator {
+  private words: Words;
+  constructor(private readonly generator: SeedGenerator) {
+    this.words = new Words(generator.next());
+  }
+  next(): Pulled {
+    return [new NDArray(int64, [], BigInt64Array.of(BigInt(this.words.next())))];
+  }
+  save(): Saved {
+    return { words: this.words.save(), generator: this.generator.save() };
+  }
+  restore(saved: Saved): void {
+    const { words, generator } = savedRecord(saved);
+    this.words = Words.restored(words!);
+    this.generator.restore(generator!);
+  }
+}
+
+function randomNumbers(generator: SeedGenerator): Dataset {
+  return new Dataset({
+    kind: 'Random',
+    types: [int64],
+    shapes: [[]],
+    sharesMemory: false,
+    cardinality: () => infinite,
+    iterate: () => new RandomIterator(generator),
+  });
+}
+
+const randomOp = (name: string, extra: object) =>
+  defineOp({
+    name,
+    inputs: { seed: 'int64', seed2: 'int64' },
+    outputs: handle,
+    attrs: { ...elementAttrs, ...extra },
+    stateful: true,
+    shape: scalarHandle,
+    grad: notDifferentiable,
+    lower: (p, inputs) =>
+      madeBy(p, inputs, ({ seed, seed2 }) => randomNumbers(new SeedGenerator(seedsOf(seed, seed2), false))),
+    cases: () => [],
+  });
+
+export const RandomDataset = randomOp('RandomDataset', { metadata });
+export const ExperimentalRandomDataset = randomOp('ExperimentalRandomDataset', {});
+
+export const RandomDatasetV2 = defineOp({
+  name: 'RandomDatasetV2',
+  inputs: { seed: 'int64', seed2: 'int64', seed_generator: 'resource' },
+  outputs: handle,
+  attrs: { rerandomize_each_iteration: flag(false), ...elementAttrs, metadata },
+  stateful: true,
+  shape: scalarHandle,
+  grad: notDifferentiable,
+  lower: (p, inputs, { rerandomize_each_iteration }) =>
+    madeBy(p, inputs, ({ seed, seed2, seed_generator }) =>
+      randomNumbers(
+        generatorBehind(seed_generator, () => new SeedGenerator(seedsOf(seed, seed2), rerandomize_each_iteration)),
+      ),
+    ),
+  cases: () => [],
+});

@@ -1,0 +1,107 @@
+/** @file Whole datasets as tensors: reduced, their only element, how many elements they have. */
+import { int64 } from '../../core/dtypes.ts';
+import { CancelledError, InvalidArgumentError, OutOfRangeError } from '../../core/errors.ts';
+import { NDArray } from '../../core/ndarray.ts';
+import { attr } from '../../op/attrs.ts';
+import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
+import type { RunScope } from '../../program/instructions.ts';
+import { type Dataset, datasetIn, type Element, type ElementIterator, Iteration } from './dataset.ts';
+import { elementResults } from './iteratorOps.ts';
+import { argumentTypes, elementAttrs, flag, functionOf, metadata, types } from './kit.ts';
+
+/** Goes through a dataset within a run, and stops with it. */
+async function within<T>(run: RunScope, dataset: Dataset, use: (iterator: ElementIterator) => Promise<T>): Promise<T> {
+  const scope = new Iteration();
+  const forget = run.stop.whenStopped((reason) => scope.stop(reason));
+  try {
+    return await use(dataset.iterate(scope));
+  } finally {
+    forget();
+    scope.stop(new CancelledError('The dataset is no longer needed.'));
+  }
+}
+
+export const ReduceDataset = defineOp({
+  name: 'ReduceDataset',
+  inputs: { input_dataset: 'variant', initial_state: 'Tstate', other_arguments: 'Targuments' },
+  outputs: { components: 'output_types' },
+  attrs: {
+    f: attr('func'),
+    Tstate: types,
+    Targuments: argumentTypes,
+    ...elementAttrs,
+    use_inter_op_parallelism: flag(true),
+    metadata,
+  },
+  stateful: true,
+  shape: (_, { output_shapes }) => ({ components: output_shapes }),
+  grad: notDifferentiable,
+  lower(p, { input_dataset, initial_state, other_arguments }, attrs) {
+    const call = functionOf(p, attrs.f);
+    const inputs = [input_dataset, ...initial_state, ...other_arguments];
+    const states = initial_state.length;
+    return {
+      components: p.host(inputs, elementResults(attrs), ([dataset, ...arrays], run) => {
+        const apply = call(arrays.slice(states));
+        return within(run, datasetIn(dataset!), async (iterator) => {
+          let state: Element = arrays.slice(0, states);
+          for (;;) {
+            run.stop.throwIfStopped();
+            const element = await iterator.next();
+            if (!element) return state;
+            try {
+              state = await apply([...state, ...element]);
+            } catch (error) {
+              // A function may end the reduction this way.
+              if (error instanceof OutOfRangeError) return state;
+              throw error;
+            }
+          }
+        });
+      }),
+    };
+  },
+  cases: () => [],
+});
+
+export const DatasetToSingleElement = defineOp({
+  name: 'DatasetToSingleElement',
+  inputs: { dataset: 'variant' },
+  outputs: { components: 'output_types' },
+  attrs: { ...elementAttrs, metadata },
+  stateful: true,
+  shape: (_, { output_shapes }) => ({ components: output_shapes }),
+  grad: notDifferentiable,
+  lower: (p, { dataset }, attrs) => ({
+    components: p.host([dataset], elementResults(attrs), ([array], run) =>
+      within(run, datasetIn(array!), async (iterator) => {
+        const element = await iterator.next();
+        if (!element) throw new InvalidArgumentError('Dataset was empty.');
+        if (await iterator.next()) throw new InvalidArgumentError('Dataset had more than one element.');
+        return element;
+      }),
+    ),
+  }),
+  cases: () => [],
+});
+
+const cardinalityOp = (name: string, extra: object) =>
+  defineOp({
+    name,
+    inputs: { input_dataset: 'variant' },
+    outputs: { cardinality: 'int64' },
+    attrs: { ...extra },
+    shape: () => ({ cardinality: [] }),
+    grad: notDifferentiable,
+    lower: (p, { input_dataset }) => ({
+      cardinality: p.host([input_dataset], [{ dtype: int64, shape: [] }], ([array]) => [
+        new NDArray(int64, [], BigInt64Array.of(BigInt(datasetIn(array!).cardinality))),
+      ])[0]!,
+    }),
+    cases: () => [],
+  });
+
+export const DatasetCardinality = cardinalityOp('DatasetCardinality', {
+  cardinality_options: attr('string', { default: '' }),
+});
+export const ExperimentalDatasetCardinality = cardinalityOp('ExperimentalDatasetCardinality', {});

@@ -1,0 +1,287 @@
+/** @file Shuffling: elements in the order in which a random generator picks them from a buffer. */
+import { InvalidArgumentError } from '../../core/errors.ts';
+import type { NDArray } from '../../core/ndarray.ts';
+import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
+import { repeatedCount } from './count.ts';
+import {
+  type Dataset,
+  datasetIn,
+  type Element,
+  type ElementIterator,
+  type Iteration,
+  type Pulled,
+  type Saved,
+  savedAll,
+  savedElements,
+  savedNumber,
+  savedRecord,
+} from './dataset.ts';
+import { elementAttrs, flag, handle, madeBy, metadata, scalarHandle, scalarOf } from './kit.ts';
+import { someOf } from './map.ts';
+import { generatorBehind, SeedGenerator, seedsOf, Words } from './random.ts';
+
+/** Elements of one round through the input that are in the buffer, from `start` to `end`; positions only grow. */
+interface Slice {
+  start: number;
+  end: number;
+  isComplete: boolean;
+}
+
+/** No more rounds than these are in the buffer at once. */
+const maxRounds = 3;
+
+interface Shuffling {
+  readonly size: number;
+  /** How many rounds through the input, or -1. */
+  readonly rounds: number;
+}
+
+/**
+ * Keeps a buffer of elements and gives one of them at random, of the oldest round first. Which one is TensorFlow's choice
+ * for the same seeds: a word modulo the number of elements; the first of the buffer takes the place of the one given.
+ */
+class ShuffleIterator implements ElementIterator {
+  private input: ElementIterator | undefined;
+  private words: Words;
+  private readonly buffer = new Map<number, Element>();
+  private slices: Slice[] = [];
+  private round = 0;
+  private count = 0;
+  private hasGiven = false;
+
+  constructor(
+    private readonly dataset: Dataset,
+    private readonly scope: Iteration,
+    private readonly generator: SeedGenerator,
+    private readonly shuffling: Shuffling,
+  ) {
+    this.words = new Words(generator.next());
+  }
+
+  next(): Pulled {
+    const filling = this.fill();
+    return filling ? filling.then(() => this.pick()) : this.pick();
+  }
+
+  private get wantsMore(): boolean {
+    const { size, rounds } = this.shuffling;
+    if (!this.input && rounds !== -1 && this.round >= rounds) return false;
+    if (this.slices.length > maxRounds && this.count > 0) return false;
+    return this.count < size;
+  }
+
+  /** Fills the buffer; gives a promise when it has to wait for elements. */
+  private fill(): Promise<void> | undefined {
+    while (this.wantsMore) {
+      this.input ??= this.begin();
+      const pulled = this.input.next();
+      if (pulled instanceof Promise) return this.fillLater(pulled);
+      if (!this.put(pulled)) return undefined;
+    }
+    return undefined;
+  }
+
+  private async fillLater(first: Promise<Element | undefined>): Promise<void> {
+    if (!this.put(await first)) return;
+    while (this.wantsMore) {
+      this.scope.check();
+      this.input ??= this.begin();
+      const pulled = this.input.next();
+      if (!this.put(pulled instanceof Promise ? await pulled : pulled)) return;
+    }
+  }
+
+  private begin(): ElementIterator {
+    const at = this.slices.at(-1)?.end ?? 0;
+    this.slices.push({ start: at, end: at, isComplete: false });
+    this.round++;
+    return this.dataset.iterate(this.scope);
+  }
+
+  /** Takes an element, or the end of a round; false when going on would be for ever. */
+  private put(element: Element | undefined): boolean {
+    const slice = this.slices.at(-1)!;
+    if (element) {
+      this.hasGiven = true;
+      this.buffer.set(slice.end++, element);
+      this.count++;
+      return true;
+    }
+    slice.isComplete = true;
+    this.input = undefined;
+    return this.hasGiven || this.shuffling.rounds !== -1;
+  }
+
+  private pick(): Element | undefined {
+    if (this.count === 0) return undefined;
+    while (this.slices[0]!.isComplete && this.slices[0]!.start === this.slices[0]!.end) {
+      this.slices.shift();
+      this.words = new Words(this.generator.next());
+    }
+    const slice = this.slices[0]!;
+    const at = slice.start + (this.words.next() % (slice.end - slice.start));
+    const element = this.buffer.get(at)!;
+    this.buffer.set(at, this.buffer.get(slice.start)!);
+    this.buffer.delete(slice.start++);
+    this.count--;
+    return element;
+  }
+
+  save(): Promise<Saved> {
+    const positions = [...this.buffer.keys()];
+    return savedAll({
+      input: this.input ? this.input.save() : null,
+      hasInput: this.input !== undefined,
+      words: this.words.save(),
+      generator: this.generator.save(),
+      slices: this.slices.map(({ start, end, isComplete }) => [start, end, isComplete]),
+      positions,
+      elements: positions.map((at) => this.buffer.get(at)!),
+      round: this.round,
+      hasGiven: this.hasGiven,
+    });
+  }
+
+  async restore(saved: Saved): Promise<void> {
+    const { input, hasInput, words, generator, slices, positions, elements, round, hasGiven } = savedRecord(saved);
+    this.words = Words.restored(words!);
+    this.generator.restore(generator!);
+    this.slices = (slices as readonly (readonly [number, number, boolean])[]).map(([start, end, isComplete]) => ({
+      // as saved
+      start,
+      end,
+      isComplete,
+    }));
+    this.buffer.clear();
+    const kept = savedElements(elements);
+    for (const [i, at] of (positions as readonly number[]).entries()) this.buffer.set(at, kept[i]!); // as saved
+    this.count = kept.length;
+    this.round = savedNumber(round);
+    this.hasGiven = hasGiven === true;
+    this.input = undefined;
+    if (hasInput !== true) return;
+    this.input = this.dataset.iterate(this.scope);
+    await this.input.restore(input!);
+  }
+}
+
+function bufferSize(array: NDArray): number {
+  const size = scalarOf(array, 'buffer_size');
+  if (size === -1) return Number.MAX_SAFE_INTEGER;
+  if (size <= 0) throw new InvalidArgumentError('buffer_size must be greater than zero or UNKNOWN_CARDINALITY');
+  return size;
+}
+
+function shuffled(input: Dataset, generator: SeedGenerator, shuffling: Shuffling, kind = 'Shuffle'): Dataset {
+  const { rounds } = shuffling;
+  const iterate = (scope: Iteration) => new ShuffleIterator(input, scope, generator, shuffling);
+  return someOf(kind, input, () => repeatedCount(input.cardinality, rounds), iterate);
+}
+
+const reshuffle = { reshuffle_each_iteration: flag(true) } as const;
+
+export const ShuffleDataset = defineOp({
+  name: 'ShuffleDataset',
+  inputs: { input_dataset: 'variant', buffer_size: 'int64', seed: 'int64', seed2: 'int64' },
+  outputs: handle,
+  attrs: { ...reshuffle, ...elementAttrs, metadata },
+  shape: scalarHandle,
+  grad: notDifferentiable,
+  lower: (p, inputs, { reshuffle_each_iteration }) =>
+    madeBy(p, inputs, ({ input_dataset, buffer_size, seed, seed2 }) => {
+      const generator = new SeedGenerator(seedsOf(seed, seed2), reshuffle_each_iteration);
+      return shuffled(datasetIn(input_dataset), generator, { size: bufferSize(buffer_size), rounds: 1 });
+    }),
+  cases: () => [],
+});
+
+export const ShuffleDatasetV2 = defineOp({
+  name: 'ShuffleDatasetV2',
+  inputs: { input_dataset: 'variant', buffer_size: 'int64', seed_generator: 'resource' },
+  outputs: handle,
+  attrs: { ...elementAttrs, metadata },
+  stateful: true,
+  shape: scalarHandle,
+  grad: notDifferentiable,
+  lower: (p, inputs) =>
+    madeBy(p, inputs, ({ input_dataset, buffer_size, seed_generator }) => {
+      const generator = generatorBehind(seed_generator, unseeded);
+      return shuffled(datasetIn(input_dataset), generator, { size: bufferSize(buffer_size), rounds: 1 });
+    }),
+  cases: () => [],
+});
+
+function unseeded(): SeedGenerator {
+  const [seed, seed2] = crypto.getRandomValues(new BigUint64Array(2));
+  return new SeedGenerator({ seed: seed!, seed2: seed2! }, true);
+}
+
+export const ShuffleDatasetV3 = defineOp({
+  name: 'ShuffleDatasetV3',
+  inputs: {
+    input_dataset: 'variant',
+    buffer_size: 'int64',
+    seed: 'int64',
+    seed2: 'int64',
+    seed_generator: 'resource',
+  },
+  outputs: handle,
+  attrs: { ...reshuffle, ...elementAttrs, metadata },
+  stateful: true,
+  shape: scalarHandle,
+  grad: notDifferentiable,
+  lower: (p, inputs, { reshuffle_each_iteration }) =>
+    madeBy(p, inputs, ({ input_dataset, buffer_size, seed, seed2, seed_generator }) => {
+      const make = () => new SeedGenerator(seedsOf(seed, seed2), reshuffle_each_iteration);
+      const generator = generatorBehind(seed_generator, make);
+      return shuffled(datasetIn(input_dataset), generator, { size: bufferSize(buffer_size), rounds: 1 });
+    }),
+  cases: () => [],
+});
+
+/** How many rounds: any number but 0, which is none. */
+function roundsOf(array: NDArray): number {
+  const count = scalarOf(array, 'count');
+  if (count > 0 || count === -1) return count;
+  throw new InvalidArgumentError('count must be greater than zero or equal to -1.');
+}
+
+export const ShuffleAndRepeatDataset = defineOp({
+  name: 'ShuffleAndRepeatDataset',
+  inputs: { input_dataset: 'variant', buffer_size: 'int64', seed: 'int64', seed2: 'int64', count: 'int64' },
+  outputs: handle,
+  attrs: { ...elementAttrs, ...reshuffle, metadata },
+  shape: scalarHandle,
+  grad: notDifferentiable,
+  lower: (p, inputs, { reshuffle_each_iteration }) =>
+    madeBy(p, inputs, ({ input_dataset, buffer_size, seed, seed2, count }) => {
+      const generator = new SeedGenerator(seedsOf(seed, seed2), reshuffle_each_iteration);
+      const shuffling = { size: bufferSize(buffer_size), rounds: roundsOf(count) };
+      return shuffled(datasetIn(input_dataset), generator, shuffling, 'ShuffleAndRepeat');
+    }),
+  cases: () => [],
+});
+
+export const ShuffleAndRepeatDatasetV2 = defineOp({
+  name: 'ShuffleAndRepeatDatasetV2',
+  inputs: {
+    input_dataset: 'variant',
+    buffer_size: 'int64',
+    seed: 'int64',
+    seed2: 'int64',
+    count: 'int64',
+    seed_generator: 'resource',
+  },
+  outputs: handle,
+  attrs: { ...reshuffle, ...elementAttrs, metadata },
+  stateful: true,
+  shape: scalarHandle,
+  grad: notDifferentiable,
+  lower: (p, inputs, { reshuffle_each_iteration }) =>
+    madeBy(p, inputs, ({ input_dataset, buffer_size, seed, seed2, count, seed_generator }) => {
+      const make = () => new SeedGenerator(seedsOf(seed, seed2), reshuffle_each_iteration);
+      const shuffling = { size: bufferSize(buffer_size), rounds: roundsOf(count) };
+      return shuffled(datasetIn(input_dataset), generatorBehind(seed_generator, make), shuffling, 'ShuffleAndRepeat');
+    }),
+  cases: () => [],
+});

@@ -1,0 +1,140 @@
+/** @file WindowDataset: datasets of neighbouring elements. */
+import { type DType, variant } from '../../core/dtypes.ts';
+import { InvalidArgumentError } from '../../core/errors.ts';
+import type { NDArray } from '../../core/ndarray.ts';
+import type { Dims } from '../../core/shape.ts';
+import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
+import {
+  Dataset,
+  datasetIn,
+  type Element,
+  type ElementIterator,
+  Failed,
+  infinite,
+  type Saved,
+  savedAll,
+  savedElements,
+  savedRecord,
+  unknown,
+} from './dataset.ts';
+import { elementAttrs, handle, madeBy, metadata, scalarHandle, scalarOf } from './kit.ts';
+import { indexed } from './sources.ts';
+
+interface Windows {
+  readonly size: number;
+  readonly shift: number;
+  readonly stride: number;
+  readonly dropsRemainder: boolean;
+}
+
+/** How many elements of the input a full window spans. */
+const spanOf = ({ size, stride }: Windows) => (size - 1) * stride + 1;
+
+/** The elements at hand as a dataset. */
+export function datasetOf(
+  elements: readonly Element[],
+  types: readonly DType[],
+  shapes: readonly Dims[],
+  kind = 'Window',
+): Dataset {
+  return indexed(kind, { types, shapes, sharesMemory: true }, elements.length, (i) => elements[i]!);
+}
+
+class WindowIterator implements ElementIterator {
+  private buffer: (Element | Failed)[] = [];
+  private hasEnded = false;
+  constructor(
+    private readonly input: ElementIterator,
+    private readonly source: Dataset,
+    private readonly windows: Windows,
+  ) {}
+
+  async next(): Promise<Element | undefined> {
+    const { shift, stride, dropsRemainder } = this.windows;
+    const span = spanOf(this.windows);
+    while (!this.hasEnded && this.buffer.length < span) {
+      const element = await this.pull();
+      if (element) this.buffer.push(element);
+    }
+    if (this.buffer.length === 0 || (dropsRemainder && this.buffer.length < span)) return undefined;
+    const picked = this.buffer.filter((_, i) => i % stride === 0);
+    const failed = picked.find((x) => x instanceof Failed);
+    const held = this.buffer.length;
+    this.buffer = this.buffer.slice(shift);
+    for (let k = held; k < shift && !this.hasEnded; k++) await this.pull();
+    if (failed) throw failed.error;
+    return this.windowOf(picked as Element[]); // none of them has failed
+  }
+
+  private async pull(): Promise<Element | Failed | undefined> {
+    try {
+      const element = await this.input.next();
+      if (!element) this.hasEnded = true;
+      return element;
+    } catch (error) {
+      return new Failed(error);
+    }
+  }
+
+  /** A dataset per component. */
+  private windowOf(elements: readonly Element[]): NDArray[] {
+    return this.source.types.map((dtype, c) =>
+      datasetOf(
+        elements.map((element) => [element[c]!]),
+        [dtype],
+        [this.source.shapes[c]!],
+      ).asArray(),
+    );
+  }
+
+  save(): Promise<Saved> {
+    const elements = this.buffer.filter((x) => !(x instanceof Failed)) as Element[]; // what is left
+    return savedAll({ input: this.input.save(), elements, hasEnded: this.hasEnded });
+  }
+  async restore(saved: Saved): Promise<void> {
+    const { input, elements, hasEnded } = savedRecord(saved);
+    this.buffer = savedElements(elements);
+    this.hasEnded = hasEnded === true;
+    await this.input.restore(input!);
+  }
+}
+
+function windowCount(n: number, windows: Windows): number {
+  if (n === infinite || n === unknown) return n;
+  if (!windows.dropsRemainder) return Math.ceil(n / windows.shift);
+  const span = spanOf(windows);
+  return n < span ? 0 : Math.floor((n - span) / windows.shift) + 1;
+}
+
+export const WindowDataset = defineOp({
+  name: 'WindowDataset',
+  inputs: { input_dataset: 'variant', size: 'int64', shift: 'int64', stride: 'int64', drop_remainder: 'bool' },
+  outputs: handle,
+  attrs: { ...elementAttrs, metadata },
+  shape: scalarHandle,
+  grad: notDifferentiable,
+  lower: (p, inputs) =>
+    madeBy(p, inputs, (arrays) => {
+      const input = datasetIn(arrays.input_dataset);
+      const positive = (name: 'size' | 'shift' | 'stride') => {
+        const value = scalarOf(arrays[name], name);
+        if (value <= 0) throw new InvalidArgumentError(`Window ${name} must be greater than zero.`);
+        return value;
+      };
+      const windows = {
+        size: positive('size'),
+        shift: positive('shift'),
+        stride: positive('stride'),
+        dropsRemainder: scalarOf(arrays.drop_remainder, 'drop_remainder') !== 0,
+      };
+      return new Dataset({
+        kind: 'Window',
+        types: input.types.map(() => variant),
+        shapes: input.types.map(() => []),
+        sharesMemory: false,
+        cardinality: () => windowCount(input.cardinality, windows),
+        iterate: (scope) => new WindowIterator(input.iterate(scope), input, windows),
+      });
+    }),
+  cases: () => [],
+});

@@ -1,0 +1,11 @@
+/** @file Ops of datasets and iterators: what they give are no values that cases could compare. */
+import '../../src/ops/index.ts';
+import { registry } from '../../src/op/registry.ts';
+
+const reason = 'takes or makes a dataset or an iterator, which cases cannot give; tested in test/whole/data';
+
+export const dataGaps: Readonly<Record<string, string>> = Object.fromEntries(
+  [...registry.values()]
+    .filter(({ name, cases }) => /Dataset|Iterator|MemoryCache|SeedGenerator/.test(name) && cases().length === 0)
+    .map(({ name }) => [name, reason]),
+);
