@@ -1,4 +1,6 @@
 /** @file The public `tf.train` namespace: only re-exports. */
+import '../runtime/sessionFactory.ts';
+
 export { type ClusterLike, ClusterSpec } from '../cluster/clusterSpec.ts';
 export { Server, type ServerOptions } from '../cluster/server.ts';
 export { matchFilenamesOnce } from '../front/matchFilenamesOnce.ts';
@@ -21,7 +23,6 @@ export {
   removeCheckpoint,
   updateCheckpointState,
 } from '../io/checkpoints.ts';
-export { SaverDef } from '../proto/metaGraph.ts';
 export {
   BytesList,
   Example,
@@ -34,3 +35,4 @@ export {
   Int64List,
   SequenceExample,
 } from '../io/example.ts';
+export { SaverDef } from '../proto/metaGraph.ts';

@@ -11,6 +11,7 @@ import { GraphDef } from '../../proto/graph.ts';
 import type { Init } from '../../proto/message.ts';
 import { MetaGraphDef } from '../../proto/metaGraph.ts';
 import { encodeRunMetadata, type RunRecord } from '../../proto/runMetadata.ts';
+import { exportMetaGraph } from '../saving/metaGraph.ts';
 import { type CamelInit, Event, protoRecord } from './messages.ts';
 
 /** A count of steps: a number, or what a run gave for the global step. */
@@ -44,7 +45,7 @@ export class FileWriter implements AsyncDisposable {
     if (!graph) return;
     const def = graphDefOf(graph);
     this.addGraph(def);
-    this.addMetaGraph(metaGraphOf(def));
+    this.addMetaGraph(exportMetaGraph({ graphDef: def, ...(graph instanceof Graph && { graph }) }));
   }
 
   getLogdir(): string {
@@ -137,8 +138,6 @@ function summaryRecord(summary: SummaryLike): proto.Summary {
 
 const graphDefOf = (graph: Graph | GraphDef): GraphDef =>
   graph instanceof Graph ? graph.asGraphDef({ addShapes: true }) : graph;
-
-const metaGraphOf = (graph_def: GraphDef): Init<MetaGraphDef> => ({ meta_info_def: {}, graph_def });
 
 const writers = new Map<string, FileWriter>();
 
