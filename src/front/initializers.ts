@@ -99,7 +99,7 @@ function spread(array: NDArray, shape: Shape, verify: boolean): NDArray {
   if (verify && showTuple(array.shape) !== showTuple(shape))
     throw userError(`Expected Tensor's shape: ${showTuple(shape)}, got ${showTuple(array.shape)}.`);
   if (array.size === size) return array.reshape(shape);
-  if (array.size > size)
+  if (array.size > size && array.shape.length > 0)
     throw userError(`Too many elements provided. Needed at most ${size}, but received ${array.size}`);
   const elements = Array.from({ length: size }, (_, i) => array.at(Math.min(i, array.size - 1)));
   return fromElements(array.dtype, shape, elements);

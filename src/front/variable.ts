@@ -85,8 +85,7 @@ class Found {
  */
 export class Variable<out D extends DType = DType, out S extends Dims = Dims> extends BaseVariable {
   declare readonly dtype: D;
-  readonly initializer: Operation;
-  readonly initialValue: Tensor;
+  private initialization: { readonly op: Operation; readonly value: Tensor };
   readonly isInitializedOp: Operation | undefined;
   readonly trainable: boolean;
   readonly constraint: Constraint | undefined;
@@ -105,8 +104,7 @@ export class Variable<out D extends DType = DType, out S extends Dims = Dims> ex
     const made = initialValue instanceof Found ? initialValue.made : makeVariable(initialValue, options);
     super(made);
     if (initialValue instanceof Found) this.saveSliceInfo = initialValue.saveSliceInfo;
-    this.initializer = made.initializer;
-    this.initialValue = made.initialValue;
+    this.initialization = { op: made.initializer, value: made.initialValue };
     this.isInitializedOp = made.isInitializedOp;
     this.trainable = options.trainable ?? true;
     this.constraint = options.constraint;
@@ -115,6 +113,18 @@ export class Variable<out D extends DType = DType, out S extends Dims = Dims> ex
     const collections = [...(options.collections ?? [GraphKeys.GLOBAL_VARIABLES])];
     if (this.trainable) collections.push(GraphKeys.TRAINABLE_VARIABLES);
     this.graph.addToCollections(collections, this);
+  }
+
+  /** Gives the variable its first value when it runs. */
+  get initializer(): Operation {
+    return this.initialization.op;
+  }
+  get initialValue(): Tensor {
+    return this.initialization.value;
+  }
+  /** Lets the variable begin with another value: one from a checkpoint. */
+  initializeFrom(op: Operation, value: Tensor): void {
+    this.initialization = { op, value };
   }
 
   override get shape(): S {

@@ -196,6 +196,11 @@ function storeOf({ outermost: graph }: Graph): GraphScopes {
   return found;
 }
 
+/** The variables that `getVariable` has made in the default graph, by name. */
+export function variablesByName(): ReadonlyMap<string, Variable> {
+  return storeOf(currentContext().graph).store.all;
+}
+
 const current = new ContextKey<{ graph: Graph; scope: VariableScope }>('variable scope');
 
 /** The variable scope in force. */

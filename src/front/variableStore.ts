@@ -43,6 +43,11 @@ const isFunction = (x: VariableInitializer | undefined): x is InitializerFunctio
 export class VariableStore {
   private readonly variables = new Map<string, Variable>();
   private readonly partitioned = new Map<string, PartitionedVariable>();
+
+  /** All variables by name; slices of partitioned ones have names of their own. */
+  get all(): ReadonlyMap<string, Variable> {
+    return this.variables;
+  }
   /** How often each variable scope was opened, for unique default names. */
   scopeCounts = new Map<string, number>();
 

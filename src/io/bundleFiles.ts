@@ -1,8 +1,9 @@
 /** @file The files of a checkpoint: how they are called, and how new ones take the place of old ones in one step. */
 import { randomBytes } from 'node:crypto';
-import { link, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { link, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { BundleHeaderProto } from '../proto/tensorBundle.ts';
+import { makeFolder } from './fileErrors.ts';
 import { encodeTable } from './table.ts';
 
 const padded = (n: number) => String(n).padStart(5, '0');
@@ -38,15 +39,13 @@ export async function publish(prefix: string, data: readonly string[], entries: 
   const before = await dataFiles(prefix);
   const taken = new Set(before.map(([, shards]) => shards));
   if (!taken.has(count)) {
-    for (const [i, path] of data.entries()) await rename(path, dataPath(prefix, i, count));
-    await writeIndex(prefix, entries, count);
+    await appear(prefix, data, entries, count);
     for (const [path] of before) await rm(path, { force: true });
     return;
   }
   let other = count + 1;
   while (taken.has(other)) other++;
-  for (const [i, path] of data.entries()) await rename(path, dataPath(prefix, i, other));
-  await writeIndex(prefix, entries, other);
+  await appear(prefix, data, entries, other);
   try {
     for (const i of data.keys()) {
       const temporary = dataPath(prefix, i, count) + unfinished();
@@ -60,6 +59,17 @@ export async function publish(prefix: string, data: readonly string[], entries: 
   for (const [path, shards] of await dataFiles(prefix)) if (shards !== count) await rm(path, { force: true });
 }
 
+/** Gives data files their names and writes the index; takes the files away again when that fails. */
+async function appear(prefix: string, data: readonly string[], entries: Entries, shards: number): Promise<void> {
+  try {
+    for (const [i, path] of data.entries()) await rename(path, dataPath(prefix, i, shards));
+    await writeIndex(prefix, entries, shards);
+  } catch (error) {
+    for (const i of data.keys()) await rm(dataPath(prefix, i, shards), { force: true }).catch(() => undefined);
+    throw error;
+  }
+}
+
 async function writeIndex(prefix: string, entries: Entries, shards: number): Promise<void> {
   const header = BundleHeaderProto.encode({
     num_shards: shards,
@@ -70,7 +80,7 @@ async function writeIndex(prefix: string, entries: Entries, shards: number): Pro
   const path = indexPath(prefix);
   const temporary = path + unfinished();
   try {
-    await mkdir(dirname(path), { recursive: true });
+    await makeFolder(dirname(path));
     await writeFile(temporary, encodeTable([[new Uint8Array(0), header], ...sorted]), { flush: true });
     await rename(temporary, path);
   } catch (error) {

@@ -21,7 +21,7 @@ export interface TensorReader {
 }
 
 /** The checkpoint of that name: a bundle, or files of the older format, which a pattern may name. */
-export async function openCheckpoint(prefix: string): Promise<TensorReader> {
+export function openCheckpoint(prefix: string): TensorReader {
   if (existsSync(`${prefix}.index`)) return BundleReader.open(prefix);
   const files = matchingFiles(prefix);
   if (files.length > 0) return SliceTableReader.open(files);
@@ -30,10 +30,13 @@ export async function openCheckpoint(prefix: string): Promise<TensorReader> {
   );
 }
 
-/** A checkpoint, or the latest of a folder. */
+/** The checkpoint that a path means: itself, or the latest of a folder. */
+export function checkpointAt(path: string): string {
+  return checkpointExists(path) ? path : (latestCheckpoint(path) ?? path);
+}
+
 async function reading<T>(checkpoint: string, body: (reader: TensorReader) => T | Promise<T>): Promise<T> {
-  const prefix = checkpointExists(checkpoint) ? checkpoint : (latestCheckpoint(checkpoint) ?? checkpoint);
-  const reader = await openCheckpoint(prefix);
+  const reader = openCheckpoint(checkpointAt(checkpoint));
   try {
     return await body(reader);
   } finally {
@@ -61,8 +64,8 @@ export async function loadVariable(checkpoint: string, name: string): Promise<ND
 export class CheckpointReader {
   private constructor(private readonly reader: TensorReader) {}
 
-  static async open(prefix: string): Promise<CheckpointReader> {
-    return new CheckpointReader(await openCheckpoint(prefix));
+  static open(prefix: string): CheckpointReader {
+    return new CheckpointReader(openCheckpoint(prefix));
   }
 
   hasTensor(name: string): boolean {
@@ -97,13 +100,12 @@ export class CheckpointReader {
  * Opens a checkpoint, to look into it.
  *
  * @example
- * const reader = await tf.train.NewCheckpointReader('run1/model-100');
+ * const reader = tf.train.NewCheckpointReader('run1/model-100');
  * reader.getVariableToShapeMap(); // { 'layer/w': [784, 10], … }
  */
-export const NewCheckpointReader = (prefix: string): Promise<CheckpointReader> => CheckpointReader.open(prefix);
+export const NewCheckpointReader = (prefix: string): CheckpointReader => CheckpointReader.open(prefix);
+
 /** Opens a checkpoint, or the latest of a folder. */
-export async function loadCheckpoint(checkpoint: string): Promise<CheckpointReader> {
-  return await CheckpointReader.open(
-    checkpointExists(checkpoint) ? checkpoint : (latestCheckpoint(checkpoint) ?? checkpoint),
-  );
+export function loadCheckpoint(checkpoint: string): CheckpointReader {
+  return CheckpointReader.open(checkpointAt(checkpoint));
 }

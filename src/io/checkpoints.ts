@@ -1,13 +1,13 @@
 /** @file The checkpoints of a folder: which there are, which is the latest, and how they go away. */
 import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative } from 'node:path';
 import { InvalidArgumentError } from '../core/errors.ts';
 import { CheckpointState } from '../proto/checkpointState.ts';
 import { CheckpointFormatVersion } from '../proto/metaGraph.ts';
 import { parseText, printText } from '../proto/textFormat.ts';
-import { fileError } from './fileErrors.ts';
+import { fileError, makeFolder } from './fileErrors.ts';
 
 export interface CheckpointStateOptions {
   /** All checkpoints that still exist, oldest first. */
@@ -61,7 +61,7 @@ export async function writeCheckpointState(
     );
   const temporary = `${path}.tmp${randomBytes(8).toString('hex')}`;
   try {
-    await mkdir(folder, { recursive: true });
+    await makeFolder(folder);
     await writeFile(temporary, printText(CheckpointState, state), { flush: true });
     await rename(temporary, path);
   } catch (error) {

@@ -1,4 +1,5 @@
 /** @file What the file system says, as errors with TensorFlow's codes. */
+import { mkdir } from 'node:fs/promises';
 import {
   AlreadyExistsError,
   FailedPreconditionError,
@@ -36,4 +37,15 @@ const meanings: Readonly<Record<string, (path: string) => Error>> = {
 export function fileError(error: unknown, path: string): unknown {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return error;
   return meanings[error.code]?.(path) ?? error;
+}
+
+/** Makes a folder, and those around it, where they are missing. */
+export async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path, { recursive: true });
+  } catch (error) {
+    // A file is where the folder should be.
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw meanings['ENOTDIR']!(path); // what fs throws has a code
+    throw fileError(error, path);
+  }
 }

@@ -1,6 +1,7 @@
 /** @file V1 checkpoints: one table per file, with the slices of tensors as messages. TensorFlow wrote them before 0.12. */
 import { randomBytes } from 'node:crypto';
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { DType } from '../core/dtypes.ts';
 import { DataLossError, InvalidArgumentError, NotFoundError } from '../core/errors.ts';
@@ -8,7 +9,7 @@ import type { NDArray } from '../core/ndarray.ts';
 import { type Shape, sameShape, showRuntime } from '../core/shape.ts';
 import { SavedTensorSlices } from '../proto/savedTensorSlice.ts';
 import { arrayToValues, dtypeFromProto, shapeFromProto, shapeToProto, tensorFromProto } from '../proto/tensorProto.ts';
-import { fileError } from './fileErrors.ts';
+import { fileError, makeFolder } from './fileErrors.ts';
 import { copySlice, emptyArray, sliced } from './sliceCopies.ts';
 import { decodeTable, encodeTable } from './table.ts';
 import type { StoredTensor } from './tensorBundle.ts';
@@ -31,12 +32,10 @@ const keyText = (key: Uint8Array) => Buffer.from(key).toString('latin1');
 export class SliceTableReader {
   private constructor(private readonly tensors: ReadonlyMap<string, Stored>) {}
 
-  static async open(files: readonly string[]): Promise<SliceTableReader> {
+  static open(files: readonly string[]): SliceTableReader {
     const tensors = new Map<string, Stored>();
     for (const path of files) {
-      const bytes = await readFile(path).catch((error: unknown) => {
-        throw fileError(error, path);
-      });
+      const bytes = contentOf(path);
       const table = new Map<string, Uint8Array>();
       for (const [key, value] of openTable(bytes, path)) table.set(keyText(key), value);
       const head = table.get('');
@@ -83,6 +82,14 @@ export class SliceTableReader {
   async close(): Promise<void> {}
 }
 
+function contentOf(path: string): Uint8Array {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    throw fileError(error, path);
+  }
+}
+
 function* openTable(bytes: Uint8Array, path: string): Generator<readonly [Uint8Array, Uint8Array]> {
   try {
     yield* decodeTable(bytes);
@@ -122,17 +129,19 @@ export async function writeSliceTable(path: string, tensors: readonly StoredTens
   }
   entries.sort(([a], [b]) => Buffer.compare(a, b));
   const meta = {
-    tensor: [...metas].map(([name, { dtype, shape, slices }]) => ({
-      name,
-      shape: shapeToProto(shape),
-      type: dtype.number,
-      slice: slices.map(sliceToProto),
-    })),
+    tensor: [...metas]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, { dtype, shape, slices }]) => ({
+        name,
+        shape: shapeToProto(shape),
+        type: dtype.number,
+        slice: slices.map(sliceToProto),
+      })),
     versions: { producer: 1 },
   };
   const temporary = `${path}.tempstate${randomBytes(8).toString('hex')}`;
   try {
-    await mkdir(dirname(path), { recursive: true });
+    await makeFolder(dirname(path));
     await writeFile(temporary, encodeTable([[new Uint8Array(0), SavedTensorSlices.encode({ meta })], ...entries]), {
       flush: true,
     });

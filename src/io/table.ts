@@ -94,7 +94,7 @@ function commonPrefix(a: Uint8Array, b: Uint8Array): number {
 function separator(a: Uint8Array, b: Uint8Array): Uint8Array {
   const n = commonPrefix(a, b);
   if (n < a.length && n < b.length && a[n]! < 255 && a[n]! + 1 < b[n]!) {
-    const short = a.slice(0, n + 1);
+    const short = Uint8Array.from(a.subarray(0, n + 1));
     short[n]!++;
     return short;
   }
@@ -105,7 +105,7 @@ function separator(a: Uint8Array, b: Uint8Array): Uint8Array {
 function successor(a: Uint8Array): Uint8Array {
   const n = a.findIndex((byte) => byte !== 255);
   if (n < 0) return a;
-  const short = a.slice(0, n + 1);
+  const short = Uint8Array.from(a.subarray(0, n + 1));
   short[n]!++;
   return short;
 }

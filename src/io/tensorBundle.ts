@@ -1,5 +1,6 @@
 /** @file Checkpoints (V2, "tensor bundles"): `P.index`, a table of what there is, and `P.data-…`, the bytes of the tensors. */
-import { type FileHandle, mkdir, open, readFile, rm, rmdir } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { type FileHandle, open, readFile, rm, rmdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { DType } from '../core/dtypes.ts';
 import { DataLossError, InvalidArgumentError, NotFoundError, UnimplementedError } from '../core/errors.ts';
@@ -9,7 +10,7 @@ import { BundleEntryProto, BundleHeaderProto } from '../proto/tensorBundle.ts';
 import { dtypeFromProto, shapeFromProto, shapeToProto } from '../proto/tensorProto.ts';
 import { dataPath, indexPath, publish, unfinished } from './bundleFiles.ts';
 import { crc32c, maskCrc, unmaskCrc } from './crc32c.ts';
-import { fileError } from './fileErrors.ts';
+import { fileError, makeFolder } from './fileErrors.ts';
 import { copySlice, emptyArray, sliced } from './sliceCopies.ts';
 import { decodeTable, varint } from './table.ts';
 import { sliceFromProto, sliceKey, sliceToProto, type TensorSlice } from './tensorSlice.ts';
@@ -39,7 +40,7 @@ export async function writeBundle(prefix: string, tensors: readonly StoredTensor
   }
   const data = dataPath(prefix, 0, 1) + unfinished();
   try {
-    await mkdir(dirname(prefix), { recursive: true });
+    await makeFolder(dirname(prefix));
     const entries: [Uint8Array, Uint8Array][] = [];
     const file = await open(data, 'w');
     try {
@@ -184,10 +185,10 @@ export class BundleReader {
     private readonly entries: ReadonlyMap<string, BundleEntryProto>,
   ) {}
 
-  static async open(prefix: string): Promise<BundleReader> {
+  static open(prefix: string): BundleReader {
     let file: Uint8Array;
     try {
-      file = await readFile(indexPath(prefix));
+      file = readFileSync(indexPath(prefix));
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw fileError(error, prefix); // what fs throws has a code
       throw new NotFoundError(
@@ -329,7 +330,7 @@ export async function mergeBundles(
   const entries = new Map<string, BundleEntryProto>();
   const data: string[] = [];
   try {
-    await mkdir(dirname(prefix), { recursive: true });
+    await makeFolder(dirname(prefix));
     for (const part of parts) {
       const index = await indexOf(part, options.allowMissing);
       if (!index) continue;

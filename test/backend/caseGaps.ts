@@ -52,12 +52,15 @@ const fileOps = [
   'RestoreSlice',
 ];
 
+const vocabularyOps = ['GenerateVocabRemapping', 'LoadAndRemapMatrix'];
+
 /** No value case. */
 export const withoutValueCase: Readonly<Record<string, string>> = {
   ...dataGaps,
   ...queueGaps,
   ...each([...listOps, ...optionalOps, 'EmptyTensorList'], inLists),
   ...each(fileOps, inFiles),
+  ...each(vocabularyOps, 'reads files; tested in test/whole/checkpoints.test.ts'),
   ...each([...frameOps, ...refLoopOps, 'RefSelect', '_SwitchN'], inFrames),
   Abort: 'would end the process of a TensorFlow it is compared with; tested in test/whole/frameOps.test.ts',
   ...each(['For', 'RemoteCall'], 'calls a function of the library; tested in test/whole/frames.test.ts'),
@@ -85,6 +88,7 @@ export const withoutShapeCase: Readonly<Record<string, string>> = {
   ...dataGaps,
   ...each([...listOps, ...optionalOps, 'EmptyTensorList'], inLists),
   ...each(fileOps, inFiles),
+  ...each(vocabularyOps, 'reads files; tested in test/whole/checkpoints.test.ts'),
   _SwitchN: 'only the runtime of TensorFlow makes it; nodes cannot have such a name',
   Const: 'its shape is that of its value',
   Placeholder: 'its shape is its attribute',

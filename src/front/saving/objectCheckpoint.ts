@@ -6,7 +6,7 @@ const objectGraphKey = '_CHECKPOINTABLE_OBJECT_GRAPH';
 
 /** Names of variables to their keys in a checkpoint of objects; undefined for one by names. */
 export async function namesInObjectCheckpoint(prefix: string): Promise<Map<string, string> | undefined> {
-  const reader = await openCheckpoint(prefix);
+  const reader = openCheckpoint(prefix);
   try {
     if (!reader.has(objectGraphKey)) return undefined;
     const [bytes] = (await reader.read(objectGraphKey)).objects as Uint8Array[]; // a string tensor holds bytes

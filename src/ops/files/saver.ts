@@ -54,7 +54,7 @@ export const RestoreV2 = defineOp({
         const names = texts(name!);
         const slices = texts(slice!);
         checkCounts(names, slices, dtypes.length);
-        const reader = await openCheckpoint(texts(path!)[0]!);
+        const reader = openCheckpoint(texts(path!)[0]!);
         try {
           const arrays: NDArray[] = [];
           for (const [i, dtype] of dtypes.entries())

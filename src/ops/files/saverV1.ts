@@ -56,7 +56,7 @@ export const SaveSlices = defineOp({
 });
 
 async function restored(path: string, name: string, dtype: Parameters<typeof restoredTensor>[2], slice: string) {
-  const reader = await openCheckpoint(path);
+  const reader = openCheckpoint(path);
   try {
     return [await restoredTensor(reader, name, dtype, slice)];
   } finally {

@@ -80,7 +80,7 @@ describe('checkpoints', () => {
   });
 
   const contents = async (prefix: string) => {
-    const reader = await BundleReader.open(prefix);
+    const reader = BundleReader.open(prefix);
     const tensors = new Map<string, NDArray>();
     for (const name of reader.names) tensors.set(name, await reader.read(name));
     await reader.close();
@@ -102,7 +102,7 @@ describe('checkpoints', () => {
   });
 
   test('are written byte for byte as TensorFlow does', async () => {
-    const reader = await BundleReader.open(join(golden, 'several'));
+    const reader = BundleReader.open(join(golden, 'several'));
     const tensors: StoredTensor[] = [];
     // Data lies in the order in which it was given.
     const whole = 'weights ints doubles half brain flags complex texts scalar empty ümlaut'.split(' ');
@@ -155,12 +155,12 @@ describe('checkpoints', () => {
   });
 
   test('that are damaged are refused', async () => {
-    await expect(BundleReader.open(join(folder, 'nothing'))).rejects.toThrow(/Failed to find any matching files/);
+    expect(() => BundleReader.open(join(folder, 'nothing'))).toThrow(/Failed to find any matching files/);
     await writeBundle(join(folder, 'x'), [{ name: 'x', array: new NDArray(float32, [4], new Float32Array(4)) }]);
     const data = readFileSync(join(folder, 'x.data-00000-of-00001'));
     data[3]! ^= 1;
     writeFileSync(join(folder, 'x.data-00000-of-00001'), data);
-    const reader = await BundleReader.open(join(folder, 'x'));
+    const reader = BundleReader.open(join(folder, 'x'));
     await expect(reader.read('x')).rejects.toThrow(/Checksum does not match/);
     await expect(reader.read('y')).rejects.toThrow(new NotFoundError('Key y not found in checkpoint'));
     await reader.close();
@@ -169,7 +169,11 @@ describe('checkpoints', () => {
       const changed = Buffer.from(index);
       changed[i]! ^= 1 << (i % 8);
       writeFileSync(join(folder, 'y.index'), changed);
-      await BundleReader.open(join(folder, 'y')).catch((error) => expect(error).toBeInstanceOf(DataLossError));
+      try {
+        BundleReader.open(join(folder, 'y')); // the padding at the end may be anything
+      } catch (error) {
+        expect(error).toBeInstanceOf(DataLossError);
+      }
     }
   });
 });
