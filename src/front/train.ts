@@ -1,5 +1,6 @@
 /** @file Names of `tf.train` that only build graphs: optimizers, schedules, moving averages, the global step. */
 export { assertGlobalStep, createGlobalStep, getGlobalStep, getOrCreateGlobalStep, globalStep } from './globalStep.ts';
+export * from './input/train.ts';
 export { ExponentialMovingAverage, type MovingAverageOptions } from './movingAverages.ts';
 export { AdadeltaOptimizer } from './optimizers/adadelta.ts';
 export { AdagradDAOptimizer, AdagradOptimizer, ProximalAdagradOptimizer } from './optimizers/adagrad.ts';

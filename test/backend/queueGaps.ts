@@ -18,6 +18,8 @@ const reads = [
 ];
 const readerOps = forms([...readers, ...reads.map((name) => `Reader${name}`)]);
 
+const mapOps = ['AddSparse', 'AddManySparse'].map((name) => `${name}ToTensorsMap`);
+
 const inQueues = 'needs a queue that other nodes make and fill; tested in test/whole/queues.test.ts';
 
 const inReaders = 'needs a queue of files; tested in test/whole/readers.test.ts';
@@ -28,4 +30,8 @@ const each = (names: readonly string[], reason: string) => Object.fromEntries(na
 export const queueGaps: Readonly<Record<string, string>> = {
   ...each(queueOps, inQueues),
   ...each(readerOps, inReaders),
+  ...each(
+    [...mapOps, 'TakeManySparseFromTensorsMap'],
+    'keeps tensors for another node; tested in test/whole/inputPipelines.test.ts',
+  ),
 };

@@ -1,3 +1,4 @@
 /** @file Loads the ops of queues and of other things that runs meet at. */
 import './queueCreate.ts';
 import './queueOps.ts';
+import './sparseTensorsMap.ts';
