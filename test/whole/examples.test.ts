@@ -1,4 +1,7 @@
 /** @file The examples run and give what they promise. */
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import * as tf from 'tensorloom';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import * as characterModel from '../../examples/characterModel.ts';
@@ -9,6 +12,8 @@ import * as logisticRegression from '../../examples/logisticRegression.ts';
 import * as mnistCnn from '../../examples/mnistCnn.ts';
 import * as mnistMlp from '../../examples/mnistMlp.ts';
 import * as mnistSoftmax from '../../examples/mnistSoftmax.ts';
+import * as mnistSummaries from '../../examples/mnistSummaries.ts';
+import * as monitoredTraining from '../../examples/monitoredTraining.ts';
 import * as policyGradient from '../../examples/policyGradient.ts';
 import * as reverseStrings from '../../examples/reverseStrings.ts';
 import * as simplify from '../../examples/simplify.ts';
@@ -50,6 +55,53 @@ describe('examples', () => {
   it('mnistSoftmax', async () => {
     const { accuracy } = await run(() => mnistSoftmax.main({ steps: 60, testDigits: 500 }));
     expect(accuracy).toBeGreaterThan(0.78);
+  });
+
+  /** A folder of its own for an example that writes files. */
+  async function inFolder<T>(body: (folder: string) => Promise<T>): Promise<T> {
+    const folder = mkdtempSync(join(tmpdir(), 'example-'));
+    try {
+      return await body(folder);
+    } finally {
+      await tf.summary.FileWriterCache.clear();
+      rmSync(folder, { recursive: true });
+    }
+  }
+
+  it('mnistSummaries', async () => {
+    await inFolder(async (logdir) => {
+      const { accuracy } = await run(() =>
+        mnistSummaries.main({ logdir, steps: 21, testDigits: 200, traceEvery: 10, testEvery: 10 }),
+      );
+      expect(accuracy).toBeGreaterThan(0.4);
+      const tags = new Map<string, number>();
+      const traces: string[] = [];
+      for (const part of ['train', 'test']) {
+        const [file] = readdirSync(join(logdir, part));
+        for await (const event of tf.train.summaryIterator(join(logdir, part, file!))) {
+          if (event.taggedRunMetadata) traces.push(event.taggedRunMetadata.tag);
+          for (const { tag } of event.summary?.value ?? []) tags.set(tag, (tags.get(tag) ?? 0) + 1);
+        }
+      }
+      expect(traces).toEqual(['step009', 'step019']);
+      // Every step of the training, and every tenth in the test.
+      expect(tags.get('accuracy_1')).toBe(21 + 3);
+      expect(tags.get('layer1/weights/summaries/histogram')).toBe(24);
+      expect(tags.get('input_reshape/input/image/9')).toBe(24);
+      expect(tags.get('dropout/dropout_keep_probability')).toBe(24);
+    });
+  });
+
+  it('monitoredTraining', async () => {
+    await inFolder(async (folder) => {
+      const checkpointDir = join(folder, 'model');
+      const first = await run(() => monitoredTraining.main({ checkpointDir, lastStep: 60, testDigits: 500 }));
+      expect([first.first, first.steps, first.checkpoint]).toEqual([0, 60, join(checkpointDir, 'model.ckpt-60')]);
+      await tf.summary.FileWriterCache.clear();
+      const again = await run(() => monitoredTraining.main({ checkpointDir, lastStep: 120, testDigits: 500 }));
+      expect([again.first, again.steps, again.checkpoint]).toEqual([60, 60, join(checkpointDir, 'model.ckpt-120')]);
+      expect(again.accuracy).toBeGreaterThan(0.8);
+    });
   });
 
   it('mnistMlp', async () => {

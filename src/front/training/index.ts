@@ -1,4 +1,5 @@
 /** @file Names of `tf.train` for loops that train: coordinators, sessions that look after themselves, and their hooks. */
+export type { GraphSession } from '../../graph/sessions.ts';
 export { summaryIterator } from '../summary/fileWriter.ts';
 export { type BasicTrainLoopOptions, basicTrainLoop } from './basicTrainLoop.ts';
 export { CheckpointSaverHook, CheckpointSaverListener, type CheckpointSaverOptions } from './checkpointSaverHook.ts';

@@ -44,8 +44,8 @@ export class Histogram {
   }
 }
 
-/** The first bucket whose end is above the value. */
-function bucketOf(value: number): number {
+/** The first bucket whose end is above the value, by halving. */
+function search(value: number): number {
   let low = 0;
   let high = limits.length - 1;
   while (low < high) {
@@ -54,4 +54,36 @@ function bucketOf(value: number): number {
     else low = middle + 1;
   }
   return low;
+}
+
+/** How many of a number's lowest bits do not choose its cell: sign, exponent and four bits of the fraction do. */
+const cellShift = 16;
+const number = new Float64Array(1);
+const halves = new Uint32Array(number.buffer);
+const highHalf = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1 ? 1 : 0;
+let cells: Uint16Array | undefined;
+
+/**
+ * For each cell of numbers, the bucket of its least one. Within a cell numbers grow by less than a tenth, so that a number's
+ * bucket is this one or the next: far quicker than halving, whose every step the processor guesses wrong half of the time.
+ */
+function cellTable(): Uint16Array {
+  const table = new Uint16Array(2 ** 16);
+  for (let cell = 0; cell < table.length; cell++) {
+    const isNegative = cell >= 2 ** 15;
+    // The least negative number of a cell is the one with the most bits set.
+    halves[highHalf] = cell * 2 ** cellShift + (isNegative ? 2 ** cellShift - 1 : 0);
+    halves[1 - highHalf] = isNegative ? 0xffffffff : 0;
+    table[cell] = search(number[0]!);
+  }
+  return table;
+}
+
+/** The first bucket whose end is above the value; a value that is not below the last end is in the last bucket. */
+function bucketOf(value: number): number {
+  cells ??= cellTable();
+  number[0] = value;
+  let bucket = cells[halves[highHalf]! >>> cellShift]!;
+  while (bucket < limits.length - 1 && limits[bucket]! <= value) bucket++;
+  return bucket;
 }
