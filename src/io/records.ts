@@ -1,12 +1,21 @@
 /** @file TFRecord files: records with their length and checksums, plain or compressed, read and written as a stream. */
 
+import { constants } from 'node:buffer';
 import { once } from 'node:events';
 import { createReadStream, createWriteStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import type { Readable, Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
-import { createDeflate, createGunzip, createGzip, createInflate } from 'node:zlib';
-import { DataLossError, FailedPreconditionError, InvalidArgumentError, NotFoundError } from '../core/errors.ts';
+import { createDeflate, createGunzip, createGzip, createInflate, constants as zlibConstants } from 'node:zlib';
+import {
+  DataLossError,
+  FailedPreconditionError,
+  InvalidArgumentError,
+  OpError,
+  ResourceExhaustedError,
+} from '../core/errors.ts';
 import { maskedCrc } from './crc32c.ts';
+import { fileError } from './fileErrors.ts';
 
 /** How a file of records is compressed; the empty text is not at all. */
 export type RecordCompression = '' | 'GZIP' | 'ZLIB';
@@ -25,47 +34,119 @@ export function encodeRecord(data: Uint8Array): Uint8Array {
   return record;
 }
 
-/** Cuts a stream of bytes into records. Give it chunks as they come; at the end, `end` complains about what is left over. */
+/** Before more than this is collected for one record, the size of the file is asked; shorter ones may still be being written. */
+const longRecord = 2 ** 24;
+
+const truncated = (place: number) =>
+  new DataLossError(`truncated record at ${place}' failed with Read less bytes than requested`);
+const corrupted = (place: number) =>
+  new DataLossError(`corrupted record at ${place}${place === 0 ? ' (Is this even a TFRecord file?)' : ''}`);
+
+const uint32At = (bytes: Uint8Array, at: number) =>
+  (bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24)) >>> 0;
+
+/**
+ * Cuts a stream of bytes into records. Give it chunks as they come; at the end, `end` complains about what is left over. No
+ * more is held than the record that is not complete, and nothing on the word of a length alone.
+ */
 export class RecordSplitter {
-  private held: Uint8Array = new Uint8Array(0);
-  /** Where `held` begins in the stream. */
+  /** The beginning of a record that is not complete, and how many bytes of it are needed to go on. */
+  private held: Uint8Array[] = [];
+  private heldBytes = 0;
+  private needed = headerLength;
+  /** Where that record begins in the stream. */
   private position = 0;
+  private failure: Error | undefined;
+
+  /** `size` is that of the whole stream, where it is known: a long record that claims more is refused at once. */
+  constructor(private readonly size = Number.POSITIVE_INFINITY) {}
 
   /** The records that are complete now. They are views of the chunks and stay valid. */
   *push(chunk: Uint8Array): Generator<Uint8Array> {
-    this.held = this.held.length === 0 ? chunk : Buffer.concat([this.held, chunk]);
-    let at = 0;
-    for (;;) {
-      const length = this.lengthAt(at);
-      if (length === undefined || this.held.length - at < headerLength + length + footerLength) break;
-      const data = this.held.subarray(at + headerLength, at + headerLength + length);
-      this.check(data, at + headerLength + length, this.position + at + headerLength);
-      at += headerLength + length + footerLength;
-      yield data;
-    }
-    this.position += at;
-    this.held = this.held.subarray(at);
+    yield* this.split(chunk);
+    if (this.failure) throw this.failure;
   }
 
-  /** The length of the record that begins here; undefined while it is not known yet. */
-  private lengthAt(at: number): number | undefined {
-    if (this.held.length - at < headerLength) return undefined;
-    const header = this.held.subarray(at, at + 8);
-    this.check(header, at + 8, this.position + at);
-    const view = new DataView(header.buffer, header.byteOffset, 8);
-    const length = Number(view.getBigUint64(0, true));
-    if (!Number.isSafeInteger(length)) throw new DataLossError(`corrupted record at ${this.position + at}`);
+  /** As `push`, all at once. Damage behind some records is told by the next call, or by `end`. */
+  split(chunk: Uint8Array): Uint8Array[] {
+    if (this.failure) throw this.failure;
+    const records: Uint8Array[] = [];
+    try {
+      this.cut(chunk, records);
+    } catch (error) {
+      if (!(error instanceof OpError)) throw error;
+      this.failure = error;
+    }
+    return records;
+  }
+
+  private cut(chunk: Uint8Array, records: Uint8Array[]): void {
+    let at = 0;
+    while (this.heldBytes > 0) {
+      const taken = Math.min(this.needed - this.heldBytes, chunk.length - at);
+      if (taken > 0) this.held.push(chunk.subarray(at, at + taken));
+      at += taken;
+      this.heldBytes += taken;
+      if (this.heldBytes < this.needed) return;
+      const begun = this.held.length === 1 ? this.held[0]! : plainConcat(this.held);
+      this.held = [begun];
+      const whole = headerLength + this.lengthAt(begun, 0) + footerLength;
+      // What was needed was the header, or the rest.
+      if (this.needed < whole) this.needed = whole;
+      else {
+        this.take(begun, 0, whole, records);
+        this.held = [];
+        this.heldBytes = 0;
+        this.needed = headerLength;
+      }
+    }
+    while (chunk.length - at >= headerLength) {
+      const whole = headerLength + this.lengthAt(chunk, at) + footerLength;
+      this.needed = whole;
+      if (chunk.length - at < whole) break;
+      this.take(chunk, at, whole, records);
+      this.needed = headerLength;
+      at += whole;
+    }
+    if (at === chunk.length) return;
+    this.held = [chunk.subarray(at)];
+    this.heldBytes = chunk.length - at;
+  }
+
+  /** The length of the record whose header stands there. */
+  private lengthAt(bytes: Uint8Array, at: number): number {
+    if (uint32At(bytes, at + 8) !== maskedCrc(bytes.subarray(at, at + 8))) throw corrupted(this.position);
+    const length = uint32At(bytes, at) + 2 ** 32 * uint32At(bytes, at + 4);
+    if (length > longRecord && length > this.size - this.position) throw truncated(this.position);
+    if (length > constants.MAX_LENGTH)
+      throw new ResourceExhaustedError(
+        `the record at ${this.position} claims ${length} bytes, more than fit in memory`,
+      );
     return length;
   }
 
-  private check(data: Uint8Array, crcAt: number, place: number): void {
-    const view = new DataView(this.held.buffer, this.held.byteOffset + crcAt, 4);
-    if (view.getUint32(0, true) !== maskedCrc(data)) throw new DataLossError(`corrupted record at ${place}`);
+  /** Adds the content of a complete record. */
+  private take(bytes: Uint8Array, at: number, whole: number, records: Uint8Array[]): void {
+    const data = bytes.subarray(at + headerLength, at + whole - footerLength);
+    if (uint32At(bytes, at + whole - footerLength) !== maskedCrc(data)) throw corrupted(this.position + headerLength);
+    this.position += whole;
+    records.push(data);
   }
 
   end(): void {
-    if (this.held.length > 0) throw new DataLossError(`truncated record at ${this.position}`);
+    if (this.failure) throw this.failure;
+    if (this.heldBytes > 0) throw truncated(this.position);
   }
+}
+
+function plainConcat(parts: readonly Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(parts.reduce((n, part) => n + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
 }
 
 export interface RecordOptions {
@@ -81,9 +162,55 @@ function checkCompression(compression: string): asserts compression is RecordCom
 function open(path: string, compression: RecordCompression): Readable {
   const file = createReadStream(path, { highWaterMark: 1 << 20 });
   if (compression === '') return file;
-  const stream = compression === 'GZIP' ? createGunzip() : createInflate();
+  // A stream that ends too soon gives what it has; the splitter sees whether a record is missing something.
+  const options = { chunkSize: 1 << 18, finishFlush: zlibConstants.Z_SYNC_FLUSH };
+  const stream = compression === 'GZIP' ? createGunzip(options) : createInflate(options);
   file.on('error', (error) => stream.destroy(error));
   return file.pipe(stream);
+}
+
+/** The records of a file, many at a time: as many as are complete in what was read last. */
+export async function* recordBatches(path: string, options: RecordOptions = {}): AsyncGenerator<readonly Uint8Array[]> {
+  const { compression = '' } = options;
+  checkCompression(compression);
+  let stream: Readable | undefined;
+  try {
+    const splitter = new RecordSplitter(compression === '' ? (await stat(path)).size : undefined);
+    stream = open(path, compression);
+    for await (const chunk of stream as AsyncIterable<Uint8Array>) {
+      const records = splitter.split(chunk);
+      if (records.length > 0) yield records;
+    }
+    splitter.end();
+  } catch (error) {
+    throw inOurWords(error, path);
+  } finally {
+    stream?.destroy();
+  }
+}
+
+/** One record after the other of batches; a generator would cost more than reading a short record. */
+class RecordIterator implements AsyncIterableIterator<Uint8Array> {
+  private records: readonly Uint8Array[] = [];
+  private position = 0;
+  constructor(private readonly batches: AsyncGenerator<readonly Uint8Array[]>) {}
+
+  async next(): Promise<IteratorResult<Uint8Array>> {
+    if (this.position === this.records.length) {
+      const { done, value } = await this.batches.next();
+      if (done) return { done: true, value: undefined };
+      this.records = value;
+      this.position = 0;
+    }
+    return { done: false, value: this.records[this.position++]! };
+  }
+  async return(): Promise<IteratorResult<Uint8Array>> {
+    await this.batches.return(undefined);
+    return { done: true, value: undefined };
+  }
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
 }
 
 /**
@@ -91,28 +218,18 @@ function open(path: string, compression: RecordCompression): Readable {
  *
  * @example for await (const record of tf.io.tfRecordIterator('digits.tfrecords')) console.log(record.length);
  */
-export async function* tfRecordIterator(path: string, options: RecordOptions = {}): AsyncGenerator<Uint8Array> {
-  const { compression = '' } = options;
-  checkCompression(compression);
-  const splitter = new RecordSplitter();
-  const stream = open(path, compression);
-  try {
-    for await (const chunk of stream as AsyncIterable<Uint8Array>) yield* splitter.push(chunk);
-  } catch (error) {
-    throw inOurWords(error, path);
-  } finally {
-    stream.destroy();
-  }
-  splitter.end();
+export function tfRecordIterator(path: string, options: RecordOptions = {}): AsyncIterableIterator<Uint8Array> {
+  return new RecordIterator(recordBatches(path, options));
 }
 
 /** What the file system and the decompressor say, as an error with a code. */
 function inOurWords(error: unknown, path: string): unknown {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  if (code === 'ENOENT') return new NotFoundError(`${path}; No such file or directory`);
-  if (code === 'EISDIR') return new FailedPreconditionError(`${path}; Is a directory`);
-  if (code.startsWith('Z_')) return new DataLossError(`${path}: ${String(error)}; is it compressed in another way?`);
-  return error;
+  if (error instanceof Error && 'code' in error && String(error.code).startsWith('Z_'))
+    return new DataLossError(
+      `inflate() failed with error ${'errno' in error ? error.errno : error.code}: ${error.message}; is ${path} compressed in another way?`,
+      { cause: error },
+    );
+  return fileError(error, path);
 }
 
 /**
