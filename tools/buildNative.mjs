@@ -65,6 +65,9 @@ const slowFlags = sanitize ? [] : ['-O1'];
 const fileFlags = {
   'map/complexOps.cpp': slowFlags,
   'map/slowOps.cpp': slowFlags,
+  // Loops over rows of pixels, which become vector code for any processor.
+  'image/jpegColours.cpp': sanitize ? [] : ['-O3'],
+  'image/png.cpp': sanitize ? [] : ['-O3'],
   'dot/gemm.simd.cpp': ['-ffp-contract=fast'],
   'conv/strip.simd.cpp': ['-ffp-contract=fast'],
   // Its polynomials are written for it.

@@ -5,6 +5,7 @@ import { invalidJpeg, type JpegFrame, JpegReader } from './image/jpegFrame.ts';
 import { OutOfBytes } from './image/jpegHuffman.ts';
 import { accurateQuantization, fastQuantization, transformOfSize } from './image/jpegIdct.ts';
 import { type Coefficients, readScan } from './image/jpegScan.ts';
+import { checkResult, nativeCodecs } from './image/nativeCodecs.ts';
 import { largestImage, type Pixels } from './image/pixels.ts';
 
 /** What a decoder is asked for. */
@@ -59,9 +60,34 @@ function checkSize(reader: JpegReader, frame: JpegFrame, ratio: number, recover:
   if (!recover && blocks > reader.bytes.length * 8) throw invalidJpeg('it has fewer pixels than it says.');
 }
 
-/** The pixels of a JPEG file. */
+/** The pixels of a JPEG file; decoded beside the event loop where the native library is there. */
 export async function decodeJpeg(bytes: Uint8Array, options: JpegOptions = {}): Promise<Pixels<Uint8Array>> {
-  return decodeJpegHere(bytes, options);
+  const native = nativeCodecs();
+  if (!native) return decodeJpegHere(bytes, options);
+  const { ratio = 1, fancyUpscaling = true, tryRecoverTruncated = false, accurate = false } = options;
+  const reader = new JpegReader(bytes);
+  const frame = reader.readFrame();
+  checkSize(reader, frame, ratio, tryRecoverTruncated);
+  const channels = options.channels || Math.min(frame.components.length, 3);
+  const crop = cropOf(frame, ratio, options);
+  const data = new Uint8Array(crop.width * crop.height * channels);
+  const switches = [fancyUpscaling, tryRecoverTruncated, accurate].map(Number);
+  const wanted = Int32Array.from([channels, ratio, ...switches, crop.y, crop.x, crop.height, crop.width]);
+  checkResult(await native.jpeg(bytes, [wanted], data), invalidJpeg);
+  return { width: crop.width, height: crop.height, channels, data };
+}
+
+/** The part that is wanted; all of the image unless one is given. */
+function cropOf(frame: JpegFrame, ratio: number, options: JpegOptions): NonNullable<JpegOptions['crop']> {
+  const [width, height] = [Math.ceil(frame.width / ratio), Math.ceil(frame.height / ratio)];
+  const crop = options.crop ?? { x: 0, y: 0, width, height };
+  const isInside = crop.x >= 0 && crop.y >= 0 && crop.x + crop.width <= width && crop.y + crop.height <= height;
+  if (crop.width < 1 || crop.height < 1 || !isInside) {
+    throw new InvalidArgumentError(
+      `Invalid crop window: x=${crop.x}, y=${crop.y}, w=${crop.width}, h=${crop.height} for image_width: ${width} and image_height: ${height}`,
+    );
+  }
+  return crop;
 }
 
 /** The pixels of a JPEG file, at once. */
@@ -75,20 +101,8 @@ export function decodeJpegHere(bytes: Uint8Array, options: JpegOptions = {}): Pi
   if (channels === 1 && frame.components.length === 4) throw invalidJpeg('four inks are not turned into grey.');
   const coefficients = readScans(reader, frame, tryRecoverTruncated);
   const planes = transformPlanes(reader, frame, coefficients, ratio, accurate);
-  const [width, height] = [Math.ceil(frame.width / ratio), Math.ceil(frame.height / ratio)];
-  const crop = options.crop ?? { x: 0, y: 0, width, height };
-  if (
-    crop.width < 1 ||
-    crop.height < 1 ||
-    crop.x < 0 ||
-    crop.y < 0 ||
-    crop.x + crop.width > width ||
-    crop.y + crop.height > height
-  ) {
-    throw new InvalidArgumentError(
-      `Invalid crop window: x=${crop.x}, y=${crop.y}, w=${crop.width}, h=${crop.height} for image_width: ${width} and image_height: ${height}`,
-    );
-  }
+  const width = Math.ceil(frame.width / ratio);
+  const crop = cropOf(frame, ratio, options);
   const data = new Uint8Array(crop.width * crop.height * channels);
   const used = channels === 1 && space !== 'RGB' ? planes.slice(0, 1) : planes;
   const fancy = fancyUpscaling && ratio < 8;

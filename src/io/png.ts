@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import { deflate, inflate } from 'node:zlib';
 import { InvalidArgumentError } from '../core/errors.ts';
 import { crc32 } from './image/crc32.ts';
+import { checkResult, nativeCodecs } from './image/nativeCodecs.ts';
 import { largestImage, type Pixels, sampleCount } from './image/pixels.ts';
 import { filterRows, unfilter } from './image/pngFilters.ts';
 import {
@@ -40,8 +41,8 @@ export function isPng(bytes: Uint8Array): boolean {
 interface PngFile {
   readonly header: PngHeader;
   readonly tables: PngTables;
-  /** The compressed rows. */
-  readonly compressed: Uint8Array;
+  /** The compressed rows, in pieces. */
+  readonly pieces: readonly Uint8Array[];
 }
 
 /** A file that is not one, in the words of TensorFlow's kernel and with the reason. */
@@ -49,8 +50,8 @@ const invalid = (why: string) => new InvalidArgumentError(`Invalid PNG. Failed t
 const broken = (bytes: Uint8Array, why: string, cause?: unknown) =>
   new InvalidArgumentError(`Invalid PNG data, size ${bytes.length}: ${why}`, { cause });
 
-/** Takes a file apart; nothing is decompressed yet. */
-function readChunks(bytes: Uint8Array): PngFile {
+/** Takes a file apart; nothing is decompressed yet, and checksums are left to the decoder unless they are asked for. */
+function readChunks(bytes: Uint8Array, checksums: boolean): PngFile {
   if (!isPng(bytes)) throw invalid('The bytes do not begin with its signature.');
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let header: PngHeader | undefined;
@@ -65,7 +66,7 @@ function readChunks(bytes: Uint8Array): PngFile {
     const kind = String.fromCharCode(...bytes.subarray(at + 4, at + 8));
     const body = bytes.subarray(at + 8, end);
     const needed = kind === 'IHDR' || kind === 'PLTE' || kind === 'IDAT' || kind === 'IEND' || kind === 'tRNS';
-    const intact = needed && crc32(bytes, at + 4, end) === view.getUint32(end);
+    const intact = !checksums || crc32(bytes, at + 4, end) === view.getUint32(end);
     if (!intact && needed && kind !== 'tRNS') throw invalid(`The checksum of chunk ${kind} is wrong.`);
     if (!header && kind !== 'IHDR') throw invalid('The first chunk is not IHDR.');
     if (kind === 'IHDR') header = readHeader(body, header);
@@ -84,8 +85,7 @@ function readChunks(bytes: Uint8Array): PngFile {
   if (transparency && header.colour !== 3 && transparency.length < 2 * samplesPerPixel[header.colour]!) {
     transparency = undefined;
   }
-  const compressed = parts.length === 1 ? parts[0]! : Buffer.concat(parts);
-  return { header, tables: { palette, transparency }, compressed };
+  return { header, tables: { palette, transparency }, pieces: parts };
 }
 
 function readHeader(body: Uint8Array, before: PngHeader | undefined): PngHeader {
@@ -114,7 +114,6 @@ function partsOf({ width, height, interlaced }: PngHeader) {
 }
 
 async function decompress(file: Uint8Array, compressed: Uint8Array, size: number): Promise<Uint8Array> {
-  if (compressed.length * largestExpansion < size) throw broken(file, 'it has fewer rows than its header says.');
   try {
     // One byte over: a stream with more than that is cut off by zlib instead of filling the memory.
     const raw = await inflateLater(compressed, { maxOutputLength: size + 1, chunkSize: Math.min(size + 64, 1 << 20) });
@@ -169,26 +168,48 @@ export interface PngOptions {
 
 /** Size and number of channels of a PNG file, from its first chunks. */
 export function pngSize(bytes: Uint8Array): { width: number; height: number; channels: number; bits: 8 | 16 } {
-  const { header, tables } = readChunks(bytes);
+  const { header, tables } = readChunks(bytes, false);
   const { width, height, depth } = header;
   return { width, height, channels: naturalChannels(header, tables), bits: depth === 16 ? 16 : 8 };
 }
 
-/** The pixels of a PNG file. Decompression runs on libuv's threads. */
-export async function decodePng(bytes: Uint8Array, options: PngOptions = {}): Promise<Pixels> {
-  const { header, tables, compressed } = readChunks(bytes);
+/** What is to be made of a file, once it is known that there can be as many rows as its header says. */
+function planOf(bytes: Uint8Array, { header, tables, pieces }: PngFile, options: PngOptions) {
+  const { width, height, depth } = header;
   const channels = options.channels || naturalChannels(header, tables);
   const perPixel = samplesPerPixel[header.colour]!;
-  if (header.width * header.height >= largestImage) {
-    throw new InvalidArgumentError(`PNG size too large for int: ${header.width} by ${header.height}`);
+  if (width * height >= largestImage) {
+    throw new InvalidArgumentError(`PNG size too large for int: ${width} by ${height}`);
   }
-  sampleCount('PNG', header.width, header.height, Math.max(channels, perPixel));
+  sampleCount('PNG', width, height, Math.max(channels, perPixel));
   const size = partsOf(header).reduce(
-    (sum, { columns, rows }) => sum + rows * (1 + Math.ceil((columns * perPixel * header.depth) / 8)),
+    (sum, { columns, rows }) => sum + rows * (1 + Math.ceil((columns * perPixel * depth) / 8)),
     0,
   );
-  const raw = await decompress(bytes, compressed, size);
-  const bits = options.bits ?? (header.depth === 16 ? 16 : 8);
+  const compressed = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  if (compressed * largestExpansion < size) throw broken(bytes, 'it has fewer rows than its header says.');
+  const bits: 8 | 16 = options.bits ?? (depth === 16 ? 16 : 8);
+  return { channels, bits, size };
+}
+
+/** The pixels of a PNG file; decoded beside the event loop, by the native library where it is there. */
+export async function decodePng(bytes: Uint8Array, options: PngOptions = {}): Promise<Pixels> {
+  const native = nativeCodecs();
+  if (!native) return decodePngHere(bytes, options);
+  const file = readChunks(bytes, false);
+  const { width, height } = file.header;
+  const { channels, bits } = planOf(bytes, file, options);
+  const data = new (bits === 16 ? Uint16Array : Uint8Array)(width * height * channels);
+  checkResult(await native.png(bytes, [channels, bits], data), (why) => broken(bytes, why));
+  return { width, height, channels, data };
+}
+
+/** The pixels of a PNG file by TypeScript alone; only decompression runs beside the event loop. */
+export async function decodePngHere(bytes: Uint8Array, options: PngOptions = {}): Promise<Pixels> {
+  const file = readChunks(bytes, true);
+  const { header, tables, pieces } = file;
+  const { channels, bits, size } = planOf(bytes, file, options);
+  const raw = await decompress(bytes, pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces), size);
   return convertSamples(header, tables, unpackSamples(header, raw), channels, bits);
 }
 

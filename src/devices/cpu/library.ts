@@ -1,10 +1,10 @@
 /** @file The native library: where it is, what it exports, and the numbers it gives to names. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import type { KoffiFunc } from 'koffi';
 import { InternalError, NotFoundError } from '../../core/errors.ts';
+import { nativeLibraryPath, packageRoot } from '../../core/nativeLibrary.ts';
 
 /** Must equal `tl_version()`; a library built from other sources is not used. */
 const version = 8;
@@ -46,23 +46,6 @@ export interface NativeLibrary {
   over(address: number, bytes: number): ArrayBuffer;
 }
 
-/** The directory of the package: the nearest one above this file whose package.json is tensorloom's. */
-function packageRoot(): string | undefined {
-  for (let here = dirname(fileURLToPath(import.meta.url)); ; here = dirname(here)) {
-    const manifest = join(here, 'package.json');
-    if (existsSync(manifest) && JSON.parse(readFileSync(manifest, 'utf8')).name === 'tensorloom') return here;
-    if (here === dirname(here)) return undefined;
-  }
-}
-
-function libraryPath(): string | undefined {
-  const named = process.env['TENSORLOOM_LIBRARY'];
-  if (named) return named;
-  const root = packageRoot();
-  const extension = process.platform === 'darwin' ? 'dylib' : process.platform === 'win32' ? 'dll' : 'so';
-  return root && join(root, 'build', 'native', `libtensorloom.${extension}`);
-}
-
 let found: NativeLibrary | { readonly problem: string } | undefined;
 
 /** The library, or what keeps it from being used. */
@@ -72,7 +55,7 @@ export function nativeLibrary(): NativeLibrary | { readonly problem: string } {
 }
 
 function find(): NativeLibrary | { readonly problem: string } {
-  const path = libraryPath();
+  const path = nativeLibraryPath();
   try {
     if (!path || !existsSync(path)) throw new NotFoundError('it has not been built');
     return load(path);

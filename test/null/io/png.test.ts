@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { OpError } from '../../../src/core/errors.ts';
-import { decodePng, encodePng } from '../../../src/io/png.ts';
+import { decodePng, decodePngHere, encodePng } from '../../../src/io/png.ts';
 
 interface Golden {
   readonly width: number;
@@ -19,13 +19,16 @@ interface Golden {
 const golden = JSON.parse(readFileSync(new URL('../../golden/io/png.json', import.meta.url), 'utf8')) as Golden;
 const bytesOf = (text: string) => new Uint8Array(Buffer.from(text, 'base64'));
 
-describe('decodePng', () => {
+/** The decoder that is used, native where it can be, and the one in TypeScript. */
+const decoders = { decodePng, decodePngHere };
+
+describe.each(Object.entries(decoders))('%s', (_, decode) => {
   for (const { colour, depth, interlaced, transparent, file, results } of golden.cases) {
     it(`colour kind ${colour}, ${depth} bits${interlaced ? ', interlaced' : ''}${transparent ? ', tRNS' : ''}`, async () => {
       for (const [asked, expected] of Object.entries(results)) {
         const [channels, dtype] = asked.split(' ');
         const bits = dtype === 'uint16' ? 16 : 8;
-        const pixels = await decodePng(bytesOf(file), { channels: Number(channels), bits });
+        const pixels = await decode(bytesOf(file), { channels: Number(channels), bits });
         expect([pixels.width, pixels.height, pixels.channels]).toEqual([
           golden.width,
           golden.height,
@@ -47,14 +50,14 @@ describe('decodePng', () => {
       view.setUint32(16, side);
       view.setUint32(20, side);
       view.setUint32(29, crc32(grown, 12, 29));
-      await expect(decodePng(grown)).rejects.toThrow(/too large|fewer rows/);
+      await expect(decode(grown)).rejects.toThrow(/too large|fewer rows/);
     }
   });
 
   it('answers every truncation with an error of TensorFlow', async () => {
     const file = bytesOf(golden.cases[3]!.file);
     for (let length = 0; length < file.length; length++) {
-      await expect(decodePng(file.subarray(0, length))).rejects.toBeInstanceOf(OpError);
+      await expect(decode(file.subarray(0, length))).rejects.toBeInstanceOf(OpError);
     }
   });
 });

@@ -1,0 +1,103 @@
+/** JPEG files: what the parts of the decoder share. The TypeScript side explains the format. */
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace jpeg {
+
+extern const uint8_t zigzag[80];
+
+/** A Huffman code; `quick` finds codes of up to nine bits in one step. */
+struct HuffmanTable {
+  uint16_t quick[512];
+  int32_t maxCode[18];
+  int32_t offset[17];
+  uint8_t symbols[256];
+  int count = 0;
+  bool isSet = false;
+  bool make(const uint8_t* counts, const uint8_t* from, int total);
+};
+
+/** The bits of a scan; at a marker, and at the end where that is allowed, there are zeros. */
+struct BitReader {
+  const uint8_t* at;
+  const uint8_t* end;
+  bool recover;
+  uint64_t buffer = 0;
+  int count = 0;
+  int marker = 0;
+  bool starved = false;
+  /** The bytes ended in the middle of the data. */
+  bool cutOff = false;
+
+  void fillSlowly(int needed);
+  /** Reads ahead, and makes sure of `needed` bits. */
+  void fill(int needed) {
+    if (count <= 32 && end - at >= 4 && marker == 0) {
+      const uint32_t word = uint32_t(at[0]) << 24 | uint32_t(at[1]) << 16 | uint32_t(at[2]) << 8 | at[3];
+      // No byte of the four is 0xff: none of the inverted bytes is zero.
+      const uint32_t inverted = ~word;
+      if (!((inverted - 0x01010101u) & ~inverted & 0x80808080u)) {
+        buffer = buffer << 32 | word;
+        count += 32;
+        at += 4;
+        return;
+      }
+    }
+    fillSlowly(needed);
+  }
+  uint32_t bits(int n) {
+    if (count < n) fill(n);
+    count -= n;
+    return uint32_t(buffer >> count) & ((1u << n) - 1);
+  }
+  uint32_t bit() { return bits(1); }
+  int symbol(const HuffmanTable& table) {
+    if (count < 16) fill(0);
+    if (count >= 9) {
+      const uint32_t entry = table.quick[(buffer >> (count - 9)) & 511];
+      if (entry) {
+        count -= int(entry >> 8);
+        return int(entry & 255);
+      }
+    }
+    return longSymbol(table);
+  }
+  int longSymbol(const HuffmanTable& table);
+  /** A number whose size is known, where a leading 0 means negative. */
+  int number(int size) {
+    if (size == 0) return 0;
+    const int value = int(bits(size));
+    return value < 1 << (size - 1) ? value - (1 << size) + 1 : value;
+  }
+  void restart(int number);
+};
+
+/** A transform of one block: coefficients in rows, quantization as that transform wants it, samples out. */
+using Transform = void (*)(const int16_t* coefficients, const int16_t* quantization, uint8_t* to, size_t stride);
+Transform transformOfSize(int size, bool isFast);
+/** A quantization table as the transform wants it. */
+void prepareQuantization(const uint16_t* table, bool isFast, int16_t* out);
+
+struct Component {
+  int id = 0, h = 0, v = 0, quantTable = 0;
+  size_t blocksAcross = 0, blocksDown = 0, ownAcross = 0, ownDown = 0;
+  /** Progressive files only. */
+  std::unique_ptr<int16_t[]> coefficients;
+  std::unique_ptr<uint8_t[]> plane;
+  size_t stride = 0, width = 0, height = 0;
+  int size = 8, across = 1, down = 1;
+  Transform transform = nullptr;
+  int16_t quantization[64] = {};
+  bool isQuantized = false;
+};
+
+enum class Space { grey, YCbCr, RGB, CMYK, YCCK };
+
+/** Writes row `y` of a component at the size of the image to `row`, which has room for a few samples more. */
+void readRow(const Component& component, size_t y, size_t width, bool fancy, uint8_t* row);
+/** Pixels with 1 or 3 channels out of rows of components. */
+void convertRow(Space space, int channels, bool inverted, uint8_t* const* rows, uint8_t* out, size_t width);
+
+}  // namespace jpeg
