@@ -69,6 +69,7 @@ export * as math from './math.ts';
 export * as nest from './nest.ts';
 export * as nn from './nn.ts';
 export * as random from './random.ts';
+export * as savedModel from './savedModel.ts';
 export * as sets from './sets.ts';
 export * as signal from './signal.ts';
 export * as sparse from './sparse.ts';

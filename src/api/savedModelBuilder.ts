@@ -1,0 +1,2 @@
+/** @file `tf.savedModel.builder`. */
+export { SavedModelBuilder } from '../front/savedModel/builder.ts';

@@ -1,0 +1,2 @@
+/** @file `tf.savedModel.loader`. */
+export { load, maybeSavedModelDirectory } from '../front/savedModel/loader.ts';
