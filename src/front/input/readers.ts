@@ -138,8 +138,8 @@ export interface FixedLengthRecordReaderOptions extends Named {
   readonly footerBytes?: number | undefined;
   /** From the beginning of one record to that of the next; the length of a record unless given. */
   readonly hopBytes?: number | undefined;
-  /** How files are compressed: `''` or `'ZLIB'`. */
-  readonly encoding?: string | undefined;
+  /** How files are compressed. */
+  readonly encoding?: '' | 'GZIP' | 'ZLIB' | undefined;
 }
 
 /** Gives records of one length. Adds one `FixedLengthRecordReaderV2` node. */

@@ -51,6 +51,10 @@ export abstract class Queue {
   protected abstract take(): Tuple;
   /** Takes back elements that a batch took and did not need, in the order in which they were taken. */
   protected abstract putBack(tuples: readonly Tuple[]): void;
+  /** Whether a batch takes elements as soon as they come, or only when there are enough for it. */
+  protected get takesAsTheyCome(): boolean {
+    return true;
+  }
   /** How many elements may be taken out now. */
   protected get available(): number {
     return this.size;
@@ -153,6 +157,7 @@ export abstract class Queue {
           return a.fail(this.exhausted(count - (this.size - size), size));
         }
       }
+      if (!this.takesAsTheyCome && this.available < missing) return hasMoved;
       for (; missing > 0 && this.available > 0; missing--) {
         taken.push(this.take());
         hasMoved = true;

@@ -132,6 +132,11 @@ export class PriorityQueue extends Queue {
     return this.heap.length;
   }
 
+  /** The first elements of a batch may come last. */
+  protected override get takesAsTheyCome(): boolean {
+    return false;
+  }
+
   protected override checkTuple(tuple: Tuple): void {
     super.checkTuple(tuple);
     const { shape } = tuple[0]!;

@@ -16,8 +16,8 @@ export interface ReaderKind {
   readonly name: string;
   /** The records of a piece of work. Whoever stops early returns the generator, which closes what is open. */
   read(work: Uint8Array): AsyncGenerator<Entry>;
-  /** Whether its state between two pieces of work can be saved. */
-  readonly isSerializable: boolean;
+  /** Whether a piece of work is one record: it is done once that is read, and the state between can be saved. */
+  readonly givesOneRecord: boolean;
 }
 
 export class Reader implements Disposable {
@@ -91,7 +91,10 @@ export class Reader implements Disposable {
     const { records } = this;
     try {
       const { done, value } = await records.next();
-      if (!done) return value;
+      if (!done) {
+        if (this.kind.givesOneRecord) this.endWork(records);
+        return value;
+      }
     } catch (error) {
       this.endWork(records);
       throw error;
@@ -116,7 +119,7 @@ export class Reader implements Disposable {
   }
 
   serialize(): Uint8Array {
-    if (!this.kind.isSerializable) throw new UnimplementedError('Reader SerializeState');
+    if (!this.kind.givesOneRecord) throw new UnimplementedError('Reader SerializeState');
     return ReaderBaseState.encode({
       work_started: BigInt(this.started),
       work_finished: BigInt(this.finished),
@@ -126,7 +129,7 @@ export class Reader implements Disposable {
   }
 
   restore(bytes: Uint8Array): void {
-    if (!this.kind.isSerializable) throw new UnimplementedError('Reader RestoreState');
+    if (!this.kind.givesOneRecord) throw new UnimplementedError('Reader RestoreState');
     const state = this.parse(bytes);
     const { work_started, work_finished, num_records_produced } = state;
     if (work_started < 0n || work_finished < 0n || num_records_produced < 0n)

@@ -1,7 +1,7 @@
 /** @file What each kind of reader finds in a file. */
 import { createReadStream } from 'node:fs';
 import { open, readFile } from 'node:fs/promises';
-import { createInflate } from 'node:zlib';
+import { createGunzip, createInflate } from 'node:zlib';
 import { DataLossError } from '../../core/errors.ts';
 import { fileError } from '../../io/fileErrors.ts';
 import { type RecordCompression, tfRecordIterator } from '../../io/records.ts';
@@ -30,10 +30,10 @@ async function* chunks(path: string): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** The bytes of a file that zlib has compressed. */
-async function* inflated(path: string): AsyncGenerator<Uint8Array> {
+/** The bytes of a file that was compressed. */
+async function* inflated(path: string, encoding: 'GZIP' | 'ZLIB'): AsyncGenerator<Uint8Array> {
   const file = createReadStream(path, { highWaterMark: chunkBytes });
-  const stream = createInflate();
+  const stream = encoding === 'GZIP' ? createGunzip() : createInflate();
   file.on('error', (error) => stream.destroy(error));
   file.pipe(stream);
   try {
@@ -49,7 +49,7 @@ async function* inflated(path: string): AsyncGenerator<Uint8Array> {
 
 export const identityReader: ReaderKind = {
   name: 'IdentityReader',
-  isSerializable: true,
+  givesOneRecord: true,
   async *read(work) {
     yield { key: work, value: work };
   },
@@ -57,7 +57,7 @@ export const identityReader: ReaderKind = {
 
 export const wholeFileReader: ReaderKind = {
   name: 'WholeFileReader',
-  isSerializable: true,
+  givesOneRecord: true,
   async *read(work) {
     const path = decode(work);
     const value = await readFile(path).catch((error: unknown) => {
@@ -73,7 +73,7 @@ const carriageReturn = 13;
 /** Lines without their ends, after so many that are skipped. A carriage return is no part of a line wherever it stands. */
 export const textLineReader = (skipped: number): ReaderKind => ({
   name: 'TextLineReader',
-  isSerializable: false,
+  givesOneRecord: false,
   async *read(work) {
     const path = decode(work);
     let number = 0;
@@ -102,19 +102,19 @@ export interface FixedLength {
   readonly footer: number;
   /** From the beginning of one record to that of the next. */
   readonly hop: number;
-  readonly isCompressed: boolean;
+  readonly encoding: RecordCompression;
 }
 
 /** Records of one length between a header and a footer; what is left over is passed by. */
-export const fixedLengthReader = ({ header, record, footer, hop, isCompressed }: FixedLength): ReaderKind => ({
+export const fixedLengthReader = ({ header, record, footer, hop, encoding }: FixedLength): ReaderKind => ({
   name: 'FixedLengthRecordReader',
-  isSerializable: false,
+  givesOneRecord: false,
   async *read(work) {
     const path = decode(work);
     let number = 0;
     let held: Uint8Array = new Uint8Array(0);
     let skip = header;
-    for await (const chunk of isCompressed ? inflated(path) : chunks(path)) {
+    for await (const chunk of encoding === '' ? chunks(path) : inflated(path, encoding)) {
       held = held.length === 0 ? chunk : Buffer.concat([held, chunk]);
       for (;;) {
         const skipped = Math.min(skip, held.length);
@@ -133,7 +133,7 @@ const recordFrame = 16; // bytes of length and checksums around each record
 
 export const tfRecordReader = (compression: RecordCompression): ReaderKind => ({
   name: 'TFRecordReader',
-  isSerializable: false,
+  givesOneRecord: false,
   async *read(work) {
     const path = decode(work);
     let offset = 0;

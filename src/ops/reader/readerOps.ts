@@ -111,9 +111,8 @@ function fixedLength(attrs: AttrValues<typeof lengths>, encoding: string): Reade
   for (const [name, value] of Object.entries({ header_bytes: header, footer_bytes: footer, hop_bytes: hop }))
     if (value < 0) throw new InvalidArgumentError(`${name} must be >= 0 not ${value}`);
   if (record <= 0) throw new InvalidArgumentError(`record_bytes must be > 0 not ${record}`);
-  if (encoding !== '' && encoding !== 'ZLIB')
-    throw new InvalidArgumentError(`Invalid encoding: '${encoding}'. Use '' or 'ZLIB'.`);
-  return fixedLengthReader({ header, record, footer, hop: hop || record, isCompressed: encoding === 'ZLIB' });
+  checkCompression(encoding);
+  return fixedLengthReader({ header, record, footer, hop: hop || record, encoding });
 }
 
 export const FixedLengthRecordReaderV2 = defineOp({
