@@ -83,23 +83,28 @@ export class EventFileWriter {
     return this.file?.path;
   }
 
+  /** Makes the file, if there is none: otherwise the first event does. */
+  begin(): void {
+    this.file ??= this.open();
+    unfinished.add(this);
+  }
+
   /** Puts an event in the queue. Throws what went wrong when earlier ones were written. */
   add(event: Init<Event>): void {
     if (this.failure) throw this.failure;
-    this.file ??= this.open();
+    this.begin();
     this.queue.push(encodeRecord(Event.encode(event)));
-    unfinished.add(this);
     if (this.writing) return;
     const wait = this.lastWrite + this.flushMillis - Date.now();
-    if (this.queue.length >= this.maxQueue || wait <= 0) this.begin();
+    if (this.queue.length >= this.maxQueue || wait <= 0) this.startWriting();
     // The timer alone is no reason for a process to go on: what is in the queue is written when it ends.
-    else this.timer ??= setTimeout(() => this.begin(), wait).unref();
+    else this.timer ??= setTimeout(() => this.startWriting(), wait).unref();
   }
 
   /** Waits until all events so far are in the file. */
   async flush(): Promise<void> {
     while (!this.failure && (this.writing || this.queue.length > 0)) {
-      this.begin();
+      this.startWriting();
       await this.writing;
     }
     if (this.failure) throw this.failure;
@@ -158,7 +163,7 @@ export class EventFileWriter {
     }
   }
 
-  private begin(): void {
+  private startWriting(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
     this.writing ??= this.drain().finally(() => {
@@ -189,7 +194,7 @@ export class EventFileWriter {
       file.end += bytes.length;
     } while (this.queue.length >= this.maxQueue);
     if (this.queue.length === 0) unfinished.delete(this);
-    else this.timer ??= setTimeout(() => this.begin(), this.flushMillis).unref();
+    else this.timer ??= setTimeout(() => this.startWriting(), this.flushMillis).unref();
   }
 
   private fail(error: OpError): void {

@@ -52,6 +52,12 @@ const fileOps = [
   'RestoreSlice',
 ];
 
+const writerOps = [
+  ...['SummaryWriter', 'CreateSummaryFileWriter', 'CreateSummaryDbWriter', 'FlushSummaryWriter', 'CloseSummaryWriter'],
+  ...['', 'Scalar', 'Histogram', 'Image', 'Audio', 'Graph', 'RawProto'].map((kind) => `Write${kind}Summary`),
+];
+const inWriters = 'needs a writer that other nodes open; tested in test/front/summary/writerOps.test.ts';
+
 const vocabularyOps = ['GenerateVocabRemapping', 'LoadAndRemapMatrix'];
 
 /** No value case. */
@@ -60,6 +66,7 @@ export const withoutValueCase: Readonly<Record<string, string>> = {
   ...queueGaps,
   ...each([...listOps, ...optionalOps, 'EmptyTensorList'], inLists),
   ...each(fileOps, inFiles),
+  ...each(writerOps, inWriters),
   ...each(vocabularyOps, 'reads files; tested in test/whole/checkpoints.test.ts'),
   ...each([...frameOps, ...refLoopOps, 'RefSelect', '_SwitchN'], inFrames),
   Abort: 'would end the process of a TensorFlow it is compared with; tested in test/whole/frameOps.test.ts',

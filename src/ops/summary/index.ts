@@ -5,3 +5,5 @@ import './image.ts';
 import './merge.ts';
 import './scalar.ts';
 import './tensor.ts';
+import './writeOps.ts';
+import './writer.ts';

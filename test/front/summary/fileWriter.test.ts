@@ -1,5 +1,5 @@
 /** @file FileWriter and summaryIterator: what is in the files, and what happens when something goes wrong. */
-import { execFileSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -169,11 +169,8 @@ describe('FileWriter', () => {
       const writer = new EventFileWriter(${JSON.stringify(folder)}, { maxQueue: 7, flushSecs: 1000 });
       for (let step = 0; step < 100; step++) writer.add({ step, summary: { value: [{ tag: 'x', simple_value: step }] } });
       setImmediate(() => { ${end} });`;
-    try {
-      execFileSync(process.execPath, ['--input-type=module', '-e', program], { stdio: 'pipe' });
-    } catch (error) {
-      expect(String(error)).toContain('on purpose');
-    }
+    const { stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' });
+    expect(stderr).toEqual(end.startsWith('throw') ? expect.stringContaining('Error: on purpose\n') : '');
     expect((await eventsIn(files()[0]!)).slice(1).map((event) => event.step)).toEqual(
       Array.from({ length: 100 }, (_, i) => i),
     );
