@@ -1,2 +1,2 @@
 /** @file `tf.savedModel.loader`. */
-export { load, maybeSavedModelDirectory } from '../front/savedModel/loader.ts';
+export { load, maybeSavedModelDirectory, parseSavedModel } from '../front/savedModel/loader.ts';

@@ -4,6 +4,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import '../autodiff/index.ts';
 import '../ops/index.ts';
 import { Server } from '../cluster/server.ts';
+import { type CheckpointOptions, checkpoint } from './checkpoint.ts';
 
 function portNumber(text: string): number {
   const port = Number(text);
@@ -29,6 +30,18 @@ program
   .option('--host <address>', 'address to listen on; 0.0.0.0 for every network', '127.0.0.1')
   .option('--job <name>', 'job name in device names', 'local')
   .action(serve);
+
+program
+  .command('checkpoint')
+  .description('list the tensors of a checkpoint or SavedModel, or compare two')
+  .argument('<path>', 'a checkpoint without its ending, a folder with checkpoints, or a SavedModel')
+  .argument('[other]', 'another one, to compare with; the exit status is 1 when they differ')
+  .option('--tensor <name>', 'print the values of one tensor')
+  .option('--no-statistics', 'read names, types and shapes only')
+  .option('--json', 'print JSON')
+  .action(async (path: string, other: string | undefined, options: CheckpointOptions) => {
+    if (!(await checkpoint(path, other, options, console.log))) process.exitCode = 1;
+  });
 
 program.parseAsync().catch((error: unknown) => {
   console.error(error instanceof Error ? error.message : error);
