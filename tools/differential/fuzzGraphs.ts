@@ -1,6 +1,6 @@
 /**
  * @file Random graphs give the same on the reference device, on the cpu device with the simplifier, and in real TensorFlow:
- * `npm run fuzz [-- COUNT [FIRST]]`. `FINDINGS=file.md` writes the findings.
+ * `npm run fuzz:graphs [-- COUNT [FIRST]]`. `FINDINGS=file.md` writes the findings.
  */
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
