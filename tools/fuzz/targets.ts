@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as d from '../../src/core/dtypes.ts';
 import { fromNested, zeros } from '../../src/core/ndarray.ts';
+import { Event as PublicEvent } from '../../src/front/summary/messages.ts';
 import { Graph } from '../../src/graph/graph.ts';
 import { crc32c, maskCrc } from '../../src/io/crc32c.ts';
 import { csvFields, csvInteger, csvNumber, latin1 } from '../../src/io/csv.ts';
 import { Example, SequenceExample } from '../../src/io/example.ts';
 import { ExampleParser } from '../../src/io/examples/parseExamples.ts';
 import { parseSequences } from '../../src/io/examples/parseSequences.ts';
-import { crc32 } from '../../src/io/image/crc32.ts';
 import { exampleFromJson } from '../../src/io/jsonExample.ts';
 import { encodeRecord, RecordSplitter } from '../../src/io/records.ts';
 import { arrayFromProto, decodeTensorProto, serializeTensor } from '../../src/io/serializedTensor.ts';
@@ -70,18 +70,6 @@ function repairTable(bytes: Uint8Array): Uint8Array {
     const [offset, size] = [varint(), varint()];
     if (offset + size + 5 <= bytes.length)
       view.setUint32(offset + size + 1, maskCrc(crc32c(bytes.subarray(offset, offset + size + 1))), true);
-  }
-  return bytes;
-}
-
-/** The checksums of a PNG's chunks. */
-function repairPng(bytes: Uint8Array): Uint8Array {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  for (let at = 8; at + 12 <= bytes.length; ) {
-    const end = at + 8 + view.getUint32(at);
-    if (end + 4 > bytes.length) break;
-    view.setUint32(end, crc32(bytes.subarray(at + 4, end)));
-    at = end + 4;
   }
   return bytes;
 }
@@ -253,6 +241,16 @@ export async function targets(): Promise<Target[]> {
         Event.encode({ wall_time: 1.5, file_version: 'brain.Event:2' }),
       ],
       read: (bytes) => Event.decode(bytes),
+    },
+    {
+      name: 'event files',
+      seeds: [readFileSync('test/golden/io/events.out.tfevents.golden')],
+      repair: repairRecords,
+      read(bytes) {
+        const splitter = new RecordSplitter();
+        for (const record of splitter.push(bytes)) PublicEvent.fromString(record);
+        splitter.end();
+      },
     },
     ...imageTargets(),
   ];
