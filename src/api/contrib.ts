@@ -3,3 +3,4 @@ export * as seq2seq from '../front/contrib/seq2seq/index.ts';
 export * as framework from './contribFramework.ts';
 export * as layers from './contribLayers.ts';
 export * as nn from './contribNn.ts';
+export * as staging from './contribStaging.ts';

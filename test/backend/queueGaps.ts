@@ -20,6 +20,21 @@ const readerOps = forms([...readers, ...reads.map((name) => `Reader${name}`)]);
 
 const mapOps = ['AddSparse', 'AddManySparse'].map((name) => `${name}ToTensorsMap`);
 
+const barrierOps = ['', 'InsertMany', 'TakeMany', 'Close', 'ReadySize', 'IncompleteSize'].map(
+  (name) => `Barrier${name}`,
+);
+const mapActions = ['Stage', 'Unstage', 'UnstageNoKey', 'Peek', 'Size', 'IncompleteSize', 'Clear'];
+const stagingOps = [
+  ...['Stage', 'Unstage', 'StagePeek', 'StageSize', 'StageClear'],
+  ...['Map', 'OrderedMap'].flatMap((kind) => mapActions.map((name) => `${kind}${name}`)),
+];
+const accumulations = ['ApplyGradient', 'TakeGradient', 'NumAccumulated', 'SetGlobalStep'];
+const denseOps = ['ConditionalAccumulator', ...accumulations.map((name) => `Accumulator${name}`)];
+const accumulatorOps = [
+  ...denseOps.flatMap((name) => [name, `Resource${name}`]),
+  ...['ConditionalAccumulator', 'AccumulatorApplyGradient', 'AccumulatorTakeGradient'].map((name) => `Sparse${name}`),
+];
+
 const inQueues = 'needs a queue that other nodes make and fill; tested in test/whole/queues.test.ts';
 
 const inReaders = 'needs a queue of files; tested in test/whole/readers.test.ts';
@@ -30,6 +45,10 @@ const each = (names: readonly string[], reason: string) => Object.fromEntries(na
 export const queueGaps: Readonly<Record<string, string>> = {
   ...each(queueOps, inQueues),
   ...each(readerOps, inReaders),
+  ...each(
+    [...barrierOps, ...stagingOps, ...accumulatorOps],
+    'shares its state with other nodes; tested in test/whole/queueKinds.test.ts',
+  ),
   ...each(
     [...mapOps, 'TakeManySparseFromTensorsMap'],
     'keeps tensors for another node; tested in test/whole/inputPipelines.test.ts',

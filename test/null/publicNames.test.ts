@@ -17,10 +17,8 @@ const leftOut: Record<string, Record<string, readonly string[]>> = {
       words(`case cond foldl foldr map_fn scan switch_case vectorized_map while_loop
       TensorArray TensorArraySpec CriticalSection control_flow_v2_enabled disable_control_flow_v2 enable_control_flow_v2
       add_check_numerics_ops`),
-    'queues, readers, records and parsing have an issue of their own': words(`ConditionalAccumulator
-      ConditionalAccumulatorBase FixedLenFeature FixedLenSequenceFeature
-      LMDBReader SparseConditionalAccumulator
-      SparseFeature VarLenFeature decode_base64 decode_compressed decode_csv
+    'queues, readers, records and parsing have an issue of their own': words(`FixedLenFeature FixedLenSequenceFeature
+      LMDBReader SparseFeature VarLenFeature decode_base64 decode_compressed decode_csv
       decode_json_example decode_raw encode_base64 parse_example parse_single_example
       parse_single_sequence_example parse_tensor serialize_tensor`),
     'tables come with the lookup ops': words('initialize_all_tables tables_initializer'),

@@ -1,4 +1,12 @@
 /** @file Queues and readers: the input pipelines of TensorFlow 1.x. */
+
+export {
+  type AccumulatorOptions,
+  ConditionalAccumulator,
+  ConditionalAccumulatorBase,
+  SparseConditionalAccumulator,
+} from './accumulators.ts';
+export { Barrier, type BarrierOptions } from './barrier.ts';
 export { type Dequeued, QueueBase, type QueueElements } from './queueBase.ts';
 export {
   FIFOQueue,

@@ -5,6 +5,8 @@ import {
   type OpError,
   OutOfRangeError,
 } from '../../core/errors.ts';
+import * as log from '../../core/logging.ts';
+import * as log from '../../core/logging.ts';
 import { Graph, getDefaultGraph } from '../../graph/graph.ts';
 import { Operation } from '../../graph/operation.ts';
 import { onlyOptions } from '../../graph/options.ts';
@@ -16,7 +18,6 @@ import { QueueRunnerDef } from '../../proto/queueRunner.ts';
 import { GraphKeys } from '../collections.ts';
 import { registerProtoFunctions } from '../saving/protoFunctions.ts';
 import type { Coordinator } from '../training/coordinator.ts';
-import { log } from '../training/log.ts';
 import { BackgroundTask } from '../training/task.ts';
 import { QueueBase } from './queueBase.ts';
 

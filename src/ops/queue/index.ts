@@ -2,3 +2,6 @@
 import './queueCreate.ts';
 import './queueOps.ts';
 import './sparseTensorsMap.ts';
+import './barrier.ts';
+import './stagingOps.ts';
+import './accumulatorOps.ts';

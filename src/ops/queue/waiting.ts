@@ -60,9 +60,11 @@ export class Attempt<T> implements Waiter {
   }
 }
 
-/** Attempts of one kind; the first must be served before the next. */
+/** Attempts of one kind. Unless told otherwise, the first must be served before the next. */
 export class WaitingLine {
-  private readonly attempts: Waiter[] = [];
+  private attempts: Waiter[] = [];
+
+  constructor(private readonly isInOrder = true) {}
 
   get isEmpty(): boolean {
     return this.attempts.length === 0;
@@ -89,12 +91,20 @@ export class WaitingLine {
 
   /** Serves from the front as long as anything can be done; tells whether anything was. */
   advance(): boolean {
+    if (!this.isInOrder) return this.advanceAll();
     let hasMoved = false;
     for (let first = this.attempts[0]; first; first = this.attempts[0]) {
       if (first.advance()) hasMoved = true;
       if (!first.isOver) break;
       this.attempts.shift();
     }
+    return hasMoved;
+  }
+
+  private advanceAll(): boolean {
+    let hasMoved = false;
+    for (const attempt of this.attempts) if (attempt.advance()) hasMoved = true;
+    if (hasMoved) this.attempts = this.attempts.filter((attempt) => !attempt.isOver);
     return hasMoved;
   }
 

@@ -1,0 +1,256 @@
+/** @file The ops of staging areas: Stage, Unstage and their kin, and those of areas with keys. */
+import { type DType, int32, int64 } from '../../core/dtypes.ts';
+import { InvalidArgumentError } from '../../core/errors.ts';
+import { NDArray, scalar } from '../../core/ndarray.ts';
+import { sharedObject } from '../../core/sharedObject.ts';
+import { attr } from '../../op/attrs.ts';
+import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
+import type { HostResult, ProgramBuilder } from '../../program/builder.ts';
+import { sharedAttrs } from './handles.ts';
+import type { Tuple } from './queue.ts';
+import { type Limits, MapStagingArea, StagingArea } from './staging.ts';
+
+const limits = {
+  capacity: attr('int', { minimum: 0, default: 0 }),
+  memory_limit: attr('int', { minimum: 0, default: 0 }),
+} as const;
+const someTypes = { ...limits, dtypes: attr('list(type)', { minimum: 1 }), ...sharedAttrs } as const;
+const anyTypes = { ...limits, dtypes: attr('list(type)'), ...sharedAttrs } as const;
+
+interface AreaAttrs extends Limits {
+  readonly container: string;
+  readonly shared_name: string;
+}
+
+const unknown = (types: readonly DType[]): HostResult[] => types.map((dtype) => ({ dtype }));
+
+function checkCount(tuple: Tuple, types: readonly DType[]): Tuple {
+  if (tuple.length !== types.length)
+    throw new InvalidArgumentError(`Mismatch stage/unstage: ${tuple.length} vs. ${types.length}`);
+  return tuple;
+}
+
+/** The area that a node names, by its shared name or its own. */
+function areaOf(p: ProgramBuilder, attrs: AreaAttrs, node: string): () => StagingArea {
+  const { container, shared_name, capacity, memory_limit } = attrs;
+  const make = () => new StagingArea({ capacity, memory_limit });
+  const handle = p.shared({ container, name: shared_name || node }, make).known!; // p.shared gives it
+  return () => sharedObject(handle, StagingArea);
+}
+
+export const Stage = defineOp({
+  name: 'Stage',
+  inputs: { values: 'dtypes' },
+  outputs: {},
+  attrs: someTypes,
+  stateful: true,
+  mayWait: true,
+  shape: () => ({}),
+  grad: notDifferentiable,
+  lower(p, { values }, attrs, node) {
+    const area = areaOf(p, attrs, node.name);
+    p.host(values, [], async (tuple, run) => {
+      await area().put(tuple, run);
+      return [];
+    });
+    return {};
+  },
+  cases: () => [{ shape: '[2, ?] ->' }],
+});
+
+export const Unstage = defineOp({
+  name: 'Unstage',
+  inputs: {},
+  outputs: { values: 'dtypes' },
+  attrs: someTypes,
+  stateful: true,
+  mayWait: true,
+  shape: (_, { dtypes }) => ({ values: dtypes.map(() => null) }),
+  grad: notDifferentiable,
+  lower(p, _, attrs, node) {
+    const area = areaOf(p, attrs, node.name);
+    const { dtypes } = attrs;
+    return {
+      values: p.host([], unknown(dtypes), async (_inputs, run) => checkCount(await area().get(run), dtypes)),
+    };
+  },
+  cases: () => [{ shape: '-> ?', attrs: { dtypes: ['float32'] } }],
+});
+
+export const StagePeek = defineOp({
+  name: 'StagePeek',
+  inputs: { index: 'int32' },
+  outputs: { values: 'dtypes' },
+  attrs: someTypes,
+  stateful: true,
+  mayWait: true,
+  shape: (_, { dtypes }) => ({ values: dtypes.map(() => null) }),
+  grad: notDifferentiable,
+  lower(p, { index }, attrs, node) {
+    const area = areaOf(p, attrs, node.name);
+    const { dtypes } = attrs;
+    return {
+      values: p.host([index], unknown(dtypes), async ([at], run) =>
+        checkCount(await area().peek(at!.numberAt(0), run), dtypes),
+      ),
+    };
+  },
+  cases: () => [{ shape: '[] -> ?', attrs: { dtypes: ['float32'] } }],
+});
+
+export const StageSize = defineOp({
+  name: 'StageSize',
+  inputs: {},
+  outputs: { size: 'int32' },
+  attrs: anyTypes,
+  stateful: true,
+  shape: () => ({ size: [] }),
+  grad: notDifferentiable,
+  lower(p, _, attrs, node) {
+    const area = areaOf(p, attrs, node.name);
+    return { size: p.host([], [{ dtype: int32, shape: [] }], () => [scalar(int32, area().size)])[0]! };
+  },
+  cases: () => [{ shape: '-> []', attrs: { dtypes: ['float32'] } }],
+});
+
+export const StageClear = defineOp({
+  name: 'StageClear',
+  inputs: {},
+  outputs: {},
+  attrs: anyTypes,
+  stateful: true,
+  mayWait: true,
+  shape: () => ({}),
+  grad: notDifferentiable,
+  lower(p, _, attrs, node) {
+    const area = areaOf(p, attrs, node.name);
+    p.host([], [], () => {
+      area().clear();
+      return [];
+    });
+    return {};
+  },
+  cases: () => [{ shape: '->', attrs: { dtypes: ['float32'] } }],
+});
+
+/** The ops of areas whose elements have keys. */
+function mapOps(prefix: 'Map' | 'OrderedMap') {
+  const areaFor = (p: ProgramBuilder, attrs: AreaAttrs & { readonly dtypes: readonly DType[] }, node: string) => {
+    const { container, shared_name, capacity, memory_limit } = attrs;
+    const make = () => new MapStagingArea({ capacity, memory_limit }, attrs.dtypes.length, prefix === 'OrderedMap');
+    const handle = p.shared({ container, name: shared_name || node }, make).known!; // p.shared gives it
+    return () => sharedObject(handle, MapStagingArea);
+  };
+  const keyIn = (array: NDArray | undefined) => array!.data[0] as bigint; // int64
+
+  const stage = defineOp({
+    name: `${prefix}Stage`,
+    inputs: { key: 'int64', indices: 'int32', values: 'fake_dtypes' },
+    outputs: {},
+    attrs: { ...limits, dtypes: attr('list(type)'), fake_dtypes: attr('list(type)', { minimum: 1 }), ...sharedAttrs },
+    stateful: true,
+    mayWait: true,
+    shape: () => ({}),
+    grad: notDifferentiable,
+    lower(p, { key, indices, values }, attrs, node) {
+      const area = areaFor(p, attrs, node.name);
+      p.host([key, indices, ...values], [], async ([at, which, ...tuple], run) => {
+        await area().put(keyIn(at), which!.numbers(), tuple, attrs.dtypes.length, run);
+        return [];
+      });
+      return {};
+    },
+    cases: () => [{ shape: '[], [1], [2, ?] ->', attrs: { dtypes: ['float32'] } }],
+  });
+
+  const taking = (name: string, method: 'peek' | 'take') =>
+    defineOp({
+      name: `${prefix}${name}`,
+      inputs: { key: 'int64', indices: 'int32' },
+      outputs: { values: 'dtypes' },
+      attrs: someTypes,
+      stateful: true,
+      mayWait: true,
+      shape: (_, { dtypes }) => ({ values: dtypes.map(() => null) }),
+      grad: notDifferentiable,
+      lower(p, { key, indices }, attrs, node) {
+        const area = areaFor(p, attrs, node.name);
+        return {
+          values: p.host([key, indices], unknown(attrs.dtypes), async ([at, which], run) =>
+            checkCount(await area()[method](keyIn(at), which!.numbers(), run), attrs.dtypes),
+          ),
+        };
+      },
+      cases: () => [{ shape: '[], [1] -> ?', attrs: { dtypes: ['float32'] } }],
+    });
+
+  const unstageNoKey = defineOp({
+    name: `${prefix}UnstageNoKey`,
+    inputs: { indices: 'int32' },
+    outputs: { key: 'int64', values: 'dtypes' },
+    attrs: someTypes,
+    stateful: true,
+    mayWait: true,
+    shape: (_, { dtypes }) => ({ key: null, values: dtypes.map(() => null) }),
+    grad: notDifferentiable,
+    lower(p, { indices }, attrs, node) {
+      const area = areaFor(p, attrs, node.name);
+      const results = unknown([int64, ...attrs.dtypes]);
+      const [key, ...values] = p.host([indices], results, async ([which], run) => {
+        const next = await area().takeNext(which!.numbers(), run);
+        return [new NDArray(int64, [], new BigInt64Array([next.key])), ...checkCount(next.tuple, attrs.dtypes)];
+      });
+      return { key: key!, values };
+    },
+    cases: () => [{ shape: '[1] -> ?, ?', attrs: { dtypes: ['float32'] } }],
+  });
+
+  const counting = (name: string, count: (area: MapStagingArea) => number) =>
+    defineOp({
+      name: `${prefix}${name}`,
+      inputs: {},
+      outputs: { size: 'int32' },
+      attrs: anyTypes,
+      stateful: true,
+      shape: () => ({ size: [] }),
+      grad: notDifferentiable,
+      lower(p, _, attrs, node) {
+        const area = areaFor(p, attrs, node.name);
+        return { size: p.host([], [{ dtype: int32, shape: [] }], () => [scalar(int32, count(area()))])[0]! };
+      },
+      cases: () => [{ shape: '-> []', attrs: { dtypes: ['float32'] } }],
+    });
+
+  const clear = defineOp({
+    name: `${prefix}Clear`,
+    inputs: {},
+    outputs: {},
+    attrs: anyTypes,
+    stateful: true,
+    mayWait: true,
+    shape: () => ({}),
+    grad: notDifferentiable,
+    lower(p, _, attrs, node) {
+      const area = areaFor(p, attrs, node.name);
+      p.host([], [], () => {
+        area().clear();
+        return [];
+      });
+      return {};
+    },
+    cases: () => [{ shape: '->', attrs: { dtypes: ['float32'] } }],
+  });
+
+  return {
+    stage,
+    peek: taking('Peek', 'peek'),
+    unstage: taking('Unstage', 'take'),
+    unstageNoKey,
+    size: counting('Size', (area) => area.size),
+    incompleteSize: counting('IncompleteSize', (area) => area.incompleteSize),
+    clear,
+  };
+}
+
+export const unorderedMap = mapOps('Map');
+export const orderedMap = mapOps('OrderedMap');
