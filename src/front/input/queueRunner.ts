@@ -6,7 +6,6 @@ import {
   OutOfRangeError,
 } from '../../core/errors.ts';
 import * as log from '../../core/logging.ts';
-import * as log from '../../core/logging.ts';
 import { Graph, getDefaultGraph } from '../../graph/graph.ts';
 import { Operation } from '../../graph/operation.ts';
 import { onlyOptions } from '../../graph/options.ts';
