@@ -1,0 +1,138 @@
+"""TensorFlow's side of bench/data.ts: reads names of rows, runs each once, answers with the seconds it took.
+
+Run by bench/data.ts with the folder of its files. A row is a function of its name that gives what is to be timed.
+"""
+import base64
+import os
+import sys
+import time
+
+import tensorflow.compat.v1 as tf
+
+folder = sys.argv[1]
+config = tf.ConfigProto(intra_op_parallelism_threads=1, inter_op_parallelism_threads=1)
+runs_per_call = 20
+tf.disable_eager_execution()
+tf.logging.set_verbosity(tf.logging.FATAL)
+
+
+def in_graph(build):
+    graph = tf.Graph()
+    with graph.as_default():
+        made = build()
+    return tf.Session(graph=graph, config=config), made
+
+
+def reading(name, compression=""):
+    """The records in batches of a thousand, so that Python's loop costs nothing."""
+    def build():
+        dataset = tf.data.TFRecordDataset(os.path.join(folder, name + ".tfrecords"), compression_type=compression)
+        iterator = tf.data.make_initializable_iterator(dataset.batch(1000))
+        return iterator.initializer, tf.size(iterator.get_next())
+
+    session, (initializer, size) = in_graph(build)
+
+    def run():
+        session.run(initializer)
+        try:
+            while True:
+                session.run(size)
+        except tf.errors.OutOfRangeError:
+            pass
+
+    return run
+
+
+def records_written():
+    record = os.urandom(1000)
+
+    def run():
+        with tf.io.TFRecordWriter(os.path.join(folder, "theirs.tfrecords")) as writer:
+            for _ in range(50000):
+                writer.write(record)
+
+    return run
+
+
+def parsing(name, build):
+    with open(os.path.join(folder, name + ".txt")) as file:
+        strings = [base64.b64decode(line) for line in file.read().split("\n")]
+
+    def make():
+        x = tf.placeholder(tf.string, [len(strings)])
+        return x, build(x)
+
+    session, (x, fetches) = in_graph(make)
+    step = session.make_callable(tf.nest.flatten(fetches, expand_composites=True), [x])
+
+    def run():
+        for _ in range(runs_per_call):
+            step(strings)
+
+    return run
+
+
+def ten_features(x):
+    kinds = {"count": (4, tf.int64), "ratio": (3, tf.float32), "word": (3, tf.string)}
+    return tf.parse_example(x, {f"{kind}{k}": tf.FixedLenFeature([], dtype)
+                                for kind, (n, dtype) in kinds.items() for k in range(n)})
+
+
+def images(x):
+    return tf.parse_example(x, {"image": tf.FixedLenFeature([784], tf.float32), "label": tf.FixedLenFeature([], tf.int64)})
+
+
+def sparse(x):
+    return tf.parse_example(x, {"ids": tf.VarLenFeature(tf.int64), "words": tf.VarLenFeature(tf.string)})
+
+
+def csv(x):
+    return tf.decode_csv(x, [[0.0]] * 8 + [[""]] * 2)
+
+
+def checkpoint(work):
+    def build():
+        for i in range(4):
+            tf.get_variable(f"v{i}", [2500, 2500], initializer=tf.random_uniform_initializer(0, 1, seed=i))
+        return tf.train.Saver(), tf.global_variables_initializer()
+
+    session, (saver, initialize) = in_graph(build)
+    session.run(initialize)
+    os.makedirs(os.path.join(folder, "theirs"), exist_ok=True)
+    prefix = os.path.join(folder, "theirs", "model")
+    saver.save(session, prefix)
+
+    def run():
+        with session.graph.as_default():
+            work(saver, session, prefix)
+
+    return run
+
+
+rows = {
+    "records_of_1_KB": lambda: reading("records_of_1_KB"),
+    "records_of_100_KB": lambda: reading("records_of_100_KB"),
+    "records_gzip": lambda: reading("records_gzip", "GZIP"),
+    "records_written": records_written,
+    "examples_of_10_features": lambda: parsing("examples_of_10_features", ten_features),
+    "examples_of_784_floats": lambda: parsing("examples_of_784_floats", images),
+    "examples_sparse": lambda: parsing("examples_sparse", sparse),
+    "csv_of_10_columns": lambda: parsing("csv_of_10_columns", csv),
+    "checkpoint_saved": lambda: checkpoint(lambda saver, s, p: saver.save(s, p, write_meta_graph=False)),
+    "checkpoint_restored": lambda: checkpoint(lambda saver, s, p: saver.restore(s, p)),
+}
+
+ready = {}
+print("ready", flush=True)
+for line in sys.stdin:
+    name = line.strip()
+    try:
+        if name not in ready:
+            ready.clear()
+            ready[name] = rows[name]()
+        start = time.perf_counter()
+        ready[name]()
+        print(time.perf_counter() - start, flush=True)
+    except Exception as error:
+        print(error, file=sys.stderr)
+        print("nan", flush=True)
