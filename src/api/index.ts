@@ -55,6 +55,7 @@ export type { Fetch, Fetched } from '../runtime/fetches.ts';
 export { InteractiveSession, Session, type SessionOptions } from '../runtime/session.ts';
 export * as app from './app.ts';
 export * as contrib from './contrib.ts';
+export * as data from './data.ts';
 export * as debugging from './debugging.ts';
 export * as examples from './examples.ts';
 export * as flags from './flags.ts';

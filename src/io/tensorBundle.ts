@@ -9,6 +9,7 @@ import { type Shape, showRuntime, sizeOf } from '../core/shape.ts';
 import { BundleEntryProto, BundleHeaderProto } from '../proto/tensorBundle.ts';
 import { dtypeFromProto, shapeFromProto, shapeToProto } from '../proto/tensorProto.ts';
 import { dataPath, indexPath, publish, unfinished } from './bundleFiles.ts';
+import { decodeVariants, encodeVariants } from './bundleVariants.ts';
 import { crc32c, maskCrc, unmaskCrc } from './crc32c.ts';
 import { fileError, makeFolder } from './fileErrors.ts';
 import { copySlice, emptyArray, sliced } from './sliceCopies.ts';
@@ -108,6 +109,11 @@ function entryBytes(dtype: DType, shape: Shape, { offset, size, crc }: Place): U
 
 async function writeTensor(file: FileHandle, array: NDArray): Promise<{ size: number; crc: number }> {
   if (!array.dtype.isObject) return { size: array.bytes.length, crc: await writeBytes(file, array.bytes, 0) };
+  if (array.dtype.name === 'variant') {
+    const { bytes, crc } = encodeVariants(array);
+    await writeBytes(file, bytes, 0);
+    return { size: bytes.length, crc };
+  }
   if (array.dtype.name !== 'string')
     throw new UnimplementedError(`tensors of type ${array.dtype} cannot be stored in a checkpoint`);
   const strings = array.objects as Uint8Array[]; // what string arrays hold
@@ -260,6 +266,11 @@ export class BundleReader {
       if (bytesRead === 0) throw new DataLossError(`${path} ends within tensor ${name}`);
       if (!dtype.isObject) crc = crc32c(bytes.subarray(at, at + bytesRead), crc);
       at += bytesRead;
+    }
+    if (dtype.name === 'variant') {
+      const array = decodeVariants(bytes, shape, unmaskCrc(entry.crc32c));
+      if (!array) throw checksumError(name, this.prefix);
+      return array;
     }
     if (dtype.isObject) return strings(name, this.prefix, bytes, shape, dtype, entry.crc32c);
     if (crc !== unmaskCrc(entry.crc32c)) throw checksumError(name, this.prefix);

@@ -1,5 +1,5 @@
 /** @file tf.data.Dataset: elements described by a graph, transformed, and taken one by one by iterators. */
-import { bool, type DType, int64, variant } from '../../core/dtypes.ts';
+import { type DType, int64, variant } from '../../core/dtypes.ts';
 import type { NDArray } from '../../core/ndarray.ts';
 import type { Dims } from '../../core/shape.ts';
 import { colocateWith, type Graph } from '../../graph/graph.ts';
@@ -7,28 +7,22 @@ import { onlyOptions } from '../../graph/options.ts';
 import { sessionFor } from '../../graph/runner.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
-import { BatchDatasetV2, ParallelBatchDataset } from '../../ops/data/batch.ts';
 import { IteratorV2, MakeIterator, OneShotIterator } from '../../ops/data/iteratorOps.ts';
-import { FilterDataset, MapDataset, ParallelMapDatasetV2 } from '../../ops/data/map.ts';
 import { RangeDataset, TensorDataset, TensorSliceDataset } from '../../ops/data/sources.ts';
-import {
-  batchSizeOf,
-  choice,
-  type DatasetOptions,
-  isOptions,
-  metadataOf,
-  number,
-  truth,
-  valuesUntilEnd,
-} from './arguments.ts';
+import { OptionsDataset } from '../../ops/data/wrappers.ts';
+import { flatten } from '../nest.ts';
+import { type DatasetOptions, isOptions, metadataOf, number, valuesUntilEnd } from './arguments.ts';
+import * as arranging from './arranging.ts';
+import * as batching from './batching.ts';
 import { factoryOf } from './byValue.ts';
-import { traceFunction } from './functions.ts';
+import * as elementwise from './elementwise.ts';
+import { fromGenerator, type GeneratorOptions, type Values } from './generators.ts';
 import { Iterator } from './iterator.ts';
+import { type ListFilesOptions, listFiles } from './listFiles.ts';
 import {
   type Arguments,
   addComponentKind,
   type Component,
-  componentsOf,
   type ElementOf,
   type ElementSpec,
   elementAttrs,
@@ -44,17 +38,11 @@ export interface RangeOptions extends DatasetOptions {
   readonly outputType?: DType | undefined;
 }
 
-export interface MapOptions extends DatasetOptions {
-  /** How many calls may be under way at once; -1 leaves it to the runtime. */
-  readonly numParallelCalls?: TensorLike | undefined;
-  /** False allows results in another order than the elements'. */
-  readonly deterministic?: boolean | undefined;
-}
-
-export interface BatchOptions extends MapOptions {
-  /** Whether a last batch that is too small is left out. */
-  readonly dropRemainder?: TensorLike | undefined;
-}
+/** The elements of datasets side by side. */
+export type Zipped<T> =
+  T extends Dataset<infer E> ? E : T extends object ? { -readonly [K in keyof T]: Zipped<T[K]> } : never;
+/** The elements of the datasets that a function makes. */
+export type Inside<R> = R extends Dataset<infer E> ? E : unknown;
 
 /**
  * Elements, each a structure of tensors, described by nodes of a graph: sources, and transformations of other datasets.
@@ -117,9 +105,39 @@ export class Dataset<E = unknown> implements IsDataset, AsyncIterable<ValueOf<E>
     return new Dataset<Tensor>(RangeDataset.build(inputs, { attrs }).handle, spec);
   }
 
-  /** The attributes of an op that makes elements like these. */
-  private attrs(method: string, options: DatasetOptions, spec: ElementSpec = this.elementSpec) {
-    return { ...elementAttrs(spec), metadata: metadataOf(method, options) };
+  /**
+   * The values that a generator of this program yields, each in the structure of the types. Every time through the dataset
+   * begins the generator anew. Adds `TensorDataset` and `FlatMapDataset`.
+   *
+   * @example tf.data.Dataset.fromGenerator(function* () { yield 1; yield 2; }, tf.int64)
+   */
+  static fromGenerator<E = Tensor>(
+    generator: (...args: NDArray[]) => Values,
+    outputTypes: unknown,
+    options: GeneratorOptions = {},
+  ): Dataset<E> {
+    return fromGenerator(generator, outputTypes, options) as Dataset<E>; // as the user declares
+  }
+
+  /**
+   * One element of each dataset, side by side in the structure given; ends with the shortest. Adds `ZipDataset`.
+   *
+   * @example for await (const [x, y] of tf.data.Dataset.zip([a, b])) console.log(x, y);
+   */
+  static zip<const T>(datasets: T, options: DatasetOptions = {}): Dataset<Zipped<T>> {
+    const flat = flatten(datasets);
+    for (const dataset of flat)
+      if (!(dataset instanceof Dataset)) throw userError('Dataset.zip takes datasets, in an array or a record.');
+    return arranging.zip(datasets, flat as Dataset[], options) as Dataset<Zipped<T>>; // same structure
+  }
+
+  /**
+   * The names of files that match patterns, in random order unless `shuffle` is false. Adds nodes under `list_files/`.
+   *
+   * @example tf.data.Dataset.listFiles('images/*.png', { shuffle: false })
+   */
+  static listFiles(filePattern: TensorLike, options: ListFilesOptions = {}): Dataset<Tensor> {
+    return listFiles(filePattern, options);
   }
 
   /**
@@ -128,25 +146,8 @@ export class Dataset<E = unknown> implements IsDataset, AsyncIterable<ValueOf<E>
    *
    * @example for await (const x of tf.data.Dataset.range(3).map((x) => x.mul(10))) console.log(x); // 0, then 10, then 20
    */
-  map<const R>(fn: (...args: Arguments<E>) => R, options: MapOptions = {}): Dataset<ElementOf<R>> {
-    const { numParallelCalls, deterministic } = onlyOptions(
-      'Dataset.map',
-      options,
-      'numParallelCalls',
-      'deterministic',
-      'name',
-    );
-    const { f, captured, spec } = traceFunction(fn, { transformation: 'Dataset_map', args: [this.elementSpec] });
-    const inputs = { input_dataset: this.variant, other_arguments: captured };
-    const attrs = { f, ...this.attrs('map', { name: options.name }, spec) };
-    if (numParallelCalls === undefined)
-      return new Dataset<ElementOf<R>>(MapDataset.build(inputs, { attrs }).handle, spec);
-    const num_parallel_calls = number(numParallelCalls, 'num_parallel_calls');
-    const more = { ...attrs, deterministic: choice(deterministic) };
-    return new Dataset<ElementOf<R>>(
-      ParallelMapDatasetV2.build({ ...inputs, num_parallel_calls }, { attrs: more }).handle,
-      spec,
-    );
+  map<const R>(fn: (...args: Arguments<E>) => R, options: elementwise.MapOptions = {}): Dataset<ElementOf<R>> {
+    return elementwise.map(this, fn, options) as Dataset<ElementOf<R>>; // what the function gives
   }
 
   /**
@@ -155,48 +156,134 @@ export class Dataset<E = unknown> implements IsDataset, AsyncIterable<ValueOf<E>
    * @example for await (const x of tf.data.Dataset.range(4).filter((x) => x.greater(1))) console.log(x); // 2, then 3
    */
   filter(predicate: (...args: Arguments<E>) => TensorLike, options: DatasetOptions = {}): Dataset<E> {
-    const traced = traceFunction(predicate, { transformation: 'Dataset_filter', args: [this.elementSpec] });
-    const [result] = componentsOf(traced.spec);
-    if (
-      componentsOf(traced.spec).length !== 1 ||
-      result!.dtype !== bool ||
-      (result!.shape !== null && result!.shape.length > 0)
-    )
-      throw userError(
-        `Invalid predicate. The predicate of Dataset.filter must return one scalar bool tensor, but its return type is ${String(traced.spec)}.`,
-      );
-    const inputs = { input_dataset: this.variant, other_arguments: traced.captured };
-    const attrs = { predicate: traced.f, ...this.attrs('filter', options) };
-    return new Dataset<E>(FilterDataset.build(inputs, { attrs }).handle, this.elementSpec);
+    return elementwise.filter<E>(this, predicate, options);
   }
 
   /**
-   * Consecutive elements stacked; the last batch may be smaller unless `dropRemainder`. Adds `BatchDatasetV2`.
+   * The elements of the dataset that a function makes of each element, one dataset after the other. Adds `FlatMapDataset`.
+   *
+   * @example tf.data.Dataset.range(3).flatMap((x) => tf.data.Dataset.fromTensors(x).repeat(2)) // 0 0 1 1 2 2
+   */
+  flatMap<R extends Dataset>(fn: (...args: Arguments<E>) => R, options: DatasetOptions = {}): Dataset<Inside<R>> {
+    return elementwise.flatMap(this, fn, options) as Dataset<Inside<R>>; // what the function's datasets give
+  }
+
+  /**
+   * As `flatMap`, but `cycleLength` datasets take turns and give `blockLength` elements each time. Adds `InterleaveDataset`,
+   * or `ParallelInterleaveDatasetV4` with `numParallelCalls`.
+   *
+   * @example files.interleave((f) => new tf.data.TextLineDataset(f), { cycleLength: 4 })
+   */
+  interleave<R extends Dataset>(
+    fn: (...args: Arguments<E>) => R,
+    options: elementwise.InterleaveOptions = {},
+  ): Dataset<Inside<R>> {
+    return elementwise.interleave(this, fn, options) as Dataset<Inside<R>>; // as flatMap
+  }
+
+  /**
+   * What becomes of a state when a function has taken in every element; a tensor, or a structure of them. Adds
+   * `ReduceDataset`.
+   *
+   * @example tf.data.Dataset.range(5).reduce(tf.constant(0, { dtype: tf.int64 }), (sum, x) => sum.add(x)) // runs to 10
+   */
+  reduce<const S>(
+    initialState: S,
+    fn: (state: ElementOf<S>, element: E) => unknown,
+    options: DatasetOptions = {},
+  ): ElementOf<S> {
+    return elementwise.reduce(this, initialState, fn, options) as ElementOf<S>; // in the structure of the state
+  }
+
+  /** Consecutive elements stacked; the last batch may be smaller unless `dropRemainder`. Adds `BatchDatasetV2`.
    *
    * @example for await (const x of tf.data.Dataset.range(3).batch(2)) console.log(x); // [0 1], then [2]
    */
-  batch(batchSize: TensorLike, options: BatchOptions = {}): Dataset<E> {
-    const {
-      dropRemainder = false,
-      numParallelCalls,
-      deterministic,
-      name,
-    } = onlyOptions('Dataset.batch', options, 'dropRemainder', 'numParallelCalls', 'deterministic', 'name');
-    const inputs = {
-      input_dataset: this.variant,
-      batch_size: number(batchSize, 'batch_size'),
-      drop_remainder: truth(dropRemainder, 'drop_remainder'),
-    };
-    const parallel =
-      numParallelCalls === undefined
-        ? undefined
-        : { num_parallel_calls: number(numParallelCalls, 'num_parallel_calls') };
-    const size = batchSizeOf(inputs);
-    const spec = mapSpec(this.elementSpec, (component) => component.batched(size));
-    const attrs = this.attrs('batch', { name }, spec);
-    if (!parallel) return new Dataset<E>(BatchDatasetV2.build(inputs, { attrs }).handle, spec);
-    const more = { ...attrs, deterministic: choice(deterministic) };
-    return new Dataset<E>(ParallelBatchDataset.build({ ...inputs, ...parallel }, { attrs: more }).handle, spec);
+  batch(batchSize: TensorLike, options: batching.BatchOptions = {}): Dataset<E> {
+    return batching.batch<E>(this, batchSize, options);
+  }
+
+  /**
+   * Consecutive elements brought to one size and stacked. Adds `PaddedBatchDatasetV2`.
+   *
+   * @example sentences.paddedBatch(32, { paddedShapes: [null] })
+   */
+  paddedBatch(batchSize: TensorLike, options: batching.PaddedBatchOptions = {}): Dataset<E> {
+    return batching.paddedBatch<E>(this, batchSize, options);
+  }
+
+  /** The rows of each element as elements: the opposite of `batch`. Adds `MapDataset` and `UnbatchDataset`. */
+  unbatch(options: DatasetOptions = {}): Dataset<E> {
+    return batching.unbatch<E>(this, options);
+  }
+
+  /**
+   * Elements in an order that is drawn from a buffer of `bufferSize` of them; the same as TensorFlow's for the same seeds.
+   * Adds `ShuffleDataset`.
+   *
+   * @example tf.data.Dataset.range(5).shuffle(5, { seed: 1 })
+   */
+  shuffle(bufferSize: TensorLike, options: arranging.ShuffleOptions = {}): Dataset<E> {
+    return arranging.shuffle<E>(this, bufferSize, options);
+  }
+
+  /** The dataset so many times, or without end. Adds `RepeatDataset`. */
+  repeat(count: TensorLike = -1, options: DatasetOptions = {}): Dataset<E> {
+    return arranging.repeat<E>(this, count, options);
+  }
+
+  /** The first elements; all of them for -1. Adds `TakeDataset`. */
+  take(count: TensorLike, options: DatasetOptions = {}): Dataset<E> {
+    return arranging.take<E>(this, count, options);
+  }
+
+  /** All but the first elements; none for -1. Adds `SkipDataset`. */
+  skip(count: TensorLike, options: DatasetOptions = {}): Dataset<E> {
+    return arranging.skip<E>(this, count, options);
+  }
+
+  /** Every `numShards`-th element, from the one at `index` on. Adds `ShardDataset`. */
+  shard(numShards: TensorLike, index: TensorLike, options: DatasetOptions = {}): Dataset<E> {
+    return arranging.shard<E>(this, [numShards, index], options);
+  }
+
+  /** Datasets of `size` neighbouring elements each, per component. Adds `WindowDataset`. */
+  window(size: TensorLike, options: arranging.WindowOptions = {}): Dataset<Windows<E>> {
+    return arranging.window(this, size, options) as Dataset<Windows<E>>; // a dataset in place of each tensor
+  }
+
+  /** Keeps the elements of the first time through, in memory or in a file, for later times. Adds `CacheDataset`. */
+  cache(filename: TensorLike = '', options: DatasetOptions = {}): Dataset<E> {
+    return arranging.cache<E>(this, filename, options);
+  }
+
+  /** Makes up to `bufferSize` elements while earlier ones are used; -1 leaves the number to the runtime. Adds `PrefetchDataset`. */
+  prefetch(bufferSize: TensorLike, options: DatasetOptions = {}): Dataset<E> {
+    return arranging.prefetch<E>(this, bufferSize, options);
+  }
+
+  /** The elements of this dataset, then those of another. Adds `ConcatenateDataset`. */
+  concatenate(dataset: Dataset<E>, options: DatasetOptions = {}): Dataset<E> {
+    return arranging.concatenate<E>(this, dataset, options);
+  }
+
+  /** Elements beside their numbers, which begin at `start`. Adds `RangeDataset`, `RewriteDataset` and `ZipDataset`. */
+  enumerate(start: TensorLike = 0, options: DatasetOptions = {}): Dataset<[Tensor, E]> {
+    const numbers = Dataset.range(start, 2n ** 63n - 1n);
+    const pairs = arranging.zip([0, 0], [arranging.replicated(numbers), this], options);
+    return pairs as Dataset<[Tensor, E]>; // as it was put together
+  }
+
+  /** What a function makes of this dataset, so that transformations can be written one after the other. */
+  apply<R>(transformation: (dataset: this) => R): R {
+    return transformation(this);
+  }
+
+  /** The dataset with hints for TensorFlow's optimizer, which change no element. Adds `OptionsDataset`. */
+  withOptions(serializedOptions = ''): Dataset<E> {
+    const attrs = { serialized_options: serializedOptions, ...elementAttrs(this.elementSpec) };
+    const made = colocateWith(this.variant, () => OptionsDataset.build({ input_dataset: this.variant }, { attrs }));
+    return new Dataset<E>(made.handle!, this.elementSpec);
   }
 
   // Iterators.
@@ -262,6 +349,13 @@ function checkRows(components: readonly Tensor[]): void {
   if (new Set(counts).size > 1)
     throw userError(`Dataset.fromTensorSlices: the components have different numbers of rows: ${counts.join(', ')}.`);
 }
+
+/** Elements of windows: a dataset in place of each tensor. */
+export type Windows<E> = E extends Tensor
+  ? Dataset<E>
+  : E extends object
+    ? { -readonly [K in keyof E]: Windows<E[K]> }
+    : unknown;
 
 /** A dataset as a component of elements: a window of another one. */
 export class DatasetComponent implements Component {

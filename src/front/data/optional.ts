@@ -2,6 +2,7 @@
 import { nameScope } from '../../graph/graph.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { OptionalFromValue, OptionalGetValue, OptionalHasValue, OptionalNone } from '../../ops/flow/optional.ts';
+import type { Iterator } from './iterator.ts';
 import { type ElementOf, type ElementSpec, elementAttrs, fromTensors, toElement } from './spec.ts';
 
 /** An element or nothing, in a variant tensor. */
@@ -38,4 +39,9 @@ export class Optional<E = unknown> {
       return fromTensors(this.valueSpec, components) as E; // what the spec describes
     });
   }
+}
+
+/** The next element of an iterator, or nothing at the end. Adds `IteratorGetNextAsOptional`. */
+export function getNextAsOptional<E>(iterator: Iterator<E>): Optional<E> {
+  return iterator.getNextAsOptional();
 }

@@ -16,6 +16,7 @@ import './random.ts';
 import './reduce.ts';
 import './shuffle.ts';
 import './sources.ts';
+import './state.ts';
 import './unique.ts';
 import './window.ts';
 import './wrappers.ts';

@@ -85,6 +85,31 @@ export const DatasetToSingleElement = defineOp({
   cases: () => [],
 });
 
+export const GetElementAtIndex = defineOp({
+  name: 'GetElementAtIndex',
+  inputs: { dataset: 'variant', index: 'int64' },
+  outputs: { components: 'output_types' },
+  attrs: elementAttrs,
+  shape: (_, { output_shapes }) => ({ components: output_shapes }),
+  grad: notDifferentiable,
+  lower: (p, { dataset, index }, attrs) => ({
+    components: p.host([dataset, index], elementResults(attrs), ([array, position], run) =>
+      within(run, datasetIn(array!), async (iterator) => {
+        const wanted = position!.numberAt(0);
+        const { cardinality } = datasetIn(array!);
+        const outside = () => new OutOfRangeError(`Index out of range [0, ${cardinality}):${wanted}`);
+        if (wanted < 0 || (cardinality >= 0 && wanted >= cardinality)) throw outside();
+        for (let i = 0; ; i++) {
+          const element = await iterator.next();
+          if (!element) throw outside();
+          if (i === wanted) return element;
+        }
+      }),
+    ),
+  }),
+  cases: () => [],
+});
+
 const cardinalityOp = (name: string, extra: object) =>
   defineOp({
     name,

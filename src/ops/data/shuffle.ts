@@ -15,6 +15,7 @@ import {
   savedElements,
   savedNumber,
   savedRecord,
+  unknown,
 } from './dataset.ts';
 import { elementAttrs, flag, handle, madeBy, metadata, scalarHandle, scalarOf } from './kit.ts';
 import { someOf } from './map.ts';
@@ -167,7 +168,7 @@ class ShuffleIterator implements ElementIterator {
 
 function bufferSize(array: NDArray): number {
   const size = scalarOf(array, 'buffer_size');
-  if (size === -1) return Number.MAX_SAFE_INTEGER;
+  if (size === unknown) return Number.MAX_SAFE_INTEGER;
   if (size <= 0) throw new InvalidArgumentError('buffer_size must be greater than zero or UNKNOWN_CARDINALITY');
   return size;
 }

@@ -1,0 +1,3 @@
+/** @file tf.data: input pipelines as graphs. */
+export * from '../front/data/index.ts';
+export * as experimental from './dataExperimental.ts';

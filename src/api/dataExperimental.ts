@@ -1,0 +1,3 @@
+/** @file tf.data.experimental: transformations for `dataset.apply`, and other sources of elements. */
+export * from '../front/data/experimental.ts';
+export { getNextAsOptional, Optional } from '../front/data/optional.ts';

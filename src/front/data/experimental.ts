@@ -1,0 +1,387 @@
+/** @file tf.data.experimental (tf.contrib.data in 1.x): transformations for `dataset.apply`, and other sources. */
+import { int32, int64 } from '../../core/dtypes.ts';
+import type { Dims } from '../../core/shape.ts';
+import { nameScope } from '../../graph/graph.ts';
+import { onlyOptions } from '../../graph/options.ts';
+import { Tensor, type TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
+import { convertToTensor } from '../../op/convert.ts';
+import { expandDims } from '../../ops/array/expandDims.ts';
+import { squeeze } from '../../ops/array/squeeze.ts';
+import { stridedSlice } from '../../ops/array/stridedSlice.ts';
+import { MapAndBatchDataset } from '../../ops/data/batchMore.ts';
+import { DirectedInterleaveDataset } from '../../ops/data/combine.ts';
+import { LegacyParallelInterleaveDatasetV2 } from '../../ops/data/flatMap.ts';
+import { RandomDataset as RandomNumbers } from '../../ops/data/random.ts';
+import { DatasetCardinality, DatasetToSingleElement } from '../../ops/data/reduce.ts';
+import { ShuffleAndRepeatDataset } from '../../ops/data/shuffle.ts';
+import { UniqueDataset } from '../../ops/data/unique.ts';
+import { AssertCardinalityDataset, IgnoreErrorsDataset } from '../../ops/data/wrappers.ts';
+import { less, lessEqual } from '../../ops/math/compare.ts';
+import { log } from '../../ops/math/exp.ts';
+import { logicalAnd } from '../../ops/math/logical.ts';
+import { plus } from '../../ops/math/operators.ts';
+import { reduceMin } from '../../ops/math/reductions.ts';
+import { where } from '../../ops/math/select.ts';
+import { StatelessMultinomial } from '../../ops/random/stateless.ts';
+import { batchSizeOf, choice, number, truth } from './arguments.ts';
+import { replicated, seedTensors } from './arranging.ts';
+import { type BatchOptions, unbatch as unbatched } from './batching.ts';
+import { Dataset, type Inside } from './dataset.ts';
+import * as elementwise from './elementwise.ts';
+import { traceFunction } from './functions.ts';
+import { type ElementOf, elementAttrs, fromTensors, mapSpec, TensorComponent } from './spec.ts';
+
+/** What `dataset.apply` takes. */
+export type Transformation<E, R> = (dataset: Dataset<E>) => Dataset<R>;
+
+/** What elements are like that a function takes with these arguments. */
+export type OfArguments<A extends readonly unknown[]> = A extends readonly [infer One] ? One : A;
+
+/** Marks a number that the runtime chooses. */
+export const AUTOTUNE = -1;
+/** What `cardinality` says of datasets without end, and of those whose elements nobody has counted. */
+export const INFINITE_CARDINALITY = -1;
+export const UNKNOWN_CARDINALITY = -2;
+
+/**
+ * Shuffles and repeats in one go, so that rounds are not mixed. Adds `ShuffleAndRepeatDataset`.
+ *
+ * @example dataset.apply(tf.data.experimental.shuffleAndRepeat(1000, { count: 3, seed: 1 }))
+ */
+export function shuffleAndRepeat<E>(
+  bufferSize: TensorLike,
+  options: { readonly count?: TensorLike; readonly seed?: number | undefined } = {},
+): Transformation<E, E> {
+  const { count: rounds = -1, seed } = onlyOptions('shuffleAndRepeat', options, 'count', 'seed');
+  return (dataset) => {
+    const buffer_size = number(bufferSize, 'buffer_size');
+    const count = number(rounds, 'count');
+    const inputs = { input_dataset: dataset.variant, buffer_size, count, ...seedTensors(seed) };
+    const attrs = elementAttrs(dataset.elementSpec);
+    return new Dataset<E>(ShuffleAndRepeatDataset.build(inputs, { attrs }).handle, dataset.elementSpec);
+  };
+}
+
+/**
+ * `map` and `batch` in one. Adds `MapAndBatchDataset`.
+ *
+ * @example dataset.apply(tf.data.experimental.mapAndBatch((x) => x.mul(2), 32))
+ */
+export function mapAndBatch<A extends readonly unknown[], const R>(
+  fn: (...args: A) => R,
+  batchSize: TensorLike,
+  options: Omit<BatchOptions, 'deterministic' | 'name'> & { readonly numParallelBatches?: number | undefined } = {},
+): Transformation<OfArguments<A>, ElementOf<R>> {
+  const {
+    dropRemainder = false,
+    numParallelCalls,
+    numParallelBatches,
+  } = onlyOptions('mapAndBatch', options, 'dropRemainder', 'numParallelCalls', 'numParallelBatches');
+  return (dataset) => {
+    const transformation = 'tf_data_experimental_map_and_batch';
+    const { f, captured, spec } = traceFunction(fn, { transformation, args: [dataset.elementSpec] });
+    const batch_size = number(batchSize, 'batch_size');
+    const calls = numParallelCalls ?? (numParallelBatches === undefined ? 1 : Number(batchSize) * numParallelBatches);
+    const inputs = {
+      input_dataset: dataset.variant,
+      other_arguments: captured,
+      batch_size,
+      num_parallel_calls: number(calls, 'num_parallel_calls'),
+      drop_remainder: truth(dropRemainder, 'drop_remainder'),
+    };
+    const batches = mapSpec(spec, (component) => component.batched(batchSizeOf(inputs)));
+    const attrs = { f, ...elementAttrs(batches), preserve_cardinality: true };
+    return new Dataset<ElementOf<R>>(MapAndBatchDataset.build(inputs, { attrs }).handle, batches);
+  };
+}
+
+/**
+ * Elements of datasets in turns, made ahead. Adds `LegacyParallelInterleaveDatasetV2`.
+ *
+ * @example files.apply(tf.data.experimental.parallelInterleave((f) => new tf.data.TFRecordDataset(f), 4))
+ */
+export function parallelInterleave<A extends readonly unknown[], R extends Dataset>(
+  fn: (...args: A) => R,
+  cycleLength: TensorLike,
+  options: {
+    readonly blockLength?: TensorLike;
+    readonly sloppy?: boolean;
+    readonly bufferOutputElements?: TensorLike;
+    readonly prefetchInputElements?: TensorLike;
+  } = {},
+): Transformation<OfArguments<A>, Inside<R>> {
+  const {
+    blockLength = 1,
+    sloppy = false,
+    bufferOutputElements = -1,
+    prefetchInputElements = -1,
+  } = onlyOptions(
+    'parallelInterleave',
+    options,
+    'blockLength',
+    'sloppy',
+    'bufferOutputElements',
+    'prefetchInputElements',
+  );
+  return (dataset) => {
+    const transformation = 'tf_data_experimental_parallel_interleave';
+    const { f, captured, element } = elementwise.traceToDataset([dataset.elementSpec], fn, transformation);
+    const inputs = {
+      input_dataset: dataset.variant,
+      other_arguments: captured,
+      cycle_length: number(cycleLength, 'cycle_length'),
+      block_length: number(blockLength, 'block_length'),
+      buffer_output_elements: number(bufferOutputElements, 'buffer_output_elements'),
+      prefetch_input_elements: number(prefetchInputElements, 'prefetch_input_elements'),
+    };
+    const attrs = { f, deterministic: choice(!sloppy), ...elementAttrs(element) };
+    return new Dataset<Inside<R>>(LegacyParallelInterleaveDatasetV2.build(inputs, { attrs }).handle, element);
+  };
+}
+
+/**
+ * Gathers elements with the same key (an int64) and makes a dataset of each `windowSize` of them. Adds
+ * `GroupByWindowDataset`.
+ *
+ * @example dataset.apply(tf.data.experimental.groupByWindow((x) => x.mod(2), (_, window) => window.batch(10), { windowSize: 10 }))
+ */
+export function groupByWindow<A extends readonly unknown[], R extends Dataset>(
+  keyFunc: (...args: A) => TensorLike,
+  reduceFunc: (key: Tensor, window: Dataset<OfArguments<A>>) => R,
+  options: { readonly windowSize?: number; readonly windowSizeFunc?: (key: Tensor) => TensorLike },
+): Transformation<OfArguments<A>, Inside<R>> {
+  const { windowSize, windowSizeFunc } = onlyOptions('groupByWindow', options, 'windowSize', 'windowSizeFunc');
+  if ((windowSize === undefined) === (windowSizeFunc === undefined))
+    throw userError('Either the windowSize argument or the windowSizeFunc argument must be specified.');
+  const size = windowSizeFunc ?? (() => convertToTensor(windowSize!, { dtype: int64 }));
+  const functions = { key: keyFunc, reduce: reduceFunc, size };
+  return (dataset) => elementwise.groupByWindow(dataset, functions, {}) as Dataset<Inside<R>>; // what the function's datasets give
+}
+
+export type { Reducer } from './elementwise.ts';
+
+/** Reduces all elements with the same key (an int64) to one. Adds `ExperimentalGroupByReducerDataset`. */
+export function groupByReducer<A extends readonly unknown[], R = unknown>(
+  keyFunc: (...args: A) => TensorLike,
+  reducer: elementwise.Reducer,
+): Transformation<OfArguments<A>, R> {
+  return (dataset) => elementwise.groupByReducer(dataset, keyFunc, reducer) as Dataset<R>; // as the user declares
+}
+
+export interface BucketOptions {
+  /** As in `paddedBatch`. */
+  readonly paddedShapes?: unknown;
+  readonly paddingValues?: unknown;
+  readonly noPadding?: boolean | undefined;
+  readonly dropRemainder?: boolean | undefined;
+}
+
+/**
+ * Batches of elements of similar length, so that little is padded. Adds `GroupByWindowDataset`.
+ *
+ * @example dataset.apply(tf.data.experimental.bucketBySequenceLength((x) => tf.size(x), [10, 20], [32, 16, 8]))
+ */
+export function bucketBySequenceLength<A extends readonly unknown[]>(
+  elementLengthFunc: (...args: A) => TensorLike,
+  bucketBoundaries: readonly number[],
+  bucketBatchSizes: readonly number[],
+  options: BucketOptions = {},
+): Transformation<OfArguments<A>, OfArguments<A>> {
+  const {
+    paddedShapes,
+    paddingValues,
+    noPadding = false,
+    dropRemainder = false,
+  } = onlyOptions('bucketBySequenceLength', options, 'paddedShapes', 'paddingValues', 'noPadding', 'dropRemainder');
+  if (bucketBatchSizes.length !== bucketBoundaries.length + 1)
+    throw userError('There must be one more bucketBatchSizes than bucketBoundaries.');
+  return (dataset) => {
+    const sizes = convertToTensor(bucketBatchSizes, { dtype: int64 });
+    const sizeOf = (bucket: Tensor) => pick(sizes, bucket);
+    const key = (...args: A) => {
+      const length = convertToTensor(elementLengthFunc(...args), { hint: int32 });
+      const low = lessEqual([-(2 ** 31), ...bucketBoundaries], length);
+      const high = less(length, [...bucketBoundaries, 2 ** 31 - 1]);
+      return reduceMin(where(logicalAnd(low, high)));
+    };
+    const reduce = (bucket: Tensor, group: Dataset) => {
+      const size = sizeOf(bucket);
+      if (noPadding) return group.batch(size, { dropRemainder });
+      return group.paddedBatch(size, { paddedShapes, paddingValues, dropRemainder });
+    };
+    return elementwise.groupByWindow(dataset, { key, reduce, size: sizeOf }, {}) as Dataset<OfArguments<A>>; // batches of its elements
+  };
+}
+
+/** One element of a vector. */
+function pick(vector: Tensor, index: Tensor): Tensor {
+  const one = plus(index, 1);
+  return stridedSlice(vector, [index], [one], [convertToTensor(1, { dtype: int64 })], { shrinkAxisMask: 1 });
+}
+
+/** The rows of each element as elements. Adds `MapDataset` and `UnbatchDataset`. */
+export function unbatch<E>(): Transformation<E, E> {
+  return (dataset) => unbatched(dataset, {});
+}
+
+/** Elements beside their numbers. Adds `RangeDataset`, `RewriteDataset` and `ZipDataset`. */
+export function enumerateDataset<E>(start: TensorLike = 0): Transformation<E, [Tensor, E]> {
+  return (dataset) => dataset.enumerate(start);
+}
+
+/**
+ * Hands a state from element to element: the function gives the next state and an element. Adds `ScanDataset`.
+ *
+ * @example dataset.apply(tf.data.experimental.scan(0, (sum, x) => [sum.add(x), sum]))
+ */
+export function scan<E, const S, R>(
+  initialState: S,
+  fn: (state: ElementOf<S>, element: E) => readonly [unknown, R],
+): Transformation<E, ElementOf<R>> {
+  return (dataset) => elementwise.scan(dataset, initialState, fn, {}) as Dataset<ElementOf<R>>; // what the function gives
+}
+
+/** The elements before the first of which a function does not give true. Adds `TakeWhileDataset`. */
+export function takeWhile<A extends readonly unknown[]>(
+  predicate: (...args: A) => TensorLike,
+): Transformation<OfArguments<A>, OfArguments<A>> {
+  return (dataset) => elementwise.takeWhile(dataset, predicate, {});
+}
+
+/** Each value once. Adds `UniqueDataset`. */
+export function unique<E>(): Transformation<E, E> {
+  return (dataset) => {
+    const attrs = elementAttrs(dataset.elementSpec);
+    const { handle } = UniqueDataset.build({ input_dataset: dataset.variant }, { attrs });
+    return new Dataset<E>(handle, dataset.elementSpec);
+  };
+}
+
+/** Leaves out elements that cannot be made. Adds `IgnoreErrorsDataset`. */
+export function ignoreErrors<E>(options: { readonly logWarning?: boolean } = {}): Transformation<E, E> {
+  const { logWarning = false } = onlyOptions('ignoreErrors', options, 'logWarning');
+  return (dataset) => {
+    const attrs = { ...elementAttrs(dataset.elementSpec), log_warning: logWarning };
+    const { handle } = IgnoreErrorsDataset.build({ input_dataset: dataset.variant }, { attrs });
+    return new Dataset<E>(handle, dataset.elementSpec);
+  };
+}
+
+/** Fails where there are more or fewer elements than this. Adds `AssertCardinalityDataset`. */
+export function assertCardinality<E>(expectedCardinality: TensorLike): Transformation<E, E> {
+  return (dataset) => {
+    const cardinality = number(expectedCardinality, 'expected_cardinality');
+    const attrs = elementAttrs(dataset.elementSpec);
+    const { handle } = AssertCardinalityDataset.build({ input_dataset: dataset.variant, cardinality }, { attrs });
+    return new Dataset<E>(handle, dataset.elementSpec);
+  };
+}
+
+/**
+ * How many elements a dataset has, if that can be told without making them. Adds `DatasetCardinality`.
+ *
+ * @example tf.data.experimental.cardinality(tf.data.Dataset.range(42)) // runs to 42
+ */
+export function cardinality(dataset: Dataset): Tensor {
+  return DatasetCardinality.build({ input_dataset: dataset.variant }).cardinality;
+}
+
+/**
+ * The only element of a dataset. Adds `DatasetToSingleElement`.
+ *
+ * @example tf.data.experimental.getSingleElement(tf.data.Dataset.fromTensors([1, 2])) // runs to [1 2]
+ */
+export function getSingleElement<E>(dataset: Dataset<E>): E {
+  const attrs = elementAttrs(dataset.elementSpec);
+  const { components } = DatasetToSingleElement.build({ dataset: dataset.variant }, { attrs });
+  return fromTensors(dataset.elementSpec, components) as E; // what the spec describes
+}
+
+/** Random int64s without end. Adds `RandomDataset`. */
+export class RandomDataset extends Dataset<Tensor> {
+  constructor(options: { readonly seed?: number } = {}) {
+    const { seed } = onlyOptions('RandomDataset', options, 'seed');
+    const spec = new TensorComponent(int64, []);
+    super(RandomNumbers.build(seedTensors(seed), { attrs: elementAttrs(spec) }).handle, spec);
+  }
+}
+
+/**
+ * Counts without end. Adds nodes under `counter/`.
+ *
+ * @example tf.data.experimental.Counter(3, 2) // 3 5 7 …
+ */
+export function Counter(start: TensorLike = 0, step: TensorLike = 1): Dataset<Tensor> {
+  return nameScope('counter', () => {
+    const first = number(start, 'start');
+    const by = number(step, 'step');
+    return Dataset.fromTensors(0)
+      .repeat()
+      .apply(scan(first, (state) => [plus(state, by), state] as const)) as Dataset<Tensor>; // the state
+  });
+}
+
+function directed<E>(selector: Dataset, datasets: readonly Dataset<E>[]): Dataset<E> {
+  const spec = datasets.reduce((all, { elementSpec }) => mergedSpec(all, elementSpec), datasets[0]!.elementSpec);
+  const inputs = { selector_input_dataset: selector.variant, data_input_datasets: datasets.map((d) => d.variant) };
+  return new Dataset<E>(DirectedInterleaveDataset.build(inputs, { attrs: elementAttrs(spec) }).handle, spec);
+}
+
+function mergedSpec(a: Dataset['elementSpec'], b: Dataset['elementSpec']): Dataset['elementSpec'] {
+  let next = 0;
+  const others: Dims[] = elementAttrs(b).output_shapes;
+  return mapSpec(a, (component) => {
+    const both = component.merged(new TensorComponent(elementAttrs(b).output_types[next]!, others[next]!));
+    next++;
+    if (!both) throw userError('All datasets must have compatible element types.');
+    return both;
+  });
+}
+
+/**
+ * Elements of datasets chosen at random, by weights. Adds `RandomDataset`, `MapDataset` and `DirectedInterleaveDataset`.
+ *
+ * @example tf.data.experimental.sampleFromDatasets([a, b], { weights: [0.9, 0.1], seed: 1 })
+ */
+export function sampleFromDatasets<E>(
+  datasets: readonly Dataset<E>[],
+  options: { readonly weights?: readonly number[] | Tensor | undefined; readonly seed?: number | undefined } = {},
+): Dataset<E> {
+  const { weights, seed } = onlyOptions('sampleFromDatasets', options, 'weights', 'seed');
+  if (datasets.length === 0) throw userError('Invalid datasets. They should not be empty.');
+  if (weights && !(weights instanceof Tensor) && weights.length !== datasets.length)
+    throw userError(`There are ${weights.length} weights for ${datasets.length} datasets; there must be one of each.`);
+  const logits = weights && expandDims(log(convertToTensor(weights, { name: 'weights' }), { name: 'logits' }), 0);
+  if (datasets.length === 1) return datasets[0]!;
+  const select_dataset_constant_logits = (seeds: Tensor) => {
+    const given = logits ?? [datasets.map(() => 1.0)];
+    const inputs = { logits: given, num_samples: 1, seed: seeds };
+    return squeeze(StatelessMultinomial.build(inputs).output, { axis: [0, 1] });
+  };
+  const selector = elementwise.map(
+    new RandomDataset({ ...(seed !== undefined && { seed }) }).batch(2),
+    select_dataset_constant_logits,
+    {},
+    { preserveCardinality: true, useInterOpParallelism: false },
+  );
+  return directed(selector, datasets);
+}
+
+/**
+ * Elements of datasets in the order that another dataset gives by number. Adds `DirectedInterleaveDataset`.
+ *
+ * @example tf.data.experimental.chooseFromDatasets([a, b], tf.data.Dataset.fromTensorSlices(numbers))
+ */
+export function chooseFromDatasets<E>(datasets: readonly Dataset<E>[], choices: Dataset<Tensor>): Dataset<E> {
+  return directed(replicated(choices), datasets);
+}
+
+/** Makes elements ahead; where there is one device, that is all there is to do. Adds `PrefetchDataset`. */
+export function prefetchToDevice<E>(
+  _device: string,
+  options: { readonly bufferSize?: TensorLike } = {},
+): Transformation<E, E> {
+  const { bufferSize = -1 } = onlyOptions('prefetchToDevice', options, 'bufferSize');
+  return (dataset) => dataset.prefetch(bufferSize);
+}
