@@ -4,6 +4,7 @@ import { opDefOf } from '../src/op/opDef.ts';
 import type { OpDefinition } from '../src/op/registry.ts';
 import { AttrValue } from '../src/proto/attr.ts';
 import type { ArgDef, AttrDef, OpDef } from '../src/proto/opDef.ts';
+import { tensorFromProto } from '../src/proto/tensorProto.ts';
 
 export { opDefOf };
 
@@ -19,8 +20,12 @@ function showAllowed(value: AttrValue | undefined): string {
   return [...new Set([...types, ...texts])].sort().join(' ');
 }
 
-const showDefault = (value: AttrValue | undefined) =>
-  value === undefined ? 'none' : Buffer.from(AttrValue.encode(value)).toString('hex');
+/** A default as text. A tensor can be written in several ways that mean the same, so it is shown by its elements. */
+const showDefault = (value: AttrValue | undefined) => {
+  if (value === undefined) return 'none';
+  if (value.tensor) return JSON.stringify(tensorFromProto(value.tensor));
+  return Buffer.from(AttrValue.encode(value)).toString('hex');
+};
 
 function attrDifferences(ours: AttrDef, theirs: AttrDef): string[] {
   const parts: [string, string, string][] = [

@@ -54,6 +54,7 @@ const fileOps = [
 
 const writerOps = [
   ...['SummaryWriter', 'CreateSummaryFileWriter', 'CreateSummaryDbWriter', 'FlushSummaryWriter', 'CloseSummaryWriter'],
+  'ImportEvent',
   ...['', 'Scalar', 'Histogram', 'Image', 'Audio', 'Graph', 'RawProto'].map((kind) => `Write${kind}Summary`),
 ];
 const inWriters = 'needs a writer that other nodes open; tested in test/front/summary/writerOps.test.ts';

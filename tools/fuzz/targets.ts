@@ -244,7 +244,7 @@ export async function targets(): Promise<Target[]> {
     },
     {
       name: 'event files',
-      seeds: [readFileSync('test/golden/io/events.out.tfevents.golden')],
+      seeds: [new Uint8Array(readFileSync('test/golden/io/events.out.tfevents.golden'))],
       repair: repairRecords,
       read(bytes) {
         const splitter = new RecordSplitter();

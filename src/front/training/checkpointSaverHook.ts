@@ -1,5 +1,6 @@
 /** @file CheckpointSaverHook: writes checkpoints while training goes on. */
 import { join } from 'node:path';
+import * as log from '../../core/logging.ts';
 import type { NDArray } from '../../core/ndarray.ts';
 import { getDefaultGraph } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
@@ -13,7 +14,6 @@ import { writeGraph } from '../saving/writeGraph.ts';
 import { type FileWriter, FileWriterCache } from '../summary/fileWriter.ts';
 import { SessionLog } from '../summary/messages.ts';
 import { globalStepRead } from './globalStepRead.ts';
-import { log } from './log.ts';
 import { SessionRunArgs, type SessionRunContext, SessionRunHook, type SessionRunValues } from './sessionRunHook.ts';
 import { SecondOrStepTimer } from './timer.ts';
 

@@ -1,5 +1,6 @@
 /** @file Hooks that watch a training loop: when to stop, what to print, what to feed. */
 import { OutOfRangeError } from '../../core/errors.ts';
+import * as log from '../../core/logging.ts';
 import type { NDArray } from '../../core/ndarray.ts';
 import { getDefaultGraph } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
@@ -8,7 +9,6 @@ import type { GraphSession } from '../../graph/sessions.ts';
 import { Tensor } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { globalStepRead } from './globalStepRead.ts';
-import { log } from './log.ts';
 import { SessionRunArgs, type SessionRunContext, SessionRunHook, type SessionRunValues } from './sessionRunHook.ts';
 import { type HookTimer, neverTimer, SecondOrStepTimer } from './timer.ts';
 

@@ -1,12 +1,12 @@
 /** @file ProfilerHook: records how long nodes take, every so many steps or seconds. */
 import { join } from 'node:path';
+import * as log from '../../core/logging.ts';
 import type { NDArray } from '../../core/ndarray.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { writeWhole } from '../saving/writeGraph.ts';
 import { type FileWriter, FileWriterCache } from '../summary/fileWriter.ts';
 import { globalStepRead } from './globalStepRead.ts';
-import { log } from './log.ts';
 import { SessionRunArgs, type SessionRunContext, SessionRunHook, type SessionRunValues } from './sessionRunHook.ts';
 import { chromeTrace } from './timeline.ts';
 import { SecondOrStepTimer } from './timer.ts';

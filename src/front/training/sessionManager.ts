@@ -1,6 +1,7 @@
 /** @file SessionManager: makes sessions in which a model is ready, from a checkpoint or from its initializers. */
 import { int32 } from '../../core/dtypes.ts';
 import { DeadlineExceededError, FailedPreconditionError } from '../../core/errors.ts';
+import * as log from '../../core/logging.ts';
 import { NDArray } from '../../core/ndarray.ts';
 import { type Graph, getDefaultGraph } from '../../graph/graph.ts';
 import type { Operation } from '../../graph/operation.ts';
@@ -11,7 +12,6 @@ import type { Tensor } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { getCheckpointState } from '../../io/checkpoints.ts';
 import type { Saver } from '../saver.ts';
-import { log } from './log.ts';
 
 type Runnable = Operation | Tensor;
 

@@ -1,4 +1,6 @@
 /** @file Hooks that write event files: summaries, and how fast steps go. */
+
+import * as log from '../../core/logging.ts';
 import type { NDArray } from '../../core/ndarray.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor } from '../../graph/tensor.ts';
@@ -7,7 +9,6 @@ import { getGlobalStep } from '../globalStep.ts';
 import { type FileWriter, FileWriterCache } from '../summary/fileWriter.ts';
 import { SessionLog } from '../summary/messages.ts';
 import { globalStepRead } from './globalStepRead.ts';
-import { log } from './log.ts';
 import { SessionRunArgs, type SessionRunContext, SessionRunHook, type SessionRunValues } from './sessionRunHook.ts';
 import { SecondOrStepTimer } from './timer.ts';
 

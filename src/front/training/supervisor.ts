@@ -1,5 +1,6 @@
 /** @file Supervisor: the older way to train, with tasks that write checkpoints and summaries by the clock. */
 import { join } from 'node:path';
+import * as log from '../../core/logging.ts';
 import { type Graph, getDefaultGraph } from '../../graph/graph.ts';
 import type { Operation } from '../../graph/operation.ts';
 import { checkOptions, type OptionNames } from '../../graph/options.ts';
@@ -26,7 +27,6 @@ import {
   reportUninitializedVariables,
 } from '../variables.ts';
 import { Coordinator, LooperThread } from './coordinator.ts';
-import { log } from './log.ts';
 import { SessionManager } from './sessionManager.ts';
 import type { Task } from './task.ts';
 import type { TaskStarter } from './wrappedSessions.ts';

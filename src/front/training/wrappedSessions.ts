@@ -1,5 +1,6 @@
 /** @file The sessions inside a monitored one: with hooks, with a coordinator, and one that is made anew when it is lost. */
 import { AbortedError, UnavailableError } from '../../core/errors.ts';
+import * as log from '../../core/logging.ts';
 import { type Graph, getDefaultGraph } from '../../graph/graph.ts';
 import type { Feeds, Fetch, Fetched } from '../../graph/runTypes.ts';
 import type { GraphSession, RunChoices, RunSettings } from '../../graph/sessions.ts';
@@ -7,7 +8,6 @@ import { userError } from '../../graph/userError.ts';
 import type { RunRecord } from '../../proto/runMetadata.ts';
 import { GraphKeys, getCollection } from '../collections.ts';
 import { Coordinator } from './coordinator.ts';
-import { log } from './log.ts';
 import type { SessionCreator } from './sessionCreators.ts';
 import { SessionRunArgs, SessionRunContext, type SessionRunHook, SessionRunValues } from './sessionRunHook.ts';
 import type { Task } from './task.ts';

@@ -3,7 +3,7 @@ import { bool, float16, float32, float64, uint8 } from '../../core/dtypes.ts';
 import { DataLossError } from '../../core/errors.ts';
 import { anyType, attr, realNumbers, realNumberTypes } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
-import { Summary } from '../../proto/event.ts';
+import { Event, Summary } from '../../proto/event.ts';
 import { GraphDef } from '../../proto/graph.ts';
 import type { Message } from '../../proto/message.ts';
 import { bytesOf } from '../string/text.ts';
@@ -137,6 +137,22 @@ export const WriteRawProtoSummary = defineOp({
           decoded(Summary, bytes, `Bad tf.compat.v1.Summary binary proto tensor string at index ${i}`).value,
       );
       writerAt(at).add(now!, { summary: { value } });
+      return [];
+    });
+    return {};
+  },
+});
+
+export const ImportEvent = defineOp({
+  ...effect,
+  name: 'ImportEvent',
+  cases: () => [{ shape: '[], [] -> ' }],
+  inputs: { writer: 'resource', event: 'string' },
+  attrs: {},
+  lower(p, { writer, event }) {
+    p.host([writer, event], [], ([at, array]) => {
+      const [bytes] = bytesOf(array!);
+      writerAt(at).addEvent(decoded(Event, bytes!, 'Bad tf.Event binary proto tensor string'));
       return [];
     });
     return {};

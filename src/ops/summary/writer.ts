@@ -1,13 +1,14 @@
 /** @file The ops of a summary writer in the graph: its handle, opening, flushing and closing it. */
 import { NotFoundError, UnimplementedError } from '../../core/errors.ts';
 import type { NDArray } from '../../core/ndarray.ts';
+import { showRuntime } from '../../core/shape.ts';
 import { sharedObject } from '../../core/sharedObject.ts';
 import { EventFileWriter } from '../../io/eventFile.ts';
 import { attr } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
 import type { Event } from '../../proto/event.ts';
 import type { Init } from '../../proto/message.ts';
-import { textOf } from './encode.ts';
+import { textOf, wantScalar } from './encode.ts';
 
 /** What a writer's handle stands for: nothing until it is opened. */
 export class SummaryWriterInterface {
@@ -21,8 +22,13 @@ export class SummaryWriterInterface {
     file.begin();
     this.file = file;
   }
+  /** Adds an event that happens now. */
   add(step: NDArray, event: Init<Event>): void {
-    this.opened().add({ wall_time: Date.now() / 1000, step: step.numberAt(0), ...event });
+    this.addEvent({ wall_time: Date.now() / 1000, step: step.numberAt(0), ...event });
+  }
+  /** Adds an event as it is. */
+  addEvent(event: Init<Event>): void {
+    this.opened().add(event);
   }
   flush(): Promise<void> {
     return this.opened().flush();
@@ -73,6 +79,8 @@ export const CreateSummaryFileWriter = defineOp({
   shape: () => ({}),
   grad: notDifferentiable,
   lower(p, { writer, logdir, max_queue, flush_millis, filename_suffix }) {
+    for (const [port, value] of Object.entries({ logdir, max_queue, flush_millis, filename_suffix }))
+      wantScalar(value, `${port} must be scalar, got shape ${showRuntime(value.shape)}`);
     p.host([writer, logdir, max_queue, flush_millis, filename_suffix], [], ([at, folder, queue, millis, suffix]) => {
       writerAt(at).open(textOf(folder!), {
         maxQueue: queue!.numberAt(0),

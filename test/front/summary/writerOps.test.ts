@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import * as tf from 'tensorloom';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import {
+  ImportEvent,
   WriteAudioSummary,
   WriteGraphSummary,
   WriteHistogramSummary,
@@ -42,6 +43,7 @@ it('writes every kind of event', async () => {
   const { writer } = SummaryWriter.build({});
   const at = { writer, step: step() };
   const serialized = new tf.Summary({ value: [{ tag: 'raw', simpleValue: 4 }] }).serializeToString();
+  const event = new tf.Event({ step: 9, summary: { value: [{ tag: 'mine', simpleValue: 1 }] } });
   const writes = [
     WriteScalarSummary.node({ ...at, tag: 'number', value: 1.5 }),
     WriteHistogramSummary.node({ ...at, tag: 'many', values: [1, 2, 3] }),
@@ -52,6 +54,7 @@ it('writes every kind of event', async () => {
     WriteAudioSummary.node({ ...at, tag: 'tone', tensor: tf.zeros([1, 4, 1]), sample_rate: 8000 }),
     WriteSummary.node({ ...at, tag: 'tensor', tensor: [1, 2], summary_metadata: '\n\u0006\n\u0004text' }),
     WriteRawProtoSummary.node({ ...at, tensor: tf.constant(serialized) }),
+    ImportEvent.node({ writer, event: tf.constant(event.serializeToString()) }),
     WriteGraphSummary.node({ ...at, tensor: tf.constant(tf.GraphDef.encode(tf.getDefaultGraph().asGraphDef())) }),
   ];
   const create = open(writer);
@@ -77,6 +80,7 @@ it('writes every kind of event', async () => {
     [7, 'tone/audio/0', ''],
     [7, 'tensor', 'text'],
     [7, 'raw', ''],
+    [9, 'mine', ''],
     [7, 'graph', ''],
   ]);
   await sess.run(close);
@@ -100,7 +104,15 @@ it('says what is wrong', async () => {
     run_name: '',
     user_name: '',
   });
+  const twoTimes = CreateSummaryFileWriter.node({
+    writer,
+    logdir: folder,
+    max_queue: 10,
+    flush_millis: [1, 2],
+    filename_suffix: '',
+  });
   using sess = new tf.Session();
+  await expect(sess.run(twoTimes)).rejects.toThrow(/flush_millis must be scalar, got shape \[2\]/);
   await sess.run(create);
   await expect(sess.run(badSummary)).rejects.toThrow(/Bad tf.compat.v1.Summary binary proto tensor string at index 1/);
   await expect(sess.run(badGraph)).rejects.toThrow(/Bad tf.GraphDef binary proto tensor string/);

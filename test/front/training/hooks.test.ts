@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as tf from 'tensorloom';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { setTrainingLog } from '../../../src/front/training/log.ts';
+import { setTarget } from '../../../src/core/logging.ts';
 
 let folder: string;
 let logged: string[];
@@ -12,10 +12,12 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'hooks-'));
   tf.resetDefaultGraph();
   logged = [];
-  const keep = (level: string) => (text: string) => logged.push(`${level} ${text}`);
-  setTrainingLog({ info: keep('I'), warn: keep('W'), error: keep('E') });
+  tf.logging.setVerbosity(tf.logging.INFO);
+  setTarget((line) => logged.push(line.trimEnd()));
 });
 afterEach(async () => {
+  tf.logging.setVerbosity(tf.logging.WARN);
+  setTarget();
   await tf.summary.FileWriterCache.clear();
   rmSync(folder, { recursive: true });
 });
@@ -76,9 +78,9 @@ describe('LoggingTensorHook', () => {
     const hook = new tf.train.LoggingTensorHook({ b: t, a: 'foo:0' }, { everyNIter: 2, atEnd: true });
     await runs([hook], t, 3);
     expect(logged.map((line) => line.replace(/ \([\d.]+ sec\)/, ' (s)'))).toEqual([
-      'I a = 42, b = 42',
-      'I a = 42, b = 42 (s)',
-      'I a = 42, b = 42 (s)',
+      'INFO:tensorflow:a = 42, b = 42',
+      'INFO:tensorflow:a = 42, b = 42 (s)',
+      'INFO:tensorflow:a = 42, b = 42 (s)',
     ]);
   });
 
@@ -86,7 +88,7 @@ describe('LoggingTensorHook', () => {
     const t = tf.constant([1.5, 2], { name: 'bar' });
     const formatter = (values: Readonly<Record<string, tf.NDArray>>) => `got ${values['bar']}`;
     await runs([new tf.train.LoggingTensorHook(['bar'], { atEnd: true, formatter })], t, 2);
-    expect(logged).toEqual(['I got [1.5 2. ]']);
+    expect(logged).toEqual(['INFO:tensorflow:got [1.5 2. ]']);
   });
 
   it('wants to know when', () => {
@@ -104,7 +106,10 @@ describe('NanTensorHook', () => {
     const x = tf.placeholderWithDefault(Number.NaN, [], { name: 'x' });
     await expect(runs([new tf.train.NanTensorHook(x)], x, 5)).rejects.toThrow(tf.train.NanLossDuringTrainingError);
     expect(await runs([new tf.train.NanTensorHook(x, { failOnNanLoss: false })], x, 5)).toBe(1);
-    expect(logged).toEqual(['E Model diverged with loss = NaN.', 'W Model diverged with loss = NaN.']);
+    expect(logged).toEqual([
+      'ERROR:tensorflow:Model diverged with loss = NaN.',
+      'WARNING:tensorflow:Model diverged with loss = NaN.',
+    ]);
     expect(await runs([new tf.train.NanTensorHook(tf.constant(1.5))], x, 2)).toBe(2);
   });
 });
@@ -131,7 +136,7 @@ describe('GlobalStepWaiterHook', () => {
     });
     expect(Number(await waiting)).toBe(2);
     await sess.close();
-    expect(logged).toContain('I Waiting for global step 2 before starting training.');
+    expect(logged).toContain('INFO:tensorflow:Waiting for global step 2 before starting training.');
   });
 });
 
@@ -144,7 +149,7 @@ describe('StepCounterHook', () => {
     for await (const e of tf.train.summaryIterator(join(folder, readdirSync(folder)[0]!)))
       if (e.summary?.value[0]?.tag === 'global_step/sec') steps.push(e.step);
     expect(steps).toEqual([3, 5]);
-    expect(logged.filter((line) => line.startsWith('I global_step/sec: ')).length).toBe(2);
+    expect(logged.filter((line) => line.startsWith('INFO:tensorflow:global_step/sec: ')).length).toBe(2);
     await runs([new tf.train.StepCounterHook()], tf.constant(1), 9);
     expect(logged.filter((line) => line.includes('has not been increased')).length).toBe(5);
     expect(() => new tf.train.StepCounterHook({ everyNSteps: null })).toThrow(/exactly one/);

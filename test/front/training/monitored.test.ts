@@ -248,9 +248,14 @@ describe('Supervisor', () => {
     const { train, loss } = model();
     const sv = new tf.train.Supervisor({ logdir: folder, saveSummariesSecs: 100, saveModelSecs: 100 });
     let steps = 0;
+    const recorded = async () => {
+      await sv.summaryWriter!.flush();
+      return JSON.stringify(await events()).includes('losses/total');
+    };
     await tf.train.basicTrainLoop(sv, async (sess) => {
       await sess.run(train);
-      if (++steps === 3) sv.requestStop();
+      // The tasks that write are started beside the loop, and a loop this short would end before they begin.
+      if (++steps >= 3 && tf.train.latestCheckpoint(folder) && (await recorded())) sv.requestStop();
     });
     expect(tf.train.latestCheckpoint(folder)).toMatch(/model\.ckpt-\d$/);
     await sv.managedSession('', { startStandardServices: false }, async (sess) => {
