@@ -198,7 +198,7 @@ export class Supervisor {
     const tasks: LooperThread[] = [];
     if (this.saveSummariesSecs && summaryWriter) {
       if (this.summaryOp) tasks.push(this.every(this.saveSummariesSecs, () => this.recordSummary(session)));
-      if (step) tasks.push(this.every(this.saveSummariesSecs, stepCounter(session, step, summaryWriter)));
+      if (step) tasks.push(new StepCounterTask(this.coord, this.saveSummariesSecs, session, step, summaryWriter));
     }
     if (this.saver && this.saveModelSecs) tasks.push(this.every(this.saveModelSecs, () => this.saveModel(session)));
     for (const task of tasks) task.start();
@@ -311,20 +311,32 @@ export class Supervisor {
   }
 }
 
-/** A function that writes how many steps there were since it was called last. */
-function stepCounter(session: GraphSession, step: Variable | Tensor, writer: FileWriter): () => Promise<void> {
-  const tag = `${step.op.name}/sec`;
-  let last: { readonly time: number; readonly step: number } | undefined;
-  return async () => {
-    const now = { time: Date.now() / 1000, step: await globalStep(session, step) };
-    const seconds = last && now.time - last.time;
-    if (last && seconds) {
-      const perSecond = (now.step - last.step) / seconds;
-      writer.addSummary({ value: [{ tag, simpleValue: perSecond }] }, now.step);
-      log.info(`${tag}: ${Number(perSecond.toPrecision(6))}`);
-    }
-    last = now;
-  };
+/** Writes how many steps there were in each second since it last did. */
+class StepCounterTask extends LooperThread {
+  private time = 0;
+  private step = 0;
+  constructor(
+    coord: Coordinator,
+    seconds: number,
+    private readonly session: GraphSession,
+    private readonly counter: Variable | Tensor,
+    private readonly writer: FileWriter,
+  ) {
+    super(coord, seconds);
+  }
+  override async startLoop(): Promise<void> {
+    this.time = performance.now();
+    this.step = await globalStep(this.session, this.counter);
+  }
+  override async runLoop(): Promise<void> {
+    const step = await globalStep(this.session, this.counter);
+    const time = performance.now();
+    const perSecond = ((step - this.step) * 1000) / Math.max(time - this.time, 1e-3);
+    [this.time, this.step] = [time, step];
+    const tag = `${this.counter.op.name}/sec`;
+    this.writer.addSummary({ value: [{ tag, simpleValue: perSecond }] }, step);
+    log.info(`${tag}: ${Number(perSecond.toPrecision(6))}`);
+  }
 }
 
 /** What was given, or the first of a collection, or else what `make` gives, which is added to the collection. */
