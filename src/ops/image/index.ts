@@ -30,6 +30,7 @@ export {
   extractJpegShape,
   isJpeg,
 } from './decode.ts';
+export { drawBoundingBoxes } from './drawBoundingBoxes.ts';
 export {
   type AdjustJpegQualityOptions,
   adjustJpegQuality,
@@ -40,6 +41,16 @@ export {
 } from './encode.ts';
 export { type ResizeOptions, resizeBilinear, resizeNearestNeighbor } from './resize.ts';
 export { type ResizeImagesOptions, ResizeMethod, resizeImages, resizeImages as resize } from './resizeImages.ts';
+export { type SampleBoxOptions, sampleDistortedBoundingBox } from './sampleBox.ts';
+export {
+  combinedNonMaxSuppression,
+  type Detections,
+  nonMaxSuppression,
+  nonMaxSuppressionOverlaps,
+  nonMaxSuppressionPadded,
+  nonMaxSuppressionWithScores,
+  type SuppressionOptions,
+} from './selectBoxes.ts';
 export {
   centralCrop,
   cropToBoundingBox,

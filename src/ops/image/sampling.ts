@@ -1,6 +1,6 @@
 /** @file Where resized pixels come from: source positions along one axis, and index tuples into a batch of images. */
 import * as d from '../../core/dtypes.ts';
-import { InvalidArgumentError } from '../../core/errors.ts';
+import { InvalidArgumentError, ResourceExhaustedError } from '../../core/errors.ts';
 import { fromElements, intVector } from '../../core/ndarray.ts';
 import { type Dims, type Shape, showRuntime, showShape } from '../../core/shape.ts';
 import { attr } from '../../op/attrs.ts';
@@ -31,8 +31,16 @@ export interface Neighbours {
   readonly share: Value;
 }
 
+/** A table of positions along an axis must fit in memory with room to spare. */
+const longestAxis = 2 ** 26;
+function checkLength(to: number): void {
+  if (to > longestAxis)
+    throw new ResourceExhaustedError(`OOM: an image cannot be resized to ${to} pixels along one side`);
+}
+
 /** The neighbours along an axis, computed in float32 as TensorFlow does. */
 export function neighbours(p: ProgramBuilder, from: number, to: number, sampling: Sampling): Neighbours {
+  checkLength(to);
   const scale = scaleOf(from, to, sampling);
   const positions = Array.from({ length: to }, (_, i) =>
     sampling.half_pixel_centers ? Math.fround(Math.fround((i + 0.5) * scale) - 0.5) : Math.fround(i * scale),
@@ -60,6 +68,7 @@ export const rounded = (x: number): number => Math.sign(x) * Math.floor(Math.abs
 
 /** The nearest position in the image for every position of the result. */
 export function nearest(p: ProgramBuilder, from: number, to: number, sampling: Sampling): Value {
+  checkLength(to);
   const scale = scaleOf(from, to, sampling);
   const positions = Array.from({ length: to }, (_, i) => {
     // Pixel centres lie at halves; rounding down takes the half off again.
