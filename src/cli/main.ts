@@ -4,7 +4,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import '../autodiff/index.ts';
 import '../ops/index.ts';
 import { Server } from '../cluster/server.ts';
-import { type CheckpointOptions, checkpoint } from './checkpoint.ts';
+import type { CheckpointOptions } from './checkpoint.ts';
 
 function portNumber(text: string): number {
   const port = Number(text);
@@ -40,6 +40,8 @@ program
   .option('--no-statistics', 'read names, types and shapes only')
   .option('--json', 'print JSON')
   .action(async (path: string, other: string | undefined, options: CheckpointOptions) => {
+    // A server needs none of what builds graphs.
+    const { checkpoint } = await import('./checkpoint.ts');
     if (!(await checkpoint(path, other, options, console.log))) process.exitCode = 1;
   });
 

@@ -8,6 +8,7 @@ import * as characterModel from '../../examples/characterModel.ts';
 import * as controlFlow from '../../examples/controlFlow.ts';
 import * as customOps from '../../examples/customOps.ts';
 import * as deepQ from '../../examples/deepQ.ts';
+import * as fineTuning from '../../examples/fineTuning.ts';
 import * as logisticRegression from '../../examples/logisticRegression.ts';
 import * as mnistCnn from '../../examples/mnistCnn.ts';
 import * as mnistMlp from '../../examples/mnistMlp.ts';
@@ -165,6 +166,18 @@ describe('examples', () => {
     const { history } = await run(() => mnistCnn.main({ epochs: 2, batchSize: 32, trainDigits: 640, testDigits: 300 }));
     expect(history[1]!.loss).toBeLessThan(history[0]!.loss / 2);
     expect(history[1]!.accuracy).toBeGreaterThan(0.8);
+  });
+
+  it('fineTuning', async () => {
+    await inFolder(async (folder) => {
+      const options = { folder, steps: 120, newDigits: 200, newSteps: 80, testDigits: 300 };
+      const { path, imported, isBodyKept, restored, untrained, isSame } = await fineTuning.main(options);
+      expect(path).toBe(join(folder, 'pretrained-120'));
+      expect(imported).toBeGreaterThan(0.8);
+      expect(restored).toBeGreaterThan(0.8);
+      expect(restored).toBeGreaterThan(untrained);
+      expect([isBodyKept, isSame]).toEqual([true, true]);
+    });
   });
 
   it('reverseStrings', async () => {

@@ -1,9 +1,9 @@
 /** @file Ops for matrices whose rows or columns belong to words: loaded by the words of another vocabulary. */
 import { readFile } from 'node:fs/promises';
 import { float32, int32, int64 } from '../../core/dtypes.ts';
-import { InvalidArgumentError } from '../../core/errors.ts';
+import { InvalidArgumentError, UnimplementedError } from '../../core/errors.ts';
 import { NDArray } from '../../core/ndarray.ts';
-import { sizeOf } from '../../core/shape.ts';
+import { type Dims, showShape, sizeOf } from '../../core/shape.ts';
 import { openCheckpoint } from '../../io/checkpointReader.ts';
 import { fileError } from '../../io/fileErrors.ts';
 import { attr } from '../../op/attrs.ts';
@@ -68,6 +68,11 @@ export const GenerateVocabRemapping = defineOp({
   cases: () => [],
 });
 
+function checkVector(name: string, shape: Dims): void {
+  if (shape && shape.length !== 1)
+    throw new InvalidArgumentError(`The ${name} tensor must be 1-D, but has shape ${showShape(shape)}`);
+}
+
 export const LoadAndRemapMatrix = defineOp({
   name: 'LoadAndRemapMatrix',
   inputs: {
@@ -84,7 +89,11 @@ export const LoadAndRemapMatrix = defineOp({
     max_rows_in_memory: attr('int', { default: -1 }),
   },
   stateful: true,
-  shape: (_, { num_rows, num_cols }) => ({ output_matrix: [num_rows, num_cols] }),
+  shape({ row_remapping, col_remapping }, { num_rows, num_cols }) {
+    checkVector('row_remapping', row_remapping);
+    checkVector('col_remapping', col_remapping);
+    return { output_matrix: [num_rows, num_cols] };
+  },
   grad: notDifferentiable,
   lower(p, { ckpt_path, old_tensor_name, row_remapping, col_remapping, initializing_values }, { num_rows, num_cols }) {
     const inputs = [ckpt_path, old_tensor_name, row_remapping, col_remapping, initializing_values];
@@ -119,7 +128,7 @@ async function remapped(path: string, name: string, { rows, columns, values, sha
     throw new InvalidArgumentError(`Provided col_remapping, but its size is ${columns.length}, not num_cols ${width}`);
   for (const [what, list] of [['row', rows], ['column', columns]] as const) // biome-ignore format: a table
     if (new Set(list.filter((at) => at >= 0)).size !== list.filter((at) => at >= 0).length)
-      throw new InvalidArgumentError(`Duplicate mapping for an old ${what} in the ${what}_remapping`);
+      throw new UnimplementedError(`Duplicate mapping for an old ${what} in the ${what}_remapping`);
   const reader = openCheckpoint(path);
   let stored: NDArray;
   try {
