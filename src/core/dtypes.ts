@@ -1,4 +1,5 @@
 /** @file The element types of tensors: TensorFlow's names, numbers and sizes, and the typed array that stores each. */
+import { ResourceExhaustedError } from './errors.ts';
 
 /** What a dtype's elements look like in memory. Object kinds live on the host and travel through programs as int32 ids. */
 export type Storage =
@@ -131,6 +132,9 @@ export class DType<N extends DTypeName = DTypeName> {
 
   /** A zeroed typed array for `count` elements. */
   allocate(count: number): TypedArray {
+    // A typed array over the bytes of the elements must be possible too.
+    if (!(count * this.size < 2 ** 32))
+      throw new ResourceExhaustedError(`OOM when allocating ${count} elements of type ${this.runtimeName}`);
     return new arrays[this.storage](count * this.entries);
   }
   /** A typed array over existing bytes. */

@@ -1,6 +1,6 @@
 /** @file NDArray: a host value of a dtype and a shape, row-major, sharing its typed array with whoever made it. */
 import { bool, complex128, type DType, type DTypeName, float32, int32, string, type TypedArray } from './dtypes.ts';
-import { InvalidArgumentError } from './errors.ts';
+import { InvalidArgumentError, ResourceExhaustedError } from './errors.ts';
 import { fromBfloat16Bits, fromHalfBits, toBfloat16Bits, toHalfBits } from './half.ts';
 import { printArray } from './print.ts';
 import { type Shape, showShape, sizeOf } from './shape.ts';
@@ -293,8 +293,15 @@ export function intVector(values: readonly number[], dtype: DType = int32): NDAr
   return fromElements(dtype, [values.length], values);
 }
 
+/** More objects than this do not fit in the memory of any process. */
+const mostObjects = 2 ** 27;
+
 /** Zeros, empty strings for strings. */
 export function zeros(dtype: DType, shape: Shape): NDArray {
-  if (dtype.isObject) return new NDArray(dtype, shape, new Array(sizeOf(shape)).fill(new Uint8Array(0)));
+  if (dtype.isObject) {
+    const count = sizeOf(shape);
+    if (count > mostObjects) throw new ResourceExhaustedError(`OOM when allocating ${count} elements of type ${dtype}`);
+    return new NDArray(dtype, shape, new Array(count).fill(new Uint8Array(0)));
+  }
   return new NDArray(dtype, shape, dtype.allocate(sizeOf(shape)));
 }

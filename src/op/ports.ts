@@ -1,5 +1,6 @@
 /** @file Ports: the named inputs and outputs of ops, and the way between records by port and flat lists. */
 import { allDtypes, type DType } from '../core/dtypes.ts';
+import { InvalidArgumentError } from '../core/errors.ts';
 import type { AttrSpecs } from './attrs.ts';
 import type { PortSpec } from './registry.ts';
 
@@ -50,9 +51,17 @@ export function isListPort(port: PortSpec): boolean {
   return port.numberAttr !== undefined || port.typeListAttr !== undefined;
 }
 
+/** A node with more inputs or outputs is a mistake, and making them would take all memory. */
+const mostTensors = 2 ** 24;
+
 /** How many tensors a port takes under these attributes; -1 for a single one (which is not a list). */
 function listLength(port: PortSpec, attrs: Decoded): number {
-  if (port.numberAttr !== undefined) return attrs[port.numberAttr] as number; // N attributes are ints
+  if (port.numberAttr !== undefined) {
+    const count = attrs[port.numberAttr] as number; // N attributes are ints
+    if (count > mostTensors)
+      throw new InvalidArgumentError(`${port.numberAttr} = ${count} is more tensors than '${port.name}' can have`);
+    return count;
+  }
   if (port.typeListAttr !== undefined) return (attrs[port.typeListAttr] as readonly DType[]).length;
   return -1;
 }

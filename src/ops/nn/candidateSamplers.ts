@@ -1,7 +1,7 @@
 /** @file Candidate samplers: classes drawn to stand for all classes in the loss of a classifier with very many. */
 import { readFileSync } from 'node:fs';
 import * as d from '../../core/dtypes.ts';
-import { InvalidArgumentError, NotFoundError } from '../../core/errors.ts';
+import { InvalidArgumentError, NotFoundError, ResourceExhaustedError } from '../../core/errors.ts';
 import { NDArray } from '../../core/ndarray.ts';
 import { attr } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
@@ -42,6 +42,12 @@ interface Form extends Seeds {
   readonly unique: boolean;
 }
 
+/** As many candidates as can be drawn one after the other. */
+const mostSampled = 2 ** 27;
+function checkCount(count: number): void {
+  if (count > mostSampled) throw new ResourceExhaustedError(`OOM when allocating ${count} candidates`);
+}
+
 function candidateShape(trueClasses: readonly (number | null)[] | null, { num_true, num_sampled }: Form) {
   const [batch] = ofRank(trueClasses, 2, 'true_classes');
   return {
@@ -75,6 +81,7 @@ function lowerSampler(
   if (shape[1] !== num_true)
     throw new InvalidArgumentError(`true_classes must have num_true columns, expected: ${shape[1]} was: ${num_true}`);
   if (unique && num_sampled > range) throw new InvalidArgumentError("Sampler's range is too small.");
+  checkCount(num_sampled);
   // TensorFlow sets 2048 words of the generator aside for every sample.
   const state = hostGenerator(p, () => initialState(form), 512 * num_sampled);
   const results = [
@@ -190,6 +197,7 @@ export const AllCandidateSampler = defineOp({
   grad: notDifferentiable,
   lower(p, { true_classes }, form) {
     const count = form.num_sampled;
+    checkCount(count);
     let next = 0;
     const each = { ...everyClass, sample: () => next++ % count };
     const drawn = lowerSampler(p, true_classes, count, { ...form, unique: false }, () => {
@@ -255,6 +263,10 @@ export const FixedUnigramCandidateSampler = defineOp({
     if (vocab_file !== '' && unigrams.length > 0)
       throw new InvalidArgumentError('Must only provide one of vocab_file and unigrams.');
     const given = vocab_file === '' ? unigrams : vocabularyWeights(readVocabulary(vocab_file));
+    if (num_reserved_ids > range_max)
+      throw new InvalidArgumentError(
+        `num_reserved_ids must be at most range_max: ${num_reserved_ids} vs. ${range_max}`,
+      );
     const shards = { distortion, reserved: num_reserved_ids, shards: num_shards, shard };
     const weights = shardWeights(given, shards);
     if (weights.length !== range_max)

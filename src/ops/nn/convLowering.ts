@@ -1,6 +1,6 @@
 /** @file Convolutions as `conv` instructions: images and filters in TensorFlow's layouts, seen through strided views. */
 import { bfloat16, float16, float32 } from '../../core/dtypes.ts';
-import type { Shape } from '../../core/shape.ts';
+import { type Shape, sizeOf } from '../../core/shape.ts';
 import type { ProgramBuilder } from '../../program/builder.ts';
 import type { ConvGeometry, ConvInstruction, View } from '../../program/instructions.ts';
 import { transposeView, type Value } from '../../program/value.ts';
@@ -30,6 +30,12 @@ export function lowerConv(
   const { result } = arrays;
   const given = arrays.result === 'output' ? arrays.input : arrays.output;
   const { dtype } = given;
+  const shapes = [arrays.input, arrays.filter, arrays.output].map((array) => ('buffer' in array ? array.shape : array));
+  // Of nothing, all sums are zero.
+  if (shapes.some((shape) => sizeOf(shape) === 0)) {
+    const wanted = shapes[['input', 'filter', 'output'].indexOf(result)]!;
+    return p.fill(dtype, wanted, 0);
+  }
   // Half types are multiplied and summed as float32 and rounded once, at the end.
   const inner = dtype === float16 || dtype === bfloat16 ? float32 : dtype;
   const operand = (array: Value | Shape): Value => ('buffer' in array ? p.cast(array, inner) : p.temp(inner, array));

@@ -1,7 +1,7 @@
 /** @file Operations on sets: the last axis of a tensor, dense or sparse, holds the elements of one set per row. */
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
-import { type Element, fromElements, intVector, type NDArray } from '../../core/ndarray.ts';
+import { type Element, fromElements, intVector, type NDArray, zeros } from '../../core/ndarray.ts';
 import { type Dims, mergeShapes, type Shape, sameShape, sizeOf, stridesOf } from '../../core/shape.ts';
 import { attr } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
@@ -162,8 +162,9 @@ export const SetSize = defineOp({
   lower(p, { set_indices, set_values, set_shape }, { validate_indices }) {
     const [size] = p.host([set_indices, set_values, set_shape], [{ dtype: d.int32 }], ([indices, values, sizes]) => {
       const { shape, rows } = sparseSets(indices!, values!, sizes!, validate_indices);
-      const counts = Array.from({ length: sizeOf(shape) }, (_, row) => rows.get(row)?.size ?? 0);
-      return [intVector(counts).reshape(shape)];
+      const counts = zeros(d.int32, shape);
+      for (const [row, set] of rows) counts.data[row] = set.size;
+      return [counts];
     });
     return { size: size! };
   },

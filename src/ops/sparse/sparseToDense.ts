@@ -75,9 +75,13 @@ export const SparseToDense = defineOp({
       throw new InvalidArgumentError(
         `output_shape has incorrect number of elements: ${shape.length} should be: ${width}`,
       );
-    if (sparse_values.shape.length > 0 && sizeOf(sparse_values.shape) !== count)
+    if (sparse_values.shape.length > 1 || (sparse_values.shape.length === 1 && sparse_values.shape[0] !== count))
       throw new InvalidArgumentError(
         `sparse_values has incorrect shape ${showRuntime(sparse_values.shape)}, should be [] or [${count}]`,
+      );
+    if (default_value.shape.length > 0)
+      throw new InvalidArgumentError(
+        `default_value should be a scalar, not of shape ${showRuntime(default_value.shape)}`,
       );
     const [places] = p.host([sparse_indices], [{ dtype: int64, shape: [count] }], ([indices]) => [
       intVector(flatPlaces(indices!, shape, validate_indices), int64),
