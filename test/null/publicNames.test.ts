@@ -108,13 +108,14 @@ const leftOut: Record<string, Record<string, readonly string[]>> = {
       unicode_split_with_offsets unicode_transcode unsorted_segment_join`),
   },
   train: {
-    'all but optimizers, schedules and servers have issues of their own': golden['train']!.filter(
-      (name) => !/Optimizer$|decay|Decay|^Server$|^ClusterSpec$|[gG]lobal_?[sS]tep|MovingAverage/.test(name),
-    ),
-    'training on several machines has an issue of its own': words(
-      'SyncReplicasOptimizer GlobalStepWaiterHook sdca_optimizer',
-    ),
+    'checkpoints of objects are a way of TensorFlow 2': words('Checkpoint CheckpointManager CheckpointOptions'),
+    'training on several machines has an issue of its own': words(`ClusterDef JobDef ServerDef SyncReplicasOptimizer
+      replica_device_setter`),
+    'waits for the checkpoints of another process': words('checkpoints_iterator'),
+    'quantized arithmetic': words('do_quantize_training_on_graphdef'),
+    'tier 3 ops': words('sdca_fprint sdca_optimizer sdca_shrink_l1'),
   },
+  summary: { 'about summaries of TensorFlow 2': words('all_v2_summary_ops initialize') },
   image: {
     'formats that TensorFlow 1 did not have': words('decode_jxl decode_webp'),
     'tier 2 and 3 ops': words(`combined_non_max_suppression draw_bounding_boxes extract_glimpse extract_image_patches
