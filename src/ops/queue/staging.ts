@@ -132,10 +132,6 @@ export class MapStagingArea extends Staging {
     this.components = components;
     if (indices.some((index, i) => i > 0 && indices[i - 1]! >= index))
       throw new InvalidArgumentError('Indices are not strictly ordered');
-    if (tuple.length > this.components)
-      throw new InvalidArgumentError(
-        `Number of inserts is greater than the number of components: ${tuple.length} > ${this.components}`,
-      );
     const bytes = totalBytes(tuple);
     this.checkBytes(bytes);
     for (const index of indices) this.checkIndex(key, index);

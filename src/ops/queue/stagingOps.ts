@@ -2,6 +2,7 @@
 import { type DType, int32, int64 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { NDArray, scalar } from '../../core/ndarray.ts';
+import { showRuntime } from '../../core/shape.ts';
 import { sharedObject } from '../../core/sharedObject.ts';
 import { attr } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
@@ -90,9 +91,10 @@ export const StagePeek = defineOp({
     const area = areaOf(p, attrs, node.name);
     const { dtypes } = attrs;
     return {
-      values: p.host([index], unknown(dtypes), async ([at], run) =>
-        checkCount(await area().peek(at!.numberAt(0), run), dtypes),
-      ),
+      values: p.host([index], unknown(dtypes), async ([at], run) => {
+        if (at!.rank > 0) throw new InvalidArgumentError('index must be scalar');
+        return checkCount(await area().peek(at!.numberAt(0), run), dtypes);
+      }),
     };
   },
   cases: () => [{ shape: '[] -> ?', attrs: { dtypes: ['float32'] } }],
@@ -141,7 +143,11 @@ function mapOps(prefix: 'Map' | 'OrderedMap') {
     const handle = p.shared({ container, name: shared_name || node }, make).known!; // p.shared gives it
     return () => sharedObject(handle, MapStagingArea);
   };
-  const keyIn = (array: NDArray | undefined) => array!.data[0] as bigint; // int64
+  const keyIn = (array: NDArray | undefined, complaint: string) => {
+    if (array!.rank > 0)
+      throw new InvalidArgumentError(`key must be an int64 scalar${complaint}: ${showRuntime(array!.shape)}`);
+    return array!.data[0] as bigint; // int64
+  };
 
   const stage = defineOp({
     name: `${prefix}Stage`,
@@ -155,7 +161,7 @@ function mapOps(prefix: 'Map' | 'OrderedMap') {
     lower(p, { key, indices, values }, attrs, node) {
       const area = areaFor(p, attrs, node.name);
       p.host([key, indices, ...values], [], async ([at, which, ...tuple], run) => {
-        await area().put(keyIn(at), which!.numbers(), tuple, attrs.dtypes.length, run);
+        await area().put(keyIn(at, ', got tensor with shape'), which!.numbers(), tuple, attrs.dtypes.length, run);
         return [];
       });
       return {};
@@ -177,7 +183,7 @@ function mapOps(prefix: 'Map' | 'OrderedMap') {
         const area = areaFor(p, attrs, node.name);
         return {
           values: p.host([key, indices], unknown(attrs.dtypes), async ([at, which], run) =>
-            checkCount(await area()[method](keyIn(at), which!.numbers(), run), attrs.dtypes),
+            checkCount(await area()[method](keyIn(at, ''), which!.numbers(), run), attrs.dtypes),
           ),
         };
       },
