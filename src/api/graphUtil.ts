@@ -6,3 +6,4 @@ export {
   removeTrainingNodes,
   tensorShapeFromNodeDefName,
 } from '../front/saving/graphUtil.ts';
+export { importGraphDef } from '../op/importGraphDef.ts';
