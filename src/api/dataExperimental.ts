@@ -1,3 +1,4 @@
 /** @file tf.data.experimental: transformations for `dataset.apply`, and other sources of elements. */
 export * from '../front/data/experimental.ts';
 export { getNextAsOptional, Optional } from '../front/data/optional.ts';
+export { makeSaveableFromIterator } from '../front/data/saveable.ts';

@@ -1,5 +1,5 @@
 /** @file How arguments of dataset functions become inputs and attributes. */
-import { bool, int64, string } from '../../core/dtypes.ts';
+import { bool, type DType, int64, string } from '../../core/dtypes.ts';
 import { OutOfRangeError } from '../../core/errors.ts';
 import type { NDArray } from '../../core/ndarray.ts';
 import { onlyOptions } from '../../graph/options.ts';
@@ -19,6 +19,9 @@ export interface DatasetOptions {
 export const number = (value: TensorLike, name: string): Tensor => convertToTensor(value, { dtype: int64, name });
 export const truth = (value: TensorLike, name: string): Tensor => convertToTensor(value, { dtype: bool, name });
 export const text = (value: TensorLike, name: string): Tensor => convertToTensor(value, { dtype: string, name });
+
+/** The types of a list of inputs, which ops with several lists must be told. */
+export const typesOf = (tensors: readonly Tensor[]): DType[] => tensors.map((t) => t.dtype);
 
 /** Whether the order must be that of the elements, as ops are told. */
 export function choice(deterministic: boolean | undefined): string {

@@ -7,9 +7,10 @@ import { onlyOptions } from '../../graph/options.ts';
 import { sessionFor } from '../../graph/runner.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
-import { IteratorV2, MakeIterator, OneShotIterator } from '../../ops/data/iteratorOps.ts';
+import { DeleteIterator, IteratorV2, MakeIterator, OneShotIterator } from '../../ops/data/iteratorOps.ts';
 import { RangeDataset, TensorDataset, TensorSliceDataset } from '../../ops/data/sources.ts';
 import { OptionsDataset } from '../../ops/data/wrappers.ts';
+import { OptionalNone } from '../../ops/flow/optional.ts';
 import { flatten } from '../nest.ts';
 import { type DatasetOptions, isOptions, metadataOf, number, valuesUntilEnd } from './arguments.ts';
 import * as arranging from './arranging.ts';
@@ -313,12 +314,16 @@ export class Dataset<E = unknown> implements IsDataset, AsyncIterable<ValueOf<E>
   /** The values of the elements, computed by the default session, or else by one of its own. */
   async *[Symbol.asyncIterator](): AsyncGenerator<ValueOf<E>, void, undefined> {
     const { runner, close } = sessionFor(this.graph);
+    const { iterator, next, end } = this.graph.asDefault(() => {
+      const made = this.makeInitializableIterator();
+      const deleter = OptionalNone.build({}).optional;
+      return { iterator: made, next: made.getNext(), end: DeleteIterator.node({ handle: made.resource, deleter }) };
+    });
     try {
-      const iterator = this.graph.asDefault(() => this.makeInitializableIterator());
-      const next = this.graph.asDefault(() => iterator.getNext());
       await runner.run(iterator.initializer);
       yield* valuesUntilEnd<ValueOf<E>>(runner, this.elementSpec, next);
     } finally {
+      await runner.run(end);
       close();
     }
   }

@@ -10,7 +10,7 @@ import { ExperimentalGroupByReducerDataset, GroupByWindowDataset } from '../../o
 import { FilterDataset, MapDataset, ParallelMapDatasetV2, ScanDataset, TakeWhileDataset } from '../../ops/data/map.ts';
 import { ReduceDataset } from '../../ops/data/reduce.ts';
 import { packSequenceAs } from '../nest.ts';
-import { choice, type DatasetOptions, metadataOf, number } from './arguments.ts';
+import { choice, type DatasetOptions, metadataOf, number, typesOf } from './arguments.ts';
 import { Dataset, DatasetComponent } from './dataset.ts';
 import { type TracedFunction, traceFunction } from './functions.ts';
 import {
@@ -181,7 +181,13 @@ export function reduce(dataset: Dataset, initialState: unknown, fn: UserFunction
     initial_state: initial.tensors,
     other_arguments: traced.captured,
   };
-  const attrs = { f: traced.f, ...elementAttrs(state), metadata: metadataOf('reduce', options) };
+  const attrs = {
+    f: traced.f,
+    Tstate: typesOf(initial.tensors),
+    Targuments: typesOf(traced.captured),
+    ...elementAttrs(state),
+    metadata: metadataOf('reduce', options),
+  };
   return fromTensors(state, ReduceDataset.build(inputs, { attrs }).components);
 }
 
@@ -203,6 +209,7 @@ export function scan(dataset: Dataset, initialState: unknown, fn: UserFunction, 
   const attrs = {
     f: traced.f,
     Tstate: elementAttrs(state).output_types,
+    Targuments: typesOf(traced.captured),
     ...elementAttrs(element),
     preserve_cardinality: true,
     metadata: metadataOf('scan', options),
@@ -252,6 +259,9 @@ export function groupByWindow(dataset: Dataset, functions: WindowFunctions, opti
     key_func: key.f,
     reduce_func: reduced.f,
     window_size_func: size.f,
+    Tkey_func_other_arguments: typesOf(key.captured),
+    Treduce_func_other_arguments: typesOf(reduced.captured),
+    Twindow_size_func_other_arguments: typesOf(size.captured),
     ...elementAttrs(reduced.element),
     metadata: metadataOf('groupByWindow', options),
   };
@@ -289,6 +299,10 @@ export function groupByReducer(dataset: Dataset, keyFunc: UserFunction, reducer:
     init_func: init.f,
     reduce_func: traced.f,
     finalize_func: finalized.f,
+    Tkey_func_other_arguments: typesOf(key.captured),
+    Tinit_func_other_arguments: typesOf(init.captured),
+    Treduce_func_other_arguments: typesOf(traced.captured),
+    Tfinalize_func_other_arguments: typesOf(finalized.captured),
     ...elementAttrs(finalized.spec),
   };
   return new Dataset(ExperimentalGroupByReducerDataset.build(inputs, { attrs }).handle, finalized.spec);

@@ -9,7 +9,7 @@ import { convertToTensor } from '../../op/convert.ts';
 import { GeneratorDataset } from '../../ops/data/generator.ts';
 import { jsFunc } from '../../ops/flow/jsFunc.ts';
 import { flatten, isNested } from '../nest.ts';
-import { type DatasetOptions, metadataOf } from './arguments.ts';
+import { type DatasetOptions, metadataOf, typesOf } from './arguments.ts';
 import { Dataset } from './dataset.ts';
 import { flatMap } from './elementwise.ts';
 import { traceFunction } from './functions.ts';
@@ -150,6 +150,9 @@ export function fromGenerator(
       init_func: init.f,
       next_func: next.f,
       finalize_func: finalize.f,
+      Tinit_func_args: typesOf(inputs.init_func_other_args),
+      Tnext_func_args: typesOf(inputs.next_func_other_args),
+      Tfinalize_func_args: typesOf(inputs.finalize_func_other_args),
       ...elementAttrs(spec),
       metadata: metadataOf('fromGenerator', { name }),
     };

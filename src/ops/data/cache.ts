@@ -110,7 +110,7 @@ class FileIterator implements ElementIterator {
   private async open(): Promise<void> {
     this.reader = await BundleReader.open(this.prefix);
     const { reader } = this;
-    this.scope.onStop(() => void reader.close().catch(() => {}));
+    this.scope.onStop(() => reader.close());
   }
 
   private async read(reader: BundleReader): Promise<Element | undefined> {

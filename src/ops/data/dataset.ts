@@ -22,7 +22,7 @@ export type Saved = null | boolean | number | string | NDArray | readonly Saved[
 /** What the iterators of one pipeline share: whether somebody still wants their elements. */
 export class Iteration {
   private reason: OpError | undefined;
-  private readonly whenOver = new Set<() => void>();
+  private readonly whenOver = new Set<() => void | Promise<unknown>>();
 
   /** Thrown here, between two elements, once nobody wants any more. */
   check(): void {
@@ -33,18 +33,20 @@ export class Iteration {
     return this.reason !== undefined;
   }
 
-  /** Ends all work for the pipeline and frees what it holds. */
-  stop(reason: OpError): void {
+  /** Ends all work for the pipeline and frees what it holds; the promise is for those who want to wait for that. */
+  async stop(reason: OpError): Promise<void> {
     if (this.reason) return;
     this.reason = reason;
-    for (const close of this.whenOver) close();
+    const closing = [...this.whenOver].map((close) => close());
     this.whenOver.clear();
+    // Whoever gives up the pipeline would not know what to do with an error.
+    await Promise.allSettled(closing);
   }
 
   /** Calls `close` when the pipeline is given up; the result takes that back. */
-  onStop(close: () => void): () => void {
+  onStop(close: () => void | Promise<unknown>): () => void {
     if (this.reason) {
-      close();
+      void close();
       return () => {};
     }
     this.whenOver.add(close);

@@ -107,7 +107,9 @@ class FilesIterator implements ElementIterator {
 
   private open(path: string): void {
     const stream = openFile(path, this.files.compression, this.files.chunk);
-    const forget = this.scope.onStop(() => stream.destroy());
+    const forget = this.scope.onStop(() => {
+      stream.destroy();
+    });
     this.close = () => {
       forget();
       stream.destroy();

@@ -34,8 +34,7 @@ class GeneratorIterator implements ElementIterator {
     if (!this.state) {
       const state = await this.functions.init([]);
       this.state = state;
-      // Whoever gives up the iterator does not wait for this, and would not know what to do with an error.
-      this.forget = this.scope.onStop(() => void this.functions.finalize(state).catch(() => {}));
+      this.forget = this.scope.onStop(() => this.functions.finalize(state));
     }
     try {
       return await this.functions.next(this.state);

@@ -1,6 +1,6 @@
 /** @file IteratorResource: an iterator that outlives runs, and what is asked of it. */
 import type { DType } from '../../core/dtypes.ts';
-import { CancelledError, FailedPreconditionError, InvalidArgumentError, type OpError } from '../../core/errors.ts';
+import { CancelledError, FailedPreconditionError, InvalidArgumentError } from '../../core/errors.ts';
 import { compatible, type Dims, showRuntime } from '../../core/shape.ts';
 import type { Dataset } from './dataset.ts';
 import { type Element, type ElementIterator, Iteration, type Pulled, type Saved } from './dataset.ts';
@@ -90,9 +90,12 @@ export class IteratorResource {
     await this.current.iterator.restore(saved);
   }
 
-  /** Ends all work for it. */
-  [Symbol.dispose](reason: OpError = new CancelledError('The iterator was deleted or initialized again.')): void {
-    this.current?.scope.stop(reason);
+  /** Ends all work for it; the promise is for those who want to wait until everything is free. */
+  async close(): Promise<void> {
+    await this.current?.scope.stop(new CancelledError('The iterator was deleted or initialized again.'));
+  }
+  [Symbol.dispose](): void {
+    void this.close();
   }
 }
 

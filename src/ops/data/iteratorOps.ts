@@ -135,8 +135,8 @@ export const DeleteIterator = defineOp({
   shape: () => ({}),
   grad: notDifferentiable,
   lower(p, { handle, deleter }) {
-    p.host([handle, deleter], [], ([array]) => {
-      sharedObject(array!, IteratorResource)[Symbol.dispose]();
+    p.host([handle, deleter], [], async ([array]) => {
+      await sharedObject(array!, IteratorResource).close();
       return [];
     });
     return {};

@@ -12,12 +12,12 @@ import { argumentTypes, elementAttrs, flag, functionOf, metadata, types } from '
 /** Goes through a dataset within a run, and stops with it. */
 async function within<T>(run: RunScope, dataset: Dataset, use: (iterator: ElementIterator) => Promise<T>): Promise<T> {
   const scope = new Iteration();
-  const forget = run.stop.whenStopped((reason) => scope.stop(reason));
+  const forget = run.stop.whenStopped((reason) => void scope.stop(reason));
   try {
     return await use(dataset.iterate(scope));
   } finally {
     forget();
-    scope.stop(new CancelledError('The dataset is no longer needed.'));
+    await scope.stop(new CancelledError('The dataset is no longer needed.'));
   }
 }
 
