@@ -1,7 +1,8 @@
 /**
  * @file Data in and out beside TensorFlow, in turns: `npm run bench:data [-- --rounds 5] [-- --json] [-- ROW …]`.
  *
- * ROW is a part of a row's name. Under `taskset -c 0` both sides have one core.
+ * ROW is a part of a row's name. Under `taskset -c 0` both sides have one core. With `--cpu` the time is what the processors
+ * were busy with it, on any number of threads: the fairer figure on a machine that does other things too.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -13,7 +14,7 @@ import { parseArgs } from 'node:util';
 import { rows } from './data/index.ts';
 
 const { values, positionals } = parseArgs({
-  options: { rounds: { type: 'string', default: '5' }, json: { type: 'boolean' } },
+  options: { rounds: { type: 'string', default: '5' }, json: { type: 'boolean' }, cpu: { type: 'boolean' } },
   allowPositionals: true,
 });
 const python = process.env['TENSORFLOW_PYTHON'] ?? '/opt/tfenv/bin/python';
@@ -30,7 +31,7 @@ class Peer {
     if (!existsSync(python)) return undefined;
     const script = fileURLToPath(new URL('../../bench/peers/data.py', import.meta.url));
     const env = { ...process.env, TF_CPP_MIN_LOG_LEVEL: '3', CUDA_VISIBLE_DEVICES: '' };
-    const peer = new Peer(spawn(python, [script, folder], { env }));
+    const peer = new Peer(spawn(python, [script, folder, values.cpu ? 'cpu' : 'wall'], { env }));
     return (await peer.answer()) === 'ready' ? peer : undefined;
   }
 
@@ -50,15 +51,17 @@ class Peer {
 
 async function seconds(body: () => Promise<unknown>): Promise<number> {
   const start = process.hrtime.bigint();
+  const before = process.cpuUsage();
   await body();
-  return Number(process.hrtime.bigint() - start) / 1e9;
+  const { user, system } = process.cpuUsage(before);
+  return values.cpu ? (user + system) / 1e6 : Number(process.hrtime.bigint() - start) / 1e9;
 }
 
 const peer = await Peer.start();
 const results: object[] = [];
 if (!values.json) {
   console.log(
-    `${availableParallelism()} cores, load ${loadavg()[0]!.toFixed(1)}; the best of ${values.rounds} runs each, in turns`,
+    `${availableParallelism()} cores, load ${loadavg()[0]!.toFixed(1)}; the best of ${values.rounds} runs each, in turns${values.cpu ? '; per second of processor time' : ''}`,
   );
   console.log(`${'row'.padEnd(26)}${'tensorloom'.padStart(14)}${'TensorFlow'.padStart(14)}   ratio`);
 }
@@ -67,10 +70,10 @@ try {
     if (positionals.length > 0 && !positionals.some((part) => row.name.includes(part))) continue;
     const work = await row.prepare(folder);
     let [ours, theirs] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
-    // The first round warms both up.
-    for (let round = 0; round <= Number(values.rounds); round++) {
+    // The first rounds warm both up; what JavaScript runs often is compiled only then.
+    for (let round = -3; round < Number(values.rounds); round++) {
       const [mine, other] = [await seconds(() => work.run()), peer ? await peer.run(row.name) : Number.NaN];
-      if (round === 0) continue;
+      if (round < 0) continue;
       ours = Math.min(ours, mine);
       theirs = Math.min(theirs, other);
     }

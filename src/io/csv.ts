@@ -14,41 +14,84 @@ export interface CsvOptions {
   readonly columns: readonly number[];
 }
 
-/** The fields of one record that are wanted, as views of it where they stand in it as they are. */
-export function csvFields(record: Uint8Array, { delimiter, useQuotes, columns }: CsvOptions): Uint8Array[] {
-  const fields: Uint8Array[] = [];
-  const { length } = record;
-  const isWanted = (column: number) => columns.length === 0 || columns[fields.length] === column;
-  let pos = 0;
-  let column = 0;
-  while (pos < length) {
-    const first = record[pos]!;
-    if (first === newline || first === carriageReturn) {
-      pos++;
-      continue;
+/** Where the wanted fields of a record stand. One is used for many records, so that no field costs an object of its own. */
+export class CsvCutter {
+  /** The bytes that each field is part of, and its first byte and the one behind its last. */
+  readonly sources: Uint8Array[] = [];
+  readonly starts: number[] = [];
+  readonly ends: number[] = [];
+  count = 0;
+
+  constructor(private readonly options: CsvOptions) {}
+
+  /** Cuts a record into fields; gives how many are wanted. */
+  cut(record: Uint8Array): number {
+    const { delimiter, useQuotes, columns } = this.options;
+    const { length } = record;
+    this.count = 0;
+    let pos = 0;
+    let column = 0;
+    while (pos < length) {
+      const first = record[pos]!;
+      if (first === newline || first === carriageReturn) {
+        pos++;
+        continue;
+      }
+      const isWanted = columns.length === 0 || columns[this.count] === column;
+      column++;
+      if (useQuotes && first === quote) pos = this.quoted(record, pos + 1, isWanted);
+      else {
+        const end = plainEnd(record, pos, delimiter, useQuotes);
+        if (isWanted) this.add(record, pos, end);
+        pos = end + 1;
+      }
+      if (this.count === columns.length && isWanted && columns.length > 0) return this.count;
     }
-    const wanted = isWanted(column++);
-    const [field, next] =
-      useQuotes && first === quote
-        ? quotedField(record, pos + 1, delimiter)
-        : plainField(record, pos, delimiter, useQuotes);
-    pos = next;
-    if (!wanted) continue;
-    fields.push(field);
-    if (fields.length === columns.length) return fields;
+    // A delimiter at the end is followed by one more, empty field.
+    const isWanted = columns.length === 0 || columns[this.count] === column;
+    if (length > 0 && record[length - 1] === delimiter && isWanted) this.add(record, length, length);
+    return this.count;
   }
-  // A delimiter at the end is followed by one more, empty field.
-  if (length > 0 && record[length - 1] === delimiter && isWanted(column)) fields.push(record.subarray(length));
-  return fields;
+
+  /** A field as bytes of its own. */
+  field(i: number): Uint8Array {
+    return this.sources[i]!.subarray(this.starts[i], this.ends[i]);
+  }
+
+  private add(source: Uint8Array, start: number, end: number): void {
+    this.sources[this.count] = source;
+    this.starts[this.count] = start;
+    this.ends[this.count++] = end;
+  }
+
+  /** A field from behind its opening quote; gives where the next one begins. */
+  private quoted(record: Uint8Array, start: number, isWanted: boolean): number {
+    const { delimiter } = this.options;
+    const last = record.length - 1;
+    let pos = start;
+    let hasQuotes = false;
+    while (pos < last && (record[pos] !== quote || record[pos + 1] !== delimiter)) {
+      if (record[pos] !== quote) {
+        pos++;
+        continue;
+      }
+      if (record[pos + 1] !== quote)
+        throw new InvalidArgumentError('Quote inside a string has to be escaped by another quote');
+      hasQuotes = true;
+      pos += 2;
+    }
+    if (record[pos] !== quote || (pos !== last && record[pos + 1] !== delimiter))
+      throw new InvalidArgumentError('Quoted field has to end with quote followed by delim or end');
+    if (isWanted && hasQuotes) {
+      const field = withoutDoubled(record.subarray(start, pos));
+      this.add(field, 0, field.length);
+    } else if (isWanted) this.add(record, start, pos);
+    return pos + 2;
+  }
 }
 
-/** A field without quotes, and where the one after it begins. */
-function plainField(
-  record: Uint8Array,
-  start: number,
-  delimiter: number,
-  useQuotes: boolean,
-): readonly [Uint8Array, number] {
+/** The end of a field without quotes. */
+function plainEnd(record: Uint8Array, start: number, delimiter: number, useQuotes: boolean): number {
   let end = start;
   for (; end < record.length; end++) {
     const byte = record[end]!;
@@ -56,28 +99,7 @@ function plainField(
     if ((useQuotes && byte === quote) || byte === newline || byte === carriageReturn)
       throw new InvalidArgumentError('Unquoted fields cannot have quotes/CRLFs inside');
   }
-  return [record.subarray(start, end), end + 1];
-}
-
-/** A field from behind its opening quote. */
-function quotedField(record: Uint8Array, start: number, delimiter: number): readonly [Uint8Array, number] {
-  const last = record.length - 1;
-  let pos = start;
-  let hasQuotes = false;
-  while (pos < last && (record[pos] !== quote || record[pos + 1] !== delimiter)) {
-    if (record[pos] !== quote) {
-      pos++;
-      continue;
-    }
-    if (record[pos + 1] !== quote)
-      throw new InvalidArgumentError('Quote inside a string has to be escaped by another quote');
-    hasQuotes = true;
-    pos += 2;
-  }
-  if (record[pos] !== quote || (pos !== last && record[pos + 1] !== delimiter))
-    throw new InvalidArgumentError('Quoted field has to end with quote followed by delim or end');
-  const field = record.subarray(start, pos);
-  return [hasQuotes ? withoutDoubled(field) : field, pos + 2];
+  return end;
 }
 
 /** The field with every pair of quotes as one. */
@@ -89,6 +111,34 @@ function withoutDoubled(field: Uint8Array): Uint8Array {
     if (field[i] === quote) i++;
   }
   return plain.subarray(0, length);
+}
+
+const zero = 48;
+const nine = 57;
+const minus = 45;
+const point = 46;
+/** Powers of ten that are exact; a whole number below 2^53 divided by one is rounded once, as it should be. */
+const powers = Array.from({ length: 16 }, (_, i) => 10 ** i);
+
+/** A plain decimal number such as `-12.5`, of at most fifteen digits; undefined when it is anything else. */
+export function plainNumber(bytes: Uint8Array, start: number, end: number, isWhole: boolean): number | undefined {
+  const isNegative = bytes[start] === minus;
+  let at = isNegative ? start + 1 : start;
+  if (at === end || end - at > 16) return undefined;
+  let digits = 0;
+  let value = 0;
+  let fraction = -1;
+  for (; at < end; at++) {
+    const byte = bytes[at]!;
+    if (byte >= zero && byte <= nine) {
+      value = 10 * value + (byte - zero);
+      digits++;
+    } else if (byte === point && fraction < 0 && !isWhole) fraction = digits;
+    else return undefined;
+  }
+  if (digits === 0 || digits > 15) return undefined;
+  if (fraction >= 0) value /= powers[digits - fraction]!;
+  return isNegative ? -value : value;
 }
 
 /** The bytes as text, one character each: all that numbers need. */

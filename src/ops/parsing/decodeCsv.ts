@@ -6,7 +6,7 @@ import { showRuntime, sizeOf } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
-import { type CsvOptions, csvFields, csvInteger, csvNumber, latin1 } from '../../io/csv.ts';
+import { CsvCutter, type CsvOptions, csvInteger, csvNumber, latin1, plainNumber } from '../../io/csv.ts';
 import { attr } from '../../op/attrs.ts';
 import { defineOp, gradientPending } from '../../op/defineOp.ts';
 import { bytesOf, toText } from '../string/text.ts';
@@ -27,19 +27,29 @@ class Column {
   }
 
   /** Stores a field of record `i`; an empty one, or one that says there is none, is the default. */
-  put(i: number, field: Uint8Array, notAvailable: Uint8Array): void {
-    if (field.length === 0 || Buffer.compare(field, notAvailable) === 0) this.putFallback(i);
-    else if (this.texts) this.texts[i] = field.slice();
+  put(i: number, cut: CsvCutter, notAvailable: Uint8Array): void {
+    const [bytes, start, end] = [cut.sources[this.index]!, cut.starts[this.index]!, cut.ends[this.index]!];
+    const length = end - start;
+    if (length === 0 || (length === notAvailable.length && Buffer.compare(cut.field(this.index), notAvailable) === 0))
+      this.putFallback(i);
+    else if (this.texts) this.texts[i] = bytes.slice(start, end);
     else {
       const { dtype } = this;
-      const text = latin1(field);
-      const value = dtype.isInteger ? csvInteger(text, dtype === d.int32 ? 32 : 64) : csvNumber(text);
-      if (value === undefined)
-        throw new InvalidArgumentError(
-          `Field ${this.index} in record ${i} is not a valid ${dtype.runtimeName}: ${toText(field)}`,
-        );
-      this.numbers![i] = dtype === d.int64 ? value : Number(value);
+      const plain = plainNumber(bytes, start, end, dtype.isInteger);
+      if (plain === undefined || (dtype === d.int32 && plain !== (plain | 0))) this.putNumber(i, cut.field(this.index));
+      else this.numbers![i] = dtype === d.int64 ? BigInt(plain) : plain;
     }
+  }
+
+  private putNumber(i: number, field: Uint8Array): void {
+    const { dtype } = this;
+    const text = latin1(field);
+    const value = dtype.isInteger ? csvInteger(text, dtype === d.int32 ? 32 : 64) : csvNumber(text);
+    if (value === undefined)
+      throw new InvalidArgumentError(
+        `Field ${this.index} in record ${i} is not a valid ${dtype.runtimeName}: ${toText(field)}`,
+      );
+    this.numbers![i] = dtype === d.int64 ? value : Number(value);
   }
 
   private putFallback(i: number): void {
@@ -111,11 +121,12 @@ export const DecodeCSV = defineOp({
     const results = OUT_TYPE.map((dtype) => ({ dtype, shape }));
     const output = p.host([records, ...record_defaults], results, ([lines, ...defaults]) => {
       const columns = OUT_TYPE.map((dtype, f) => new Column(f, dtype, defaults[f]!, lines!.size));
+      const cutter = new CsvCutter(options);
       for (const [i, line] of bytesOf(lines!).entries()) {
-        const fields = csvFields(line, options);
-        if (fields.length !== columns.length)
-          throw new InvalidArgumentError(`Expect ${columns.length} fields but have ${fields.length} in record ${i}`);
-        for (const [f, column] of columns.entries()) column.put(i, fields[f]!, notAvailable);
+        const count = cutter.cut(line);
+        if (count !== columns.length)
+          throw new InvalidArgumentError(`Expect ${columns.length} fields but have ${count} in record ${i}`);
+        for (const column of columns) column.put(i, cutter, notAvailable);
       }
       return columns.map((column) => column.array(shape));
     });
