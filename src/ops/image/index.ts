@@ -40,6 +40,7 @@ export {
   randomJpegQuality,
 } from './encode.ts';
 export { type ResizeOptions, resizeBilinear, resizeNearestNeighbor } from './resize.ts';
+export { resizeArea, resizeBicubic } from './resizeByWeights.ts';
 export { type ResizeImagesOptions, ResizeMethod, resizeImages, resizeImages as resize } from './resizeImages.ts';
 export { type SampleBoxOptions, sampleDistortedBoundingBox } from './sampleBox.ts';
 export {

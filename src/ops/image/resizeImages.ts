@@ -18,13 +18,14 @@ import { minimum } from '../math/maximum.ts';
 import { over, times } from '../math/operators.ts';
 import { round } from '../math/round.ts';
 import { resizeBilinear, resizeNearestNeighbor } from './resize.ts';
+import { resizeArea, resizeBicubic } from './resizeByWeights.ts';
 
 /** How pixels between the given ones are found. */
 export const ResizeMethod = { BILINEAR: 0, NEAREST_NEIGHBOR: 1, BICUBIC: 2, AREA: 3 } as const;
 
 export interface ResizeImagesOptions {
   /** One of `tf.image.ResizeMethod`, or its name; bilinear unless given. */
-  readonly method?: number | 'bilinear' | 'nearest' | undefined;
+  readonly method?: number | 'bilinear' | 'nearest' | 'bicubic' | 'area' | undefined;
   readonly alignCorners?: boolean | undefined;
   /** Keeps the proportions: the result may be smaller than `size` in one direction. */
   readonly preserveAspectRatio?: boolean | undefined;
@@ -49,14 +50,14 @@ function resized(images: Tensor, size: Tensor, { method = 0, alignCorners }: Res
   if (method === ResizeMethod.BILINEAR || method === 'bilinear') return resizeBilinear(images, size, { alignCorners });
   if (method === ResizeMethod.NEAREST_NEIGHBOR || method === 'nearest')
     return resizeNearestNeighbor(images, size, { alignCorners });
-  throw new UnimplementedError(
-    `Resize method is not implemented: ${method}. Use tf.image.ResizeMethod.BILINEAR or NEAREST_NEIGHBOR.`,
-  );
+  if (method === ResizeMethod.BICUBIC || method === 'bicubic') return resizeBicubic(images, size, { alignCorners });
+  if (method === ResizeMethod.AREA || method === 'area') return resizeArea(images, size, { alignCorners });
+  throw new UnimplementedError(`Resize method is not implemented: ${method}. Use one of tf.image.ResizeMethod.`);
 }
 
 /**
  * One image, `[height, width, channels]`, or a batch of them, in another size. Adds a `ResizeBilinear` or
- * `ResizeNearestNeighbor` node under `resize/`; none at all when the size is the same.
+ * `ResizeNearestNeighbor` (or other) node under `resize/`; none at all when the size is the same.
  *
  * @example tf.image.resizeImages([[[1.5], [2.5]]], [1, 4]) // runs to [[[1.5] [2. ] [2.5] [2.5]]]
  */

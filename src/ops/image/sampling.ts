@@ -20,7 +20,7 @@ export interface Sampling {
 }
 
 /** Pixels of the image per pixel of the result, as a float32. */
-function scaleOf(from: number, to: number, { align_corners }: Sampling): number {
+export function scaleOf(from: number, to: number, { align_corners }: Sampling): number {
   return Math.fround(align_corners && to > 1 ? (from - 1) / (to - 1) : from / to);
 }
 
