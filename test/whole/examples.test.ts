@@ -16,6 +16,7 @@ import * as mnistSoftmax from '../../examples/mnistSoftmax.ts';
 import * as mnistSummaries from '../../examples/mnistSummaries.ts';
 import * as monitoredTraining from '../../examples/monitoredTraining.ts';
 import * as policyGradient from '../../examples/policyGradient.ts';
+import * as queuePipeline from '../../examples/queuePipeline.ts';
 import * as reverseStrings from '../../examples/reverseStrings.ts';
 import * as simplify from '../../examples/simplify.ts';
 import * as twoPhases from '../../examples/twoPhases.ts';
@@ -51,6 +52,16 @@ describe('examples', () => {
     // The loss is convex, so the sum of every row of its Hessian, weighted by itself, is positive in total.
     expect(curvature).toHaveLength(5);
     expect(curvature.reduce((a, b) => a + b)).toBeGreaterThan(0);
+  });
+
+  it('queuePipeline', async () => {
+    const { losses, accuracy, lines, threads } = await run(queuePipeline.main);
+    expect(lines).toBe(3600);
+    // Every line is used once per epoch; what does not fill a batch is left out.
+    expect(losses).toHaveLength(180);
+    expect(accuracy).toBeGreaterThan(0.95);
+    expect(threads.map(({ isAlive }) => isAlive)).toEqual(threads.map(() => false));
+    expect(printed.at(-1)).toMatch(/^180 steps over 3600 lines/);
   });
 
   it('mnistSoftmax', async () => {
