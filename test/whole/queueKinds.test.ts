@@ -6,7 +6,7 @@ beforeEach(() => tf.resetDefaultGraph());
 
 /** Lets everything go on that can go on without more input. */
 const settle = async () => {
-  for (let i = 0; i < 20; i++) await new Promise(setImmediate);
+  for (let i = 0; i < 300; i++) await new Promise(setImmediate);
 };
 
 describe('RandomShuffleQueue', () => {

@@ -8,7 +8,7 @@ const numbers = (array: tf.NDArray) => array.toArray();
 
 /** Lets everything go on that can go on without more input. */
 const settle = async () => {
-  for (let i = 0; i < 20; i++) await new Promise(setImmediate);
+  for (let i = 0; i < 300; i++) await new Promise(setImmediate);
 };
 
 /** A promise, and whether it has settled. */
