@@ -1,6 +1,8 @@
 /** @file Caches: the elements of the first time through a dataset are kept, in memory or in a file, for the later times. */
 import { existsSync } from 'node:fs';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { resource, variant } from '../../core/dtypes.ts';
+import { AlreadyExistsError } from '../../core/errors.ts';
 import { NDArray } from '../../core/ndarray.ts';
 import { sharedObject } from '../../core/sharedObject.ts';
 import { BundleReader, writeBundle } from '../../io/tensorBundle.ts';
@@ -19,6 +21,7 @@ import {
   savedRecord,
   soon,
 } from './dataset.ts';
+import { fileError } from './files.ts';
 import { elementAttrs, handle, madeBy, metadata, scalarHandle, textOf } from './kit.ts';
 
 /** What iterators of a dataset share: all its elements, once one of them has come to the end. */
@@ -99,13 +102,30 @@ class FileIterator implements ElementIterator {
     if (this.isOver) return undefined;
     if (!this.input && !this.reader) {
       if (existsSync(`${this.prefix}.index`)) await this.open();
-      else this.input = this.dataset.iterate(this.scope);
+      else await this.begin();
     }
     const element = this.reader ? await this.read(this.reader) : await this.write(this.input!);
     if (element) this.position++;
     else this.isOver = true;
     return element;
   }
+
+  /** Begins to write, unless another iterator does. */
+  private async begin(): Promise<void> {
+    const lock = `${this.prefix}_0.lockfile`;
+    try {
+      await writeFile(lock, `Created at: ${Math.floor(Date.now() / 1000)}`, { flag: 'wx' });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw fileError(error, lock); // what fs throws has a code
+      throw new AlreadyExistsError(
+        `There appears to be a concurrent caching iterator running - cache lockfile already exists ('${lock}'). If you are sure no other running TF computations are using this cache prefix, delete the lockfile and re-initialize the iterator. Lockfile contents: ${await readFile(lock, 'utf8')}`,
+      );
+    }
+    this.unlock = () => rm(lock, { force: true });
+    this.scope.onStop(this.unlock);
+    this.input = this.dataset.iterate(this.scope);
+  }
+  private unlock = async () => {};
 
   private async open(): Promise<void> {
     this.reader = await BundleReader.open(this.prefix);
@@ -132,6 +152,7 @@ class FileIterator implements ElementIterator {
         arrays.map((array, c) => ({ name: keyOf(i, c, this.width), array })),
       );
       await writeBundle(this.prefix, tensors);
+      await this.unlock();
       this.gathered = [];
     }
     return element;

@@ -49,18 +49,20 @@ class ZipIterator implements ElementIterator {
       const pulled = this.inputs[i]!.next();
       if (pulled instanceof Promise)
         return pulled.then((element) => {
-          if (!element) return this.end();
+          if (!element) return this.end(i);
           parts.push(element);
           return this.pullFrom(i + 1, parts);
         });
-      if (!pulled) return this.end();
+      if (!pulled) return this.end(i);
       parts.push(pulled);
     }
     return parts.flat();
   }
 
-  private end(): undefined {
+  /** The inputs behind the one that has ended may be at their end too, where caches complete their files. */
+  private async end(at: number): Promise<undefined> {
     this.hasEnded = true;
+    for (const input of this.inputs.slice(at + 1)) await input.next();
     return undefined;
   }
 

@@ -22,7 +22,7 @@ export type Saved = null | boolean | number | string | NDArray | readonly Saved[
 /** What the iterators of one pipeline share: whether somebody still wants their elements. */
 export class Iteration {
   private reason: OpError | undefined;
-  private readonly whenOver = new Set<() => void | Promise<unknown>>();
+  private readonly whenOver = new Set<() => unknown>();
 
   /** Thrown here, between two elements, once nobody wants any more. */
   check(): void {
@@ -44,9 +44,9 @@ export class Iteration {
   }
 
   /** Calls `close` when the pipeline is given up; the result takes that back. */
-  onStop(close: () => void | Promise<unknown>): () => void {
+  onStop(close: () => unknown): () => void {
     if (this.reason) {
-      void close();
+      close();
       return () => {};
     }
     this.whenOver.add(close);

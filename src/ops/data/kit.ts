@@ -1,6 +1,6 @@
 /** @file What the dataset ops have in common: attributes, ports, and reading their inputs when a dataset is made. */
 import { bool, type DType, variant } from '../../core/dtypes.ts';
-import { InvalidArgumentError } from '../../core/errors.ts';
+import { InvalidArgumentError, OpError } from '../../core/errors.ts';
 import type { NDArray } from '../../core/ndarray.ts';
 import type { Dims } from '../../core/shape.ts';
 import { attr } from '../../op/attrs.ts';
@@ -77,7 +77,11 @@ export type GraphFunction = (args: Element) => Promise<Element>;
 /** A function that a dataset applies to elements. The captured arrays come last, as in the function's signature. */
 export function functionOf(p: ProgramBuilder, f: FunctionRef): (captured: readonly NDArray[]) => GraphFunction {
   const call = p.hostFunction(f);
-  return (captured) => (args) => call(captured.length === 0 ? [...args] : [...args, ...captured]);
+  const where = `Error in user-defined function passed to ${p.node} transformation with iterator: Iterator::Root::${p.node.replace(/Dataset.*/, '')}: `;
+  const explained = (error: unknown): never => {
+    throw error instanceof OpError ? error.extended(where + error.message, {}) : error;
+  };
+  return (captured) => (args) => call(captured.length === 0 ? [...args] : [...args, ...captured]).catch(explained);
 }
 
 /** What a predicate says. */

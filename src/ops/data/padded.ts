@@ -23,7 +23,7 @@ function paddedRows(arrays: readonly NDArray[], wanted: Shape, filler: NDArray, 
     for (const [axis, size] of shape.entries())
       if (size > row[axis]!)
         throw new InvalidArgumentError(
-          `Attempted to pad to a smaller size than the input element: component ${component} is ${showRuntime(shape)}, the padded shape ${showRuntime(row)}.`,
+          `Attempted to pad to a smaller size than the input element. Component ${component} is ${showRuntime(shape)}, the padded shape ${showRuntime(row)}.`,
         );
   const { dtype } = arrays[0]!;
   const size = sizeOf(row);
