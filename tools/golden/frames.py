@@ -377,6 +377,16 @@ def recurrent_training_swapping():
 
 
 @case
+def recurrent_training_adam():
+    x = tf.placeholder(tf.float32, [2, 5, 3], name="x")
+    outputs, _ = tf.nn.dynamic_rnn(LstmCell(4), x, dtype=tf.float32)
+    loss = tf.reduce_mean(tf.square(outputs - 0.3))
+    train = tf.train.AdamOptimizer(0.02).minimize(loss)
+    rng = np.random.RandomState(2)
+    return [([loss, train], {x: rng.randint(-8, 8, [2, 5, 3]) / 8.}) for _ in range(100)]
+
+
+@case
 def feeds_inside_branches():
     x = tf.placeholder(tf.float32, [], name="x")
     y = tf.square(x, name="y")
