@@ -22,7 +22,7 @@ const text = {
 };
 
 /** So much is written or read at a time: files of any size pass in little memory, and other work gets its turn. */
-const chunkSize = 1 << 24;
+const chunkSize = 1 << 22;
 
 /** A tensor to be stored, whole or as a slice of a larger one. */
 export interface StoredTensor {
@@ -259,14 +259,8 @@ export class BundleReader {
     if (entry.offset + entry.size > (await file.stat()).size)
       throw new DataLossError(`${path} ends within tensor ${name}`);
     const bytes = new Uint8Array(entry.size);
-    let crc = 0;
-    for (let at = 0; at < bytes.length; ) {
-      const length = Math.min(chunkSize, bytes.length - at);
-      const { bytesRead } = await file.read(bytes, at, length, entry.offset + at);
-      if (bytesRead === 0) throw new DataLossError(`${path} ends within tensor ${name}`);
-      if (!dtype.isObject) crc = crc32c(bytes.subarray(at, at + bytesRead), crc);
-      at += bytesRead;
-    }
+    const crc = await readBytes(file, bytes, entry.offset, !dtype.isObject);
+    if (crc === undefined) throw new DataLossError(`${path} ends within tensor ${name}`);
     if (dtype.name === 'variant') {
       const array = decodeVariants(bytes, shape, unmaskCrc(entry.crc32c));
       if (!array) throw checksumError(name, this.prefix);
@@ -295,6 +289,33 @@ export class BundleReader {
     for (const file of this.files.values()) await file.close();
     this.files.clear();
   }
+}
+
+/** Fills bytes from a place in a file; gives their checksum if it is wanted, and undefined when the file ends before. */
+async function readBytes(
+  file: FileHandle,
+  bytes: Uint8Array,
+  offset: number,
+  wantsChecksum: boolean,
+): Promise<number | undefined> {
+  const readAll = async (from: number): Promise<boolean> => {
+    const end = Math.min(from + chunkSize, bytes.length);
+    for (let at = from; at < end; ) {
+      const { bytesRead } = await file.read(bytes, at, end - at, offset + at);
+      if (bytesRead === 0) return false;
+      at += bytesRead;
+    }
+    return true;
+  };
+  let crc = 0;
+  let reading = readAll(0);
+  for (let at = 0; at < bytes.length; at += chunkSize) {
+    if (!(await reading)) return undefined;
+    // The disk fills the next chunk while the checksum of this one is computed.
+    reading = readAll(at + chunkSize);
+    if (wantsChecksum) crc = crc32c(bytes.subarray(at, at + chunkSize), crc);
+  }
+  return (await reading) ? crc : undefined;
 }
 
 const latin1 = (bytes: Uint8Array) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
