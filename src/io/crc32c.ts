@@ -1,5 +1,6 @@
 /** @file CRC-32C, the checksum of records, checkpoints and event files. */
 import { capacity, crcModule, stretch } from './crcModule.ts';
+import { nativeCrc } from './nativeCrc.ts';
 
 const polynomial = 0x82f63b78;
 
@@ -43,10 +44,18 @@ function shiftTables(): Uint32Array[] {
 
 /** Shorter data is not worth a copy to the module's memory. */
 const moduleFrom = 64;
+/** Shorter data is not worth a call of the native library. */
+const nativeFrom = 128;
 let run: ReturnType<typeof crcModule> | undefined;
 
 /** The checksum of some bytes; `before` is that of the bytes in front of them. */
 export function crc32c(bytes: Uint8Array, before = 0): number {
+  const native = bytes.length >= nativeFrom ? nativeCrc() : null;
+  return native ? native(bytes, bytes.length, before) : portableCrc32c(bytes, before);
+}
+
+/** The same without the native library. */
+export function portableCrc32c(bytes: Uint8Array, before = 0): number {
   let crc = ~before;
   let i = 0;
   if (bytes.length >= moduleFrom) {

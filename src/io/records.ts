@@ -23,14 +23,22 @@ export type RecordCompression = '' | 'GZIP' | 'ZLIB';
 const headerLength = 12;
 const footerLength = 4;
 
+/** So many bytes are written at a time. */
+const bufferSize = 1 << 18;
+
+/** Writes a record as it stands in a file to the place `at`. */
+function putRecord(target: Uint8Array, at: number, data: Uint8Array): void {
+  const view = new DataView(target.buffer, target.byteOffset + at);
+  view.setBigUint64(0, BigInt(data.length), true);
+  view.setUint32(8, maskedCrc(target.subarray(at, at + 8)), true);
+  target.set(data, at + headerLength);
+  view.setUint32(headerLength + data.length, maskedCrc(data), true);
+}
+
 /** A record as it stands in a file. */
 export function encodeRecord(data: Uint8Array): Uint8Array {
   const record = new Uint8Array(headerLength + data.length + footerLength);
-  const view = new DataView(record.buffer);
-  view.setBigUint64(0, BigInt(data.length), true);
-  view.setUint32(8, maskedCrc(record.subarray(0, 8)), true);
-  record.set(data, headerLength);
-  view.setUint32(headerLength + data.length, maskedCrc(data), true);
+  putRecord(record, 0, data);
   return record;
 }
 
@@ -243,6 +251,9 @@ function inOurWords(error: unknown, path: string): unknown {
 export class TFRecordWriter implements AsyncDisposable {
   private readonly target: Writable;
   private readonly file: Writable;
+  /** Records that are not on their way yet: many short ones travel together. */
+  private held = new Uint8Array(bufferSize);
+  private heldBytes = 0;
   private isClosed = false;
   private failure: unknown;
 
@@ -267,13 +278,33 @@ export class TFRecordWriter implements AsyncDisposable {
   async write(record: Uint8Array | string): Promise<void> {
     this.throwIfUnusable();
     const data = typeof record === 'string' ? new TextEncoder().encode(record) : record;
-    if (!this.target.write(encodeRecord(data))) await once(this.target, 'drain');
+    const whole = headerLength + data.length + footerLength;
+    if (this.heldBytes + whole > bufferSize) await this.send();
+    if (whole > bufferSize) await this.pass(encodeRecord(data));
+    else {
+      putRecord(this.held, this.heldBytes, data);
+      this.heldBytes += whole;
+    }
     this.throwIfUnusable();
+  }
+
+  /** Sends what is held; the memory goes with it. */
+  private async send(): Promise<void> {
+    if (this.heldBytes === 0) return;
+    const sent = this.held.subarray(0, this.heldBytes);
+    this.held = new Uint8Array(bufferSize);
+    this.heldBytes = 0;
+    await this.pass(sent);
+  }
+
+  private async pass(bytes: Uint8Array): Promise<void> {
+    if (!this.target.write(bytes)) await once(this.target, 'drain');
   }
 
   /** Waits until all records are in the file. */
   async flush(): Promise<void> {
     this.throwIfUnusable();
+    await this.send();
     await new Promise<void>((resolve, reject) =>
       this.target.write(new Uint8Array(0), (error) => (error ? reject(error) : resolve())),
     );
@@ -282,6 +313,7 @@ export class TFRecordWriter implements AsyncDisposable {
   async close(): Promise<void> {
     if (this.isClosed) return;
     this.isClosed = true;
+    if (this.heldBytes > 0) this.target.write(this.held.subarray(0, this.heldBytes));
     this.target.end();
     await finished(this.file).catch((error) => {
       throw inOurWords(error, this.path);
