@@ -17,6 +17,7 @@ import * as mnistSummaries from '../../examples/mnistSummaries.ts';
 import * as monitoredTraining from '../../examples/monitoredTraining.ts';
 import * as policyGradient from '../../examples/policyGradient.ts';
 import * as queuePipeline from '../../examples/queuePipeline.ts';
+import * as recordPipeline from '../../examples/recordPipeline.ts';
 import * as reverseStrings from '../../examples/reverseStrings.ts';
 import * as simplify from '../../examples/simplify.ts';
 import * as twoPhases from '../../examples/twoPhases.ts';
@@ -52,6 +53,15 @@ describe('examples', () => {
     // The loss is convex, so the sum of every row of its Hessian, weighted by itself, is positive in total.
     expect(curvature).toHaveLength(5);
     expect(curvature.reduce((a, b) => a + b)).toBeGreaterThan(0);
+  });
+
+  it('recordPipeline', async () => {
+    const { losses, accuracy, batches } = await run(recordPipeline.main);
+    expect(losses).toHaveLength(60);
+    expect(losses.at(-1)).toBeLessThan(losses[0]! / 3);
+    expect(accuracy).toBeGreaterThan(0.95);
+    expect(batches).toBe(5);
+    expect(printed[0]).toMatch(/^60 batches: the loss went from/);
   });
 
   it('queuePipeline', async () => {
