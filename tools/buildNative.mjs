@@ -48,15 +48,28 @@ const instructionSets =
       }
     : { portable: [] };
 
+/** The matrix unit, for *.amx.cpp: beside AVX-512, where the system is one that is known to share it out. */
+const matrixUnit = ['-mamx-tile', '-mamx-bf16'];
+
 /** The best of them that this processor has, or all where that cannot be known; native/simd/choose.cpp picks at run time. */
 function chooseVariants() {
   const sets = Object.entries(instructionSets);
   if (all || process.platform !== 'linux') return sets;
-  const has = new Set(/^flags\s*:(.*)$/m.exec(readFileSync('/proc/cpuinfo', 'utf8'))?.[1]?.trim().split(' ') ?? []);
-  const fits = ([, flags]) => flags.every((flag) => !/^-m(avx|fma)/.test(flag) || has.has(flag.slice(2)));
+  const fits = ([, flags]) => flags.every((flag) => !/^-m(avx|fma)/.test(flag) || processorFlags().has(flag.slice(2)));
   return sets.filter(fits).slice(-1);
 }
+function processorFlags() {
+  return new Set(/^flags\s*:(.*)$/m.exec(readFileSync('/proc/cpuinfo', 'utf8'))?.[1]?.trim().split(' ') ?? []);
+}
 const variants = Object.fromEntries(chooseVariants());
+
+/** Whether to compile for the matrix unit: the compiler must know it, and this processor have it unless all are built for. */
+function usesMatrixUnit(compiler) {
+  if (process.platform !== 'linux' || !variants.avx512) return false;
+  if (!all && !['amx_tile', 'amx_bf16'].every((flag) => processorFlags().has(flag))) return false;
+  const empty = ['-x', 'c++', '-E', '/dev/null', '-o', '/dev/null'];
+  return spawnSync(compiler.command, [...compiler.args, ...matrixUnit, ...empty]).status === 0;
+}
 
 /** Functions of the C library take as long however well they are called. */
 const slowFlags = sanitize ? [] : ['-O1'];
@@ -73,8 +86,10 @@ const fileFlags = {
   // Its polynomials are written for it.
   'map/transcendental.simd.cpp': ['-ffp-contract=fast'],
   'conv/lanes.simd.cpp': ['-ffp-contract=fast'],
-  'simd/choose.cpp': Object.keys(variants).map((name) => `-DTL_HAS_${name.toUpperCase()}`),
+  'dot/gemm.amx.cpp': ['-ffp-contract=fast'],
+  'tiles/tiles.amx.cpp': ['-ffp-contract=fast'],
 };
+const defines = (names) => names.map((name) => `-DTL_HAS_${name.toUpperCase()}`);
 
 function findCompiler() {
   const candidates = process.env.CXX ? [process.env.CXX] : ['g++', 'clang++', 'c++'];
@@ -115,14 +130,18 @@ function closureOf(file) {
   return closure;
 }
 
-/** One compilation per plain file, one per variant for *.simd.cpp. */
+/** One compilation per plain file, one per variant for *.simd.cpp, one or none for *.amx.cpp. */
 function compilations(compiler) {
+  const sets = Object.entries(variants);
+  const units = usesMatrixUnit(compiler) ? [['amx', [...variants.avx512, ...matrixUnit]]] : [];
+  const chosen = [...sets, ...units].map(([name]) => name);
   return files
     .filter((file) => file.endsWith('.cpp'))
     .flatMap((file) => {
-      const own = fileFlags[file] ?? [];
-      if (!file.endsWith('.simd.cpp')) return [{ file, flags: [...commonFlags, ...plainFlags, ...own] }];
-      return Object.entries(variants).map(([name, flags]) => ({
+      const own = file === 'simd/choose.cpp' ? defines(chosen) : (fileFlags[file] ?? []);
+      const perSet = file.endsWith('.simd.cpp') ? sets : file.endsWith('.amx.cpp') ? units : undefined;
+      if (!perSet) return [{ file, flags: [...commonFlags, ...plainFlags, ...own] }];
+      return perSet.map(([name, flags]) => ({
         file,
         flags: [...commonFlags, ...simdFlags(compiler), ...flags, ...own, `-DTL_SIMD=${name}`],
       }));

@@ -26,8 +26,7 @@ bool canJoin(const Convolution<T>& c, int outer, int inner) {
 }
 
 /** Rows of the tiles, on average, that so many rows are cut into. */
-double tileHeight(int64_t rows) {
-  const int64_t most = simd().stripRows;
+double tileHeight(int64_t rows, int64_t most) {
   return static_cast<double>(rows) / static_cast<double>((rows + most - 1) / most);
 }
 
@@ -85,7 +84,7 @@ void copyBox(const Convolution<T>& c, int64_t channels, const T* from, const int
 }  // namespace
 
 template <class T>
-Convolution<T> arranged(Convolution<T> c) {
+Convolution<T> arranged(Convolution<T> c, int64_t height, double gain) {
   for (int inner = kAxes - 1; inner > 0; inner--)
     for (int outer = inner - 1; outer >= 0; outer--) {
       if (c.axes[outer].isPlain() && c.axes[outer].in == 1) continue;
@@ -95,7 +94,7 @@ Convolution<T> arranged(Convolution<T> c) {
     }
   int best = kAxes - 1;
   for (int axis = kAxes - 2; axis >= 0; axis--)
-    if (tileHeight(c.axes[axis].out) > tileHeight(c.axes[best].out)) best = axis;
+    if (tileHeight(c.axes[axis].out, height) > gain * tileHeight(c.axes[best].out, height)) best = axis;
   swapAxes(c, best, kAxes - 1);
   return c;
 }
@@ -106,18 +105,19 @@ Cuts<T>::Cuts(const Convolution<T>& c, const Limits& limits) : c_(c) {
   constexpr int last = kAxes - 1;
   constexpr int64_t size = sizeof(T);
   const auto isBad = [&](int64_t step) { return step * axes[last].stride * size % kBadStep == 0; };
-  bool inPlace = c.input.channel == 1 || c.channels == 1;
+  bool inPlace = !limits.copies && (c.input.channel == 1 || c.channels == 1);
   if (!limits.clips) {
     for (const Axis& a : axes) inPlace = inPlace && a.before <= 0 && a.reach(a.out) - a.before <= a.in;
     inPlace = inPlace && !(isBad(c.input.along[last]) && axes[last].out >= kManyRows);
   }
 
   // An image that is read where it is comes in slices as large as may be, and boxes to fit; a copy the other way round.
-  slice_ = evenShare(c.channels, limits.channels);
+  const auto share = [&](int64_t most) { return (evenShare(c.channels, most) + limits.unit - 1) / limits.unit * limits.unit; };
+  slice_ = share(limits.channels);
   cutPositions(inPlace ? std::min(limits.positions, limits.bytes / (slice_ * size)) : limits.positions, limits.boxes);
   int64_t pixels = 1;
   for (int i = 0; i < kAxes; i++) pixels *= axes[i].reach(extent_[i]);
-  if (!inPlace) slice_ = evenShare(c.channels, std::min(limits.channels, kCopyBytes / (pixels * size)));
+  if (!inPlace) slice_ = share(std::min(limits.channels, kCopyBytes / (pixels * size)));
 
   int64_t step = slice_ + (isBad(slice_) ? 64 / size : 0);
   room_ = inPlace ? 0 : pixels * step;
@@ -169,8 +169,8 @@ const T* Cuts<T>::image(const Box& box, int64_t group, int64_t slice, T* scratch
   return from;
 }
 
-template Convolution<float> arranged(Convolution<float>);
-template Convolution<double> arranged(Convolution<double>);
+template Convolution<float> arranged(Convolution<float>, int64_t, double);
+template Convolution<double> arranged(Convolution<double>, int64_t, double);
 template class Cuts<float>;
 template class Cuts<double>;
 

@@ -6,10 +6,11 @@ namespace tl {
 
 /**
  * The same convolution with its axes arranged for the kernels: axes that only repeat everything are joined where memory
- * allows, and the last axis is one along which tiles have many rows.
+ * allows, and the last axis is one along which tiles of at most `height` rows have many; another than the given one only if
+ * they have more than `gain` times as many.
  */
 template <class T>
-Convolution<T> arranged(Convolution<T> c);
+Convolution<T> arranged(Convolution<T> c, int64_t height, double gain = 1);
 
 /** A box of output positions. */
 struct Box {
@@ -26,6 +27,10 @@ struct Limits {
   int64_t boxes;
   /** Whether the image can be read where it is although windows reach beyond it. */
   bool clips = false;
+  /** Whether the image is to be copied in any case, so that its pixels lie side by side. */
+  bool copies = false;
+  /** Slices, but for the last, have a multiple of so many channels. */
+  int64_t unit = 1;
 };
 
 /** How a convolution is cut into boxes of positions and slices of channels, whose image stays in a cache. */

@@ -75,6 +75,9 @@ void inputGradient(const Convolution<T>& c);
 /** Computes the filter. */
 template <class T>
 void filterGradient(const Convolution<T>& c);
+/** The same on the matrix unit, for those that suit it and whose numbers do; false where nothing has been computed. */
+bool tileCorrelate(const Convolution<float>& c);
+bool tileFilterGradient(const Convolution<float>& c);
 /** The same for many groups of few channels and features. */
 template <class T>
 void laneCorrelate(const Convolution<T>& c);

@@ -126,7 +126,9 @@ void runBox(const Convolution<T>& c, const Cuts<T>& cuts, const Box& box, const 
 
 template <class T>
 void correlate(const Convolution<T>& given) {
-  const Convolution<T> c = arranged(given);
+  if constexpr (sizeof(T) == sizeof(float))
+    if (tileCorrelate(given)) return;
+  const Convolution<T> c = arranged(given, simd().stripRows);
   const int64_t threads = Pool::get().parts(c.work(), kGrain);
   const Cuts<T> cuts(c, {kPositions, kTerms / c.taps(), kBytes, threads});
   const Panels<T> panels(c, cuts);

@@ -115,7 +115,9 @@ void prefetch(const std::vector<Run>& runs, const T* image, int64_t step, int64_
 
 template <class T>
 void filterGradient(const Convolution<T>& given) {
-  const Convolution<T> c = arranged(given);
+  if constexpr (sizeof(T) == sizeof(float))
+    if (tileFilterGradient(given)) return;
+  const Convolution<T> c = arranged(given, simd().stripRows);
   const int64_t width = simd().stripBytes / static_cast<int64_t>(sizeof(T));
   const int64_t panels = (c.features + width - 1) / width;
   const Cuts<T> cuts(c, {kPositions, kChannels, kBytes, 1});

@@ -7,8 +7,8 @@
 namespace tl {
 namespace {
 
-/** Multiply-adds that pay for waking another thread. */
-constexpr double kGrain = 400e3;
+/** Multiply-adds that pay for waking another thread; the matrix unit does more of them in that time. */
+constexpr double kGrain = 400e3, kTileGrain = 1200e3;
 
 constexpr int64_t roundUp(int64_t n) { return (n + 63) & ~int64_t{63}; }
 
@@ -60,6 +60,31 @@ void plainProduct(const Gemm<T>& g, char*) {
     }
 }
 
+/** A way to multiply: a kernel, the scratch memory that it needs, and the work that pays for waking another thread. */
+template <class T>
+struct Method {
+  void (*multiply)(const Gemm<T>&, char* scratch);
+  int64_t (*scratch)(int64_t m, int64_t n, int64_t k);
+  double grain = kGrain;
+};
+
+template <class T>
+Method<T> withVectors(void (*multiply)(const Gemm<T>&, char* scratch)) {
+  return {multiply, [](int64_t m, int64_t n, int64_t k) { return simd().gemmScratch(m, n, k, sizeof(T)); }};
+}
+
+/** A product with vectors in memory of its own: what the matrix unit leaves to them is rare. */
+void multiplyAside(const Gemm<float>& g) {
+  const int64_t bytes = simd().gemmScratch(g.m, g.n, g.k, sizeof(float));
+  std::vector<char> memory(static_cast<size_t>(roundUp(bytes) + 64));
+  simd().gemmF32(g, memory.data() + roundUp(reinterpret_cast<int64_t>(memory.data())) - reinterpret_cast<int64_t>(memory.data()));
+}
+
+Method<float> withTiles() {
+  return {[](const Gemm<float>& g, char* scratch) { simd().tiles.gemm(g, scratch, multiplyAside); },
+          simd().tiles.gemmScratch, kTileGrain};
+}
+
 /** What a product is added to, and what follows it. */
 struct Surroundings {
   /** Matrices of c's shape that the product is added to, and the dims of their batch. */
@@ -98,13 +123,13 @@ class Dot final : public Instruction {
     if (batches_ * m_ * n_ == 0) return {};
     failure_ = 0;
     switch (dtype_) {
-      case DType::f32: runSplit<float>(table, simd().gemmF32); break;
-      case DType::f64: runSplit<double>(table, simd().gemmF64); break;
+      case DType::f32: runSplit<float>(table, suitsTiles() ? withTiles() : withVectors(simd().gemmF32)); break;
+      case DType::f64: runSplit<double>(table, withVectors(simd().gemmF64)); break;
       // Half types are rounded once, at the end. Sums of integers wrap, so signed ones are multiplied as unsigned ones.
       case DType::f16: case DType::bf16: runWidened<float>(table, DType::f32, simd().gemmF32); break;
-      case DType::i64: case DType::u64: runSplit<uint64_t>(table, plainProduct<uint64_t>); break;
+      case DType::i64: case DType::u64: runSplit<uint64_t>(table, withVectors(plainProduct<uint64_t>)); break;
       case DType::c64: runWidened<Complex>(table, DType::c128, plainProduct<Complex>); break;
-      case DType::c128: runSplit<Complex>(table, plainProduct<Complex>); break;
+      case DType::c128: runSplit<Complex>(table, withVectors(plainProduct<Complex>)); break;
       default: runWidened<uint32_t>(table, DType::u32, plainProduct<uint32_t>);
     }
     Failure result;
@@ -141,8 +166,7 @@ class Dot final : public Instruction {
   bool isFast() const { return dtype_ == DType::f32 || dtype_ == DType::f64; }
   bool isOwn() const { return around_.ownSlot >= 0; }
 
-  template <class T>
-  using MultiplyFn = void (*)(const Gemm<T>&, char* scratch);
+  bool suitsTiles() const { return simd().tiles.gemm && simd().tiles.suitsGemm(m_, n_, k_); }
 
   /** Where a thread is with a piece of a product. */
   template <class T>
@@ -164,8 +188,8 @@ class Dot final : public Instruction {
 
   /** Cuts every product into a grid of pieces of c, as square as threads allow. Every piece sums over all of k. */
   template <class T>
-  void runSplit(void* const* table, MultiplyFn<T> multiply) {
-    const int64_t parts = Pool::get().parts(static_cast<double>(batches_) * work(), kGrain);
+  void runSplit(void* const* table, const Method<T>& method) {
+    const int64_t parts = Pool::get().parts(static_cast<double>(batches_) * work(), method.grain);
     const int64_t perProduct = (parts + batches_ - 1) / batches_;
     int64_t down = 1, across = 1;
     while (down * across < perProduct && (m_ / down > 32 || n_ / across > 64)) {
@@ -176,7 +200,7 @@ class Dot final : public Instruction {
     const int64_t pieces = down * across, tasks = batches_ * pieces;
     const int64_t rowsEach = (m_ + down - 1) / down, columnsEach = (n_ + across - 1) / across;
     const int64_t columnStep = across > 1 ? (columnsEach + 31) / 32 * 32 : columnsEach;
-    const int64_t gemmBytes = roundUp(simd().gemmScratch(rowsEach, columnStep, k_, sizeof(T)));
+    const int64_t gemmBytes = roundUp(method.scratch(rowsEach, columnStep, k_));
     const int64_t ownBytes = isOwn() ? roundUp(rowsEach * n_ * static_cast<int64_t>(sizeof(T))) : 0;
     const int64_t used = std::min(tasks, parts);
     Pool::get().run(used, [&](int64_t part) {
@@ -205,7 +229,7 @@ class Dot final : public Instruction {
             static_cast<Piece<T>*>(const_cast<void*>(context))->follow(row, rows, column, columns, c);
           };
         }
-        multiply(g, scratch);
+        method.multiply(g, scratch);
         if (around_.after && !isFast()) piece.follow(0, g.m, 0, g.n, g.c);
       }
     });
@@ -251,7 +275,7 @@ class Dot final : public Instruction {
 
   /** Products in a wider type: operands are converted as a whole, results as they are ready. */
   template <class W>
-  void runWidened(void* const* table, DType wide, MultiplyFn<W> multiply) {
+  void runWidened(void* const* table, DType wide, void (*multiply)(const Gemm<W>&, char* scratch)) {
     const int64_t narrow = sizeOf(dtype_);
     std::vector<W> a(static_cast<size_t>(m_ * k_)), b(static_cast<size_t>(k_ * n_)), c(static_cast<size_t>(m_ * n_));
     const int64_t parts = std::min(m_, Pool::get().parts(work(), kGrain));

@@ -1,6 +1,11 @@
 /** Picks the best variant of the block kernels that was compiled and that the processor can run. */
 #include <cstdlib>
 #include <cstring>
+#if defined(TL_HAS_AMX)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 #include "../map/slowOps.h"
 #include "kernels.h"
@@ -22,8 +27,23 @@ namespace tl {
 TL_DECLARE(portable)
 TL_DECLARE(avx2)
 TL_DECLARE(avx512)
+namespace amx {
+void fillTileGemm(SimdKernels&);
+void fillTiles(SimdKernels&);
+}
 
 namespace {
+
+#if defined(TL_HAS_AMX)
+/** Whether there is a matrix unit for bfloat16 and the system lets this process use it, which it must be asked for. */
+bool getMatrixUnit() {
+  constexpr unsigned kBfloat16 = 1u << 22, kTiles = 1u << 24;
+  constexpr int kRequestPermission = 0x1023, kTileData = 18;
+  unsigned a, b, c, d;
+  if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (d & (kBfloat16 | kTiles)) != (kBfloat16 | kTiles)) return false;
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+}
+#endif
 
 #define TL_FILL(variant)                      \
   [](SimdKernels& k) {                        \
@@ -39,6 +59,15 @@ namespace {
     variant::fillLanes(k);                    \
   }
 
+/** The matrix unit beside the vectors of AVX-512. */
+#define TL_FILL_AMX                           \
+  [](SimdKernels& k) {                        \
+    TL_FILL(avx512)(k);                       \
+    k.name = "amx";                           \
+    amx::fillTileGemm(k);                     \
+    amx::fillTiles(k);                        \
+  }
+
 struct Variant {
   const char* name;
   bool supported;
@@ -46,12 +75,17 @@ struct Variant {
 };
 
 SimdKernels choose() {
-  const Variant variants[] = {
 #if defined(TL_HAS_AVX512)
-      {"avx512",
-       __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma"),
-       TL_FILL(avx512)},
+  const bool hasAvx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+                         __builtin_cpu_supports("fma");
+#endif
+  const Variant variants[] = {
+#if defined(TL_HAS_AMX)
+      {"amx", hasAvx512 && getMatrixUnit(), TL_FILL_AMX},
+#endif
+#if defined(TL_HAS_AVX512)
+      {"avx512", hasAvx512, TL_FILL(avx512)},
 #endif
 #if defined(TL_HAS_AVX2)
       {"avx2", __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"), TL_FILL(avx2)},

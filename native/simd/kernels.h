@@ -155,6 +155,59 @@ struct Lanes {
   bool add;
 };
 
+/** Rows of a tile of the matrix unit, 32-bit words in one of its rows, and its bytes. */
+constexpr int64_t kTileSide = 16, kTileBytes = 1024;
+/** Terms of a sum that one tile of each side has. */
+constexpr int64_t kTileTerms = 32;
+/** Bytes of the three parts of a packed tile. */
+constexpr int64_t kPackedBytes = 3 * kTileBytes;
+
+/** The sums of one to four tiles of c. */
+struct TileSums {
+  /** Rows of the left side are `aRow` bytes apart, its parts `aLevel`; a second block of rows begins at `aSecond`. */
+  const char* a;
+  int64_t aRow, aLevel, aSecond;
+  /** Where each step of the sum begins in a. */
+  const int64_t* aSteps;
+  /** Packed tiles of the right side, step by step; a second block of columns begins at `bSecond`. */
+  const char* b;
+  int64_t bSecond;
+  int64_t steps;
+  /** Rows of c are `cRow` elements apart, its second block of rows begins at `cSecond`, that of columns 16 further on. */
+  float* c;
+  int64_t cRow, cSecond;
+  /** Whether the sums begin with what is in c. */
+  bool add;
+};
+
+/**
+ * What the matrix unit does, for float32; all null where there is none. See tiles/tiles.h. What splits numbers says
+ * whether it could split all of them.
+ */
+struct TileKernels {
+  /** Whether a product of this size is faster there. */
+  bool (*suitsGemm)(int64_t m, int64_t n, int64_t k);
+  /** `other` multiplies with vectors, where numbers are not for the matrix unit; it reports nothing. */
+  void (*gemm)(const Gemm<float>&, char* scratch, void (*other)(const Gemm<float>&));
+  int64_t (*gemmScratch)(int64_t m, int64_t n, int64_t k);
+
+  /** A thread calls these before and after it multiplies. */
+  void (*begin)();
+  void (*end)();
+  /** Adds up tiles: one or two blocks of rows and of columns. */
+  void (*multiply)(const TileSums&, int64_t rows, int64_t columns);
+  /** Up to 16 columns of up to 32 terms as a tile of the right side; row t of it has the terms t and t + 16. */
+  bool (*packRight)(int64_t columns, int64_t terms, const float* from, int64_t columnStep, int64_t termStep, char* to);
+  /** The same from the addresses of 32 terms with columns side by side; row t has the terms 2t and 2t + 1. */
+  bool (*packPairs)(int64_t columns, const float* const* terms, char* to);
+  /** Pixels of so many channels as rows of the left side, in stretches of 32 channels with 64 bytes each. */
+  bool (*splitPixels)(int64_t pixels, int64_t channels, const float* from, int64_t step, char* to, int64_t pixelBytes,
+                      int64_t level);
+  /** Channels as rows of the left side, whose terms are pixels; 32 pixels at a time are written. */
+  bool (*splitChannels)(int64_t pixels, int64_t channels, const float* from, int64_t step, char* to, int64_t rowBytes,
+                        int64_t level);
+};
+
 struct SimdKernels {
   const char* name;
   /** Operations by the kind of their first operand (the second, for `select`); null where there is none. */
@@ -182,6 +235,7 @@ struct SimdKernels {
   int64_t stripRows, stripBytes;
   void (*lanesF32)(const Lanes<float>&);
   void (*lanesF64)(const Lanes<double>&);
+  TileKernels tiles;
 };
 
 /** The fastest variant that was compiled and that this processor can run. */

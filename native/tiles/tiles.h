@@ -1,0 +1,141 @@
+/**
+ * Float32 products on the processor's matrix unit (AMX). Include only from *.amx.cpp.
+ *
+ * The unit multiplies tiles of bfloat16, numbers with the range of float32 and 8 of its 24 bits, and adds in float32. A
+ * float32 is the exact sum of three of them, x = high + middle + low, each at most 2^-9 of the one before. Of the nine
+ * products of two such sums the three smallest are below 2^-26 of the result and left out; the other six are as good as
+ * one product in float32, and faster: the unit makes 16 products in the time that vectors need for one. It also adds up 16
+ * products before it rounds to the sum, so sums come out nearer to the truth than with vectors.
+ *
+ * It ends near the edges of the range. Infinities, NaN and what rounds to infinity cannot be split; packing notices them,
+ * and such products are computed with vectors. Numbers below 2^-108 lose bits of `low` and then `middle`.
+ */
+#pragma once
+#include "../simd/kernels.h"
+#include "../simd/transpose.h"
+
+namespace tl::TL_SIMD {
+
+using Floats = Vector<float, 16>;
+using Words = Vector<uint32_t, 16>;
+
+/** Eight tiles of full size, as the processor wants to be told. */
+struct alignas(64) TileShapes {
+  uint8_t bytes[64] = {1};  // the first says how to read the rest
+
+  TileShapes() {
+    for (int tile = 0; tile < 8; tile++) {
+      bytes[16 + 2 * tile] = 64;
+      bytes[48 + tile] = kTileSide;
+    }
+  }
+  void load() const { asm volatile("ldtilecfg %0" : : "m"(bytes)); }
+};
+
+/** Readies the matrix unit for this thread while it lives. */
+class TileScope {
+ public:
+  TileScope() { TileShapes().load(); }
+  ~TileScope() { asm volatile("tilerelease"); }
+  TileScope(const TileScope&) = delete;
+  TileScope& operator=(const TileScope&) = delete;
+};
+
+/**
+ * Watches what is split. What is left of an infinity, of NaN, or of a number that rounds to infinity is none of the finite
+ * numbers, so no product with it is; of finite numbers, only products of huge ones are not.
+ */
+struct Watch {
+  Floats products = {};
+  bool isFinite() const {
+    float total = 0;
+    for (int i = 0; i < 16; i++) total += products[i] * 0.0f;
+    return total == 0;
+  }
+};
+
+/** The nearest bfloat16, with the bits of a float. */
+TL_INLINE Words rounded(Floats x) { return ((Words)x + 0x8000u) & 0xffff0000u; }
+
+/** Splits two vectors: lane i of the three words has x[i] in its lower half and y[i] in its upper half. */
+TL_INLINE void splitPair(Floats x, Floats y, char* to, int64_t level, Watch& watch) {
+  const auto store = [&](int part, Words w) TL_INLINE_LAMBDA {
+    *reinterpret_cast<VectorOf<uint32_t, 16>::Loose*>(to + part * level) = w;
+  };
+  const Words highX = rounded(x), highY = rounded(y);
+  store(0, highX >> 16 | highY);
+  const Floats restX = x - (Floats)highX, restY = y - (Floats)highY;
+  watch.products += restX * restY;
+  const Words middleX = rounded(restX), middleY = rounded(restY);
+  store(1, middleX >> 16 | middleY);
+  // What is left has so few bits that nothing need be rounded.
+  store(2, (Words)(restX - (Floats)middleX) >> 16 | (Words)(restY - (Floats)middleY));
+}
+
+#define TL_TILE_LOAD(tile, from, row) asm volatile("tileloadd (%0,%1,1), %%tmm" #tile : : "r"(from), "r"(row))
+#define TL_TILE_STORE(tile, to, row) asm volatile("tilestored %%tmm" #tile ", (%0,%1,1)" : : "r"(to), "r"(row) : "memory")
+#define TL_TILE_ZERO(tile) asm volatile("tilezero %%tmm" #tile : :)
+#define TL_TILE_MULTIPLY(sum, left, right) asm volatile("tdpbf16ps %%tmm" #right ", %%tmm" #left ", %%tmm" #sum : :)
+
+template <int Rows, int Columns> void multiplyTiles(const TileSums& t) {
+  asm volatile("" : : : "memory");  // tiles are loaded behind the compiler's back
+  const int64_t cRow = t.cRow * 4;
+  float* const second = t.c + t.cSecond;
+  if (t.add) {
+    TL_TILE_LOAD(0, t.c, cRow);
+    if constexpr (Columns > 1) TL_TILE_LOAD(1, t.c + kTileSide, cRow);
+    if constexpr (Rows > 1) TL_TILE_LOAD(2, second, cRow);
+    if constexpr (Rows > 1 && Columns > 1) TL_TILE_LOAD(3, second + kTileSide, cRow);
+  } else {
+    TL_TILE_ZERO(0);
+    TL_TILE_ZERO(1);
+    TL_TILE_ZERO(2);
+    TL_TILE_ZERO(3);
+  }
+  const char* b = t.b;
+  const int64_t bSecond = t.bSecond, aRow = t.aRow, bRow = 64;
+  for (int64_t step = 0; step < t.steps; step++, b += kPackedBytes) {
+    const char* const high = t.a + t.aSteps[step];
+    const auto loadA = [&](int part) TL_INLINE_LAMBDA {
+      const char* const from = high + part * t.aLevel;
+      TL_TILE_LOAD(4, from, aRow);
+      if constexpr (Rows > 1) TL_TILE_LOAD(5, from + t.aSecond, aRow);
+    };
+    const auto loadB = [&](int part) TL_INLINE_LAMBDA {
+      const char* const from = b + part * kTileBytes;
+      TL_TILE_LOAD(6, from, bRow);
+      if constexpr (Columns > 1) TL_TILE_LOAD(7, from + bSecond, bRow);
+    };
+    const auto multiply = [&]() TL_INLINE_LAMBDA {
+      TL_TILE_MULTIPLY(0, 4, 6);
+      if constexpr (Columns > 1) TL_TILE_MULTIPLY(1, 4, 7);
+      if constexpr (Rows > 1) TL_TILE_MULTIPLY(2, 5, 6);
+      if constexpr (Rows > 1 && Columns > 1) TL_TILE_MULTIPLY(3, 5, 7);
+    };
+    loadA(2);
+    loadB(0);
+    multiply();
+    loadA(1);
+    multiply();
+    loadB(1);
+    multiply();
+    loadA(0);
+    multiply();
+    loadB(0);
+    multiply();
+    loadB(2);
+    multiply();
+  }
+  TL_TILE_STORE(0, t.c, cRow);
+  if constexpr (Columns > 1) TL_TILE_STORE(1, t.c + kTileSide, cRow);
+  if constexpr (Rows > 1) TL_TILE_STORE(2, second, cRow);
+  if constexpr (Rows > 1 && Columns > 1) TL_TILE_STORE(3, second + kTileSide, cRow);
+}
+
+/** The kernel for one or two blocks of rows and of columns. */
+inline void multiplyTiles(const TileSums& t, int64_t rows, int64_t columns) {
+  if (rows > 1) columns > 1 ? multiplyTiles<2, 2>(t) : multiplyTiles<2, 1>(t);
+  else columns > 1 ? multiplyTiles<1, 2>(t) : multiplyTiles<1, 1>(t);
+}
+
+}  // namespace tl::TL_SIMD
