@@ -64,7 +64,7 @@ class Ours {
     view(0, c.m, c.k, c.ta);
     view(1, c.k, c.n, c.tb);
     view(2, c.m, c.n, false);
-    words.insert(words.end(), {0, 0, -1});  // nothing is added, no map follows, the product goes to its own memory
+    words.insert(words.end(), {0, -1, 0, 0, -1});  // one product, not packed, added to nothing, no map follows, with memory of its own
     char error[256] = "";
     void* program = create_(words.data(), static_cast<int64_t>(words.size()), error, sizeof(error));
     if (!program) {

@@ -51,7 +51,7 @@ constexpr int64_t roundUp(int64_t n) { return (n + 63) & ~int64_t{63}; }
 
 class Blocks final : public Instruction {
  public:
-  explicit Blocks(Reader& in) {
+  explicit Blocks(Reader& in) : packs_(in.packs) {
     rows_ = in.word(1, INT64_MAX, "row count");
     block_ = in.word(1, rows_, "rows of a block");
     work_ = static_cast<double>(in.word());
@@ -93,9 +93,9 @@ class Blocks final : public Instruction {
  private:
   void addLane() {
     auto lane = make<Lane>();
-    const auto decode = [](const std::vector<int64_t>& words) {
+    const auto decode = [this](const std::vector<int64_t>& words) {
       std::vector<InstructionPtr> steps;
-      Reader in(words.data(), static_cast<int64_t>(words.size()));
+      Reader in(words.data(), static_cast<int64_t>(words.size()), packs_);
       while (!in.done()) steps.push_back(decodeInstruction(in));
       return steps;
     };
@@ -147,6 +147,7 @@ class Blocks final : public Instruction {
   std::vector<Across> across_;
   std::vector<int64_t> whole_, last_;  // the steps' words, for the next lane
   std::vector<Owned<Lane>> lanes_;
+  Packs& packs_;
   std::vector<char> wide_;
 };
 

@@ -15,6 +15,7 @@ namespace {
 
 struct Program {
   std::vector<InstructionPtr> instructions;
+  Packs packs;
 };
 
 double now() {
@@ -89,7 +90,7 @@ InstructionPtr decodeInstruction(Reader& in) {
 
 using namespace tl;
 
-int64_t tl_version() { return 8; }
+int64_t tl_version() { return 9; }
 
 const char* tl_variant() { return simd().name; }
 
@@ -103,8 +104,8 @@ int64_t tl_code(const char* family, const char* name) {
 
 void* tl_program_create(const int64_t* words, int64_t count, char* error, int64_t room) {
   try {
-    Reader in(words, count);
     auto program = make<Program>();
+    Reader in(words, count, program->packs);
     const int64_t n = in.word(0, count, "instruction count");
     for (int64_t i = 0; i < n; i++) program->instructions.push_back(decodeInstruction(in));
     if (!in.done()) refuse("words are left over after the last instruction");
@@ -119,7 +120,9 @@ void* tl_program_create(const int64_t* words, int64_t count, char* error, int64_
 
 int32_t tl_program_run(void* handle, void* const* table, double* result, double* times, int32_t threads) {
   const RunScope scope(threads);
-  const auto& instructions = static_cast<Program*>(handle)->instructions;
+  Program& program = *static_cast<Program*>(handle);
+  const auto& instructions = program.instructions;
+  program.packs.restart();
   const size_t n = instructions.size();
   for (size_t i = 0; i < n; i++) {
     if (times) times[i] = now();

@@ -36,10 +36,15 @@ struct View {
   }
 };
 
+class Packs;
+
 /** Reads words in order; throws instead of running past the end, so that a damaged program is a message, not a crash. */
 class Reader {
  public:
-  Reader(const int64_t* words, int64_t count) : next_(words), end_(words + count) {}
+  Reader(const int64_t* words, int64_t count, Packs& packs) : packs(packs), next_(words), end_(words + count) {}
+
+  /** Those of the program. */
+  Packs& packs;
 
   int64_t word();
   int64_t word(int64_t low, int64_t high, const char* what);

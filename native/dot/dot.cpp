@@ -66,11 +66,27 @@ struct Method {
   void (*multiply)(const Gemm<T>&, char* scratch);
   int64_t (*scratch)(int64_t m, int64_t n, int64_t k);
   double grain = kGrain;
+  /** Whether it takes sums of products and packed matrices. */
+  bool tiles = false;
 };
 
 template <class T>
 Method<T> withVectors(void (*multiply)(const Gemm<T>&, char* scratch)) {
   return {multiply, [](int64_t m, int64_t n, int64_t k) { return simd().gemmScratch(m, n, k, sizeof(T)); }};
+}
+
+/** A sum of products, one after the other. */
+template <class T>
+void multiplyPairs(void (*multiply)(const Gemm<T>&, char* scratch), Gemm<T> g, char* scratch) {
+  const auto ready = g.ready;
+  for (int64_t pair = 0; pair < g.pairs; pair++) {
+    g.a = g.as[pair];
+    g.b = g.bs[pair];
+    g.ready = pair + 1 < g.pairs ? nullptr : ready;
+    g.passing = false;
+    multiply(g, scratch);
+    g.add = true;
+  }
 }
 
 /** A product with vectors in memory of its own: what the matrix unit leaves to them is rare. */
@@ -82,11 +98,15 @@ void multiplyAside(const Gemm<float>& g) {
 
 Method<float> withTiles() {
   return {[](const Gemm<float>& g, char* scratch) { simd().tiles.gemm(g, scratch, multiplyAside); },
-          simd().tiles.gemmScratch, kTileGrain};
+          simd().tiles.gemmScratch, kTileGrain, true};
 }
 
 /** What a product is added to, and what follows it. */
 struct Surroundings {
+  /** Further factors, like the first ones, whose products are added too. */
+  std::vector<View> as, bs;
+  /** Where the second factor is packed for this and other products; or null. */
+  Packed* packed = nullptr;
   /** Matrices of c's shape that the product is added to, and the dims of their batch. */
   Owned<Matrix> plus;
   /** A map that runs on every piece of c. */
@@ -114,6 +134,13 @@ class Dot final : public Instruction {
       return std::equal(batchDims_.begin(), batchDims_.end(), v.dims.begin(), v.dims.end() - 2);
     };
     if (!sameBatch(a) || !sameBatch(b)) refuse("batch dims do not agree");
+    const auto isLike = [](const View& v, const View& first) {
+      return v.dtype == first.dtype && v.dims == first.dims && v.strides == first.strides;
+    };
+    for (const View& v : around_.as)
+      if (!isLike(v, a) || !isFast()) refuse("the products of a sum are not alike");
+    for (const View& v : around_.bs)
+      if (!isLike(v, b)) refuse("the products of a sum are not alike");
     mergeBatch();
     batches_ = 1;
     for (int64_t d : batchDims_) batches_ *= d;
@@ -166,7 +193,44 @@ class Dot final : public Instruction {
   bool isFast() const { return dtype_ == DType::f32 || dtype_ == DType::f64; }
   bool isOwn() const { return around_.ownSlot >= 0; }
 
-  bool suitsTiles() const { return simd().tiles.gemm && simd().tiles.suitsGemm(m_, n_, k_); }
+  bool suitsTiles() const {
+    if (!simd().tiles.gemm) return false;
+    return simd().tiles.suitsGemm(m_, n_, k_ * pairs()) || (canPack() && simd().tiles.suitsPacked(m_, n_, k_));
+  }
+  int64_t pairs() const { return 1 + static_cast<int64_t>(around_.as.size()); }
+  /** All terms of a sum, those of each product rounded up to whole tiles. */
+  int64_t depth() const { return pairs() == 1 ? k_ : pairs() * ((k_ + kTileTerms - 1) / kTileTerms * kTileTerms); }
+  bool canPack() const { return around_.packed && batches_ == 1 && pairs() == 1 && c_.column == 1; }
+
+  /** The second factor in tiles, if it can be had: not while another thread is packing it. */
+  const char* packed(void* const* table) const {
+    if (!canPack()) return nullptr;
+    Packed& to = *around_.packed;
+    int state = Packed::missing;
+    if (to.state.compare_exchange_strong(state, Packed::underWay, std::memory_order_acquire)) {
+      const int64_t blocks = (n_ + kTileSide - 1) / kTileSide, bytes = (k_ + kTileTerms - 1) / kTileTerms * kPackedBytes;
+      to.memory.resize(static_cast<size_t>(blocks * bytes + 64));
+      const int64_t parts = Pool::get().parts(static_cast<double>(n_) * static_cast<double>(k_), 20e3);
+      std::atomic<bool> finite{true};
+      Pool::get().run(parts, [&](int64_t part) {
+        const Range mine = rangeOf(part, parts, blocks);
+        for (int64_t block = mine.begin; block < mine.end; block++)
+          if (!packColumns(table, block * kTileSide, aligned(to) + block * bytes)) finite.store(false, std::memory_order_relaxed);
+      });
+      to.finite = finite;
+      to.state.store(state = Packed::there, std::memory_order_release);
+    }
+    return state == Packed::there && to.finite ? aligned(to) : nullptr;
+  }
+  static char* aligned(Packed& p) { return reinterpret_cast<char*>(roundUp(reinterpret_cast<int64_t>(p.memory.data()))); }
+  bool packColumns(void* const* table, int64_t first, char* to) const {
+    const float* const from = b_.view.as<float>(table) + first * b_.column;
+    bool finite = true;
+    for (int64_t p = 0; p < k_; p += kTileTerms, to += kPackedBytes)
+      finite &= simd().tiles.packRight(std::min(kTileSide, n_ - first), std::min(kTileTerms, k_ - p), from + p * b_.row,
+                                       b_.column, b_.row, to);
+    return finite;
+  }
 
   /** Where a thread is with a piece of a product. */
   template <class T>
@@ -189,7 +253,7 @@ class Dot final : public Instruction {
   /** Cuts every product into a grid of pieces of c, as square as threads allow. Every piece sums over all of k. */
   template <class T>
   void runSplit(void* const* table, const Method<T>& method) {
-    const int64_t parts = Pool::get().parts(static_cast<double>(batches_) * work(), method.grain);
+    const int64_t parts = Pool::get().parts(static_cast<double>(batches_ * pairs()) * work(), method.grain);
     const int64_t perProduct = (parts + batches_ - 1) / batches_;
     int64_t down = 1, across = 1;
     while (down * across < perProduct && (m_ / down > 32 || n_ / across > 64)) {
@@ -200,9 +264,10 @@ class Dot final : public Instruction {
     const int64_t pieces = down * across, tasks = batches_ * pieces;
     const int64_t rowsEach = (m_ + down - 1) / down, columnsEach = (n_ + across - 1) / across;
     const int64_t columnStep = across > 1 ? (columnsEach + 31) / 32 * 32 : columnsEach;
-    const int64_t gemmBytes = roundUp(method.scratch(rowsEach, columnStep, k_));
+    const int64_t gemmBytes = roundUp(method.scratch(rowsEach, columnStep, depth()));
     const int64_t ownBytes = isOwn() ? roundUp(rowsEach * n_ * static_cast<int64_t>(sizeof(T))) : 0;
     const int64_t used = std::min(tasks, parts);
+    const char* const packedB = method.tiles ? packed(table) : nullptr;
     Pool::get().run(used, [&](int64_t part) {
       char* scratch = Pool::scratch(gemmBytes + ownBytes + afterBytes());
       Piece<T> piece = {this, table, {}, scratch + gemmBytes + ownBytes, 0, 0};
@@ -221,6 +286,17 @@ class Dot final : public Instruction {
         g.passing = isOwn();
         piece.row = task / pieces * m_ + i;
         piece.column = j;
+        std::vector<const T*> as, bs;
+        if (pairs() > 1) {
+          as.push_back(g.a);
+          bs.push_back(g.b);
+          for (const View& v : around_.as) as.push_back(v.as<T>(table) + a_.startOf(task / pieces, batchDims_) + i * g.aRow);
+          for (const View& v : around_.bs) bs.push_back(v.as<T>(table) + b_.startOf(task / pieces, batchDims_) + j * g.bColumn);
+          g.pairs = pairs();
+          g.as = as.data();
+          g.bs = bs.data();
+        }
+        if (packedB) g.packed = packedB + j / kTileSide * ((k_ + kTileTerms - 1) / kTileTerms) * kPackedBytes;
         begin(table, task / pieces, i, j, g);
         if (around_.after && isFast()) {
           g.context = &piece;
@@ -229,7 +305,8 @@ class Dot final : public Instruction {
             static_cast<Piece<T>*>(const_cast<void*>(context))->follow(row, rows, column, columns, c);
           };
         }
-        method.multiply(g, scratch);
+        if (g.pairs > 1 && !method.tiles) multiplyPairs(method.multiply, g, scratch);
+        else method.multiply(g, scratch);
         if (around_.after && !isFast()) piece.follow(0, g.m, 0, g.n, g.c);
       }
     });
@@ -313,6 +390,13 @@ InstructionPtr decodeDot(Reader& in) {
   const View b = in.view();
   const View c = in.view();
   Surroundings around;
+  const int64_t more = in.word(0, 1 << 20, "number of further products");
+  for (int64_t i = 0; i < more; i++) {
+    around.as.push_back(in.view());
+    around.bs.push_back(in.view());
+  }
+  const int64_t pack = in.word(-1, 1 << 20, "number of a packed matrix");
+  if (pack >= 0) around.packed = &in.packs.of(pack);
   if (in.word(0, 1, "flag of an addend")) around.plus = make<Matrix>(in.view());
   if (in.word(0, 1, "flag of a map on a product")) around.after = make<PieceMap>(MapCode::decode(in));
   around.ownSlot = in.word(-1, INT32_MAX, "slot");

@@ -4,6 +4,7 @@
  * A block of c is two by two tiles. Its strips of a and b are packed: a block of a, kNearBytes at most, stays in the second
  * cache, while one strip of b after the other is packed, or read again if there are several blocks of a.
  *
+ * The terms of a sum go through tiles in steps of 32. A sum of several products is one sum with more steps.
  * As with vectors, what a number of c is the sum of, and in which order, depends on k alone.
  */
 #include "../simd/kernels.h"
@@ -12,8 +13,8 @@
 namespace tl::TL_SIMD {
 namespace {
 
-/** Terms that are added up in one pass over c. */
-constexpr int64_t kDepth = 1024;
+/** Steps of sums, of 32 terms each, that are added up in one pass over c. */
+constexpr int64_t kDepth = 32;
 constexpr int64_t kBlockColumns = 1024;
 /** Rows and columns of a block of c. */
 constexpr int64_t kBlock = 2 * kTileSide;
@@ -27,23 +28,25 @@ inline int64_t maxOf(int64_t a, int64_t b) { return a > b ? a : b; }
 inline int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 inline int64_t roundUp(int64_t a, int64_t b) { return ceilDiv(a, b) * b; }
 
+/** Tiles that the terms of all products of a sum take. */
+inline int64_t stepsOf(const Gemm<float>& g) { return g.pairs * ceilDiv(g.k, kTileTerms); }
+
 /** How a product is cut; where its packed blocks lie. */
 struct Cut {
-  int64_t depth, rows, columns;
+  int64_t steps, rows, columns;
   /** Whether b is packed strip by strip, each for all rows at once. */
   bool oneBlock;
 
-  Cut(int64_t m, int64_t n, int64_t k, bool goesOn) {
-    depth = roundUp(ceilDiv(k, ceilDiv(k, kDepth)), kTileTerms);
+  Cut(int64_t m, int64_t n, int64_t allSteps, bool goesOn) {
+    steps = ceilDiv(allSteps, ceilDiv(allSteps, kDepth));
     columns = minOf(n, kBlockColumns);
-    rows = kNearBytes / (6 * depth);
-    if (goesOn) rows = minOf(rows, kReadyElements / columns);
-    rows = maxOf(roundUp(rows, kBlock), kBlock);
+    rows = kNearBytes / (2 * steps * kPackedBytes) * kBlock;
+    if (goesOn) rows = minOf(rows, roundUp(kReadyElements / columns, kBlock));
+    rows = maxOf(rows, kBlock);
     oneBlock = m <= rows;
     rows = minOf(rows, m);
   }
-  int64_t steps() const { return depth / kTileTerms; }
-  int64_t stripBytes() const { return 2 * steps() * kPackedBytes; }
+  int64_t stripBytes() const { return 2 * steps * kPackedBytes; }
   int64_t aBytes() const { return ceilDiv(rows, kBlock) * stripBytes(); }
   int64_t bBytes() const { return (oneBlock ? 1 : ceilDiv(columns, kBlock)) * stripBytes(); }
 };
@@ -54,80 +57,101 @@ using OtherFn = void (*)(const Gemm<float>&);
 class TileProduct {
  public:
   TileProduct(const Gemm<float>& g, char* scratch, OtherFn other)
-      : g_(g), cut_(g.m, g.n, g.k, g.ready != nullptr), a_(scratch), b_(a_ + cut_.aBytes()), other_(other) {
-    for (int64_t step = 0; step < cut_.steps(); step++) steps_[step] = step * kPackedBytes;
-    passing_ = g.passing && !g.add && g.k <= cut_.depth;
+      : g_(g), steps_(stepsOf(g)), each_(ceilDiv(g.k, kTileTerms)), cut_(g.m, g.n, steps_, g.ready != nullptr),
+        a_(scratch), b_(a_ + cut_.aBytes()), other_(other) {
+    for (int64_t step = 0; step < cut_.steps; step++) aSteps_[step] = step * kPackedBytes;
+    passing_ = g.passing && !g.add && steps_ <= cut_.steps;
   }
 
   void run() {
     for (int64_t jc = 0; jc < g_.n; jc += cut_.columns) {
       const int64_t nc = minOf(cut_.columns, g_.n - jc);
-      for (int64_t pc = 0; pc < g_.k; pc += cut_.depth)
+      for (int64_t first = 0; first < steps_; first += cut_.steps)
         for (int64_t ic = 0; ic < g_.m; ic += cut_.rows) {
           const int64_t mc = minOf(cut_.rows, g_.m - ic);
           float* const c = g_.c + (passing_ ? 0 : ic * g_.cRow);
-          runBlock({ic, mc, jc, nc, pc, minOf(cut_.depth, g_.k - pc), c});
-          if (g_.ready && pc + cut_.depth >= g_.k) g_.ready(g_.context, ic, mc, jc, nc, c);
+          runBlock({ic, mc, jc, nc, first, minOf(cut_.steps, steps_ - first), c});
+          if (g_.ready && first + cut_.steps >= steps_) g_.ready(g_.context, ic, mc, jc, nc, c);
         }
     }
   }
 
  private:
+  /** A block of c, and the steps of its sums. */
   struct Block {
-    int64_t i, rows, j, columns, p, depth;
+    int64_t i, rows, j, columns, first, steps;
     float* c;
   };
+  /** Where the terms of a step begin, and how many there are. */
+  struct Terms {
+    const float *a, *b;
+    int64_t count;
+  };
+  Terms termsOf(int64_t step) const {
+    const int64_t pair = step / each_, p = step % each_ * kTileTerms;
+    return {(g_.as ? g_.as[pair] : g_.a) + p * g_.aColumn, (g_.bs ? g_.bs[pair] : g_.b) + p * g_.bRow, minOf(kTileTerms, g_.k - p)};
+  }
 
   void runBlock(const Block& x) {
-    bool finiteA;
-    {
-      Watch watch;
-      const Side<float> side = {g_.a + x.i * g_.aRow + x.p * g_.aColumn, g_.aRow, g_.aColumn};
-      for (int64_t i = 0; i < x.rows; i += kTileSide) packStrip<packLeft>(minOf(kTileSide, x.rows - i), x.depth, side, i, a_, watch);
-      finiteA = watch.isFinite();
-    }
+    const bool finiteA = packRows(x);
     for (int64_t j = 0; j < x.columns; j += kBlock) {
       const int64_t strip = j / kBlock, columns = minOf(kBlock, x.columns - j);
-      char* const b = b_ + (cut_.oneBlock ? 0 : strip * cut_.stripBytes());
-      if (x.i == 0) {
-        Watch watch;
-        const Side<float> side = {g_.b + (x.j + j) * g_.bColumn + x.p * g_.bRow, g_.bColumn, g_.bRow};
-        for (int64_t s = 0; s < columns; s += kTileSide) packStrip<packRight>(minOf(kTileSide, columns - s), x.depth, side, s, b, watch);
-        finite_[strip] = watch.isFinite();
+      char* const own = b_ + (cut_.oneBlock ? 0 : strip * cut_.stripBytes());
+      if (!g_.packed && x.i == 0) finite_[strip] = packColumns(x, x.j + j, columns, own);
+      if (!finiteA || !(g_.packed || finite_[strip])) {
+        runOther(x, j, columns);
+        continue;
       }
-      if (finiteA && finite_[strip]) runStrip(x, j, columns, b);
-      else runOther(x, j, columns);
+      const char* const ready = g_.packed + ((x.j + j) / kTileSide * steps_ + x.first) * kPackedBytes;
+      runStrip(x, j, columns, g_.packed ? ready : own, (g_.packed ? steps_ : cut_.steps) * kPackedBytes);
     }
   }
 
-  /** Packs one block of 16 rows or columns, beginning at `first`. */
-  template <auto Pack>
-  void packStrip(int64_t count, int64_t depth, Side<float> side, int64_t first, char* to, Watch& watch) const {
-    side.at += first * side.across;
-    to += first / kTileSide * cut_.steps() * kPackedBytes;
-    for (int64_t p = 0; p < depth; p += kTileTerms, to += kPackedBytes, side.at += kTileTerms * side.along)
-      Pack(count, minOf(kTileTerms, depth - p), side, to, watch);
+  bool packRows(const Block& x) const {
+    Watch watch;
+    for (int64_t i = 0; i < x.rows; i += kTileSide) {
+      char* to = a_ + i / kTileSide * cut_.steps * kPackedBytes;
+      for (int64_t step = x.first; step < x.first + x.steps; step++, to += kPackedBytes) {
+        const Terms t = termsOf(step);
+        packLeft(minOf(kTileSide, x.rows - i), t.count, {t.a + (x.i + i) * g_.aRow, g_.aRow, g_.aColumn}, to, watch);
+      }
+    }
+    return watch.isFinite();
   }
 
-  void runStrip(const Block& x, int64_t j, int64_t columns, const char* b) const {
+  bool packColumns(const Block& x, int64_t first, int64_t columns, char* strip) const {
+    Watch watch;
+    for (int64_t j = 0; j < columns; j += kTileSide) {
+      char* to = strip + j / kTileSide * cut_.steps * kPackedBytes;
+      for (int64_t step = x.first; step < x.first + x.steps; step++, to += kPackedBytes) {
+        const Terms t = termsOf(step);
+        packRight(minOf(kTileSide, columns - j), t.count, {t.b + (first + j) * g_.bColumn, g_.bColumn, g_.bRow}, to, watch);
+      }
+    }
+    return watch.isFinite();
+  }
+
+  void runStrip(const Block& x, int64_t j, int64_t columns, const char* b, int64_t bSecond) const {
     const TileScope scope;
     TileSums t;
     t.aRow = 64;
     t.aLevel = kTileBytes;
-    t.aSecond = t.bSecond = cut_.steps() * kPackedBytes;
-    t.aSteps = steps_;
+    t.aSecond = cut_.steps * kPackedBytes;
+    t.bSecond = bSecond;
+    t.aSteps = aSteps_;
     t.b = b;
-    t.steps = ceilDiv(x.depth, kTileTerms);
-    const bool add = g_.add || x.p > 0;
+    t.steps = x.steps;
+    // What a product is added to comes after its own sum, as if they were two instructions; further passes go on with the sum.
+    const bool goesOn = x.first > 0, add = g_.add || goesOn, direct = g_.cColumn == 1 && goesOn >= add;
     for (int64_t i = 0; i < x.rows; i += kBlock) {
       const int64_t rows = minOf(kBlock, x.rows - i);
-      t.a = a_ + i / kTileSide * cut_.steps() * kPackedBytes;
+      t.a = a_ + i / kTileSide * cut_.steps * kPackedBytes;
       float* const c = x.c + i * g_.cRow + (x.j + j) * g_.cColumn;
-      if (g_.cColumn == 1 && rows % kTileSide == 0 && columns % kTileSide == 0) {
+      if (direct && rows % kTileSide == 0 && columns % kTileSide == 0) {
         t.c = c;
         t.cRow = g_.cRow;
         t.cSecond = kTileSide * g_.cRow;
-        t.add = add;
+        t.add = goesOn;
         multiplyTiles(t, rows / kTileSide, columns / kTileSide);
       } else {
         alignas(64) float aside[kBlock * kBlock];
@@ -160,24 +184,20 @@ class TileProduct {
 
   /** The same with vectors, for numbers that cannot be split. */
   void runOther(const Block& x, int64_t j, int64_t columns) const {
-    Gemm<float> g = g_;
-    g.m = x.rows;
-    g.n = columns;
-    g.k = x.depth;
-    g.a += x.i * g.aRow + x.p * g.aColumn;
-    g.b += (x.j + j) * g.bColumn + x.p * g.bRow;
-    g.c = x.c + (x.j + j) * g.cColumn;
-    g.add = g_.add || x.p > 0;
-    g.ready = nullptr;
-    g.passing = false;
-    other_(g);
+    for (int64_t step = x.first; step < x.first + x.steps; step++) {
+      const Terms t = termsOf(step);
+      other_({x.rows, columns, t.count, t.a + x.i * g_.aRow, g_.aRow, g_.aColumn, t.b + (x.j + j) * g_.bColumn, g_.bRow,
+              g_.bColumn, x.c + (x.j + j) * g_.cColumn, g_.cRow, g_.cColumn, g_.add || step > 0});
+    }
   }
 
   const Gemm<float>& g_;
+  /** Steps of all sums, and of each product. */
+  int64_t steps_, each_;
   Cut cut_;
   char *a_, *b_;
   OtherFn other_;
-  int64_t steps_[kDepth / kTileTerms];
+  int64_t aSteps_[kDepth];
   bool finite_[kBlockColumns / kBlock];
   bool passing_;
 };
@@ -188,17 +208,21 @@ bool suits(int64_t m, int64_t n, int64_t k) {
   return m * n > 80 * (m + n);
 }
 
+bool suitsPacked(int64_t m, int64_t n, int64_t k) { return m >= kTileSide && n >= 4 * kTileSide && k >= 2 * kTileTerms; }
+
 /** Enough for any product that is not larger, and for its transpose. */
 int64_t scratchBytes(int64_t m, int64_t n, int64_t k) {
-  const int64_t tall = maxOf(m, n), depth = minOf(roundUp(k, kTileTerms), kDepth);
-  const int64_t rows = minOf(roundUp(tall, kBlock), roundUp(kNearBytes / (6 * kTileTerms), kBlock));
-  const int64_t a = minOf(rows * depth * 6, kNearBytes + kBlock * depth * 6);
-  return a + roundUp(minOf(tall, kBlockColumns), kBlock) * depth * 6;
+  const int64_t tall = roundUp(maxOf(m, n), kBlock), strip = 2 * minOf(ceilDiv(k, kTileTerms), kDepth) * kPackedBytes;
+  const int64_t a = minOf(tall / kBlock * strip, maxOf(kNearBytes, strip));
+  return a + minOf(tall, kBlockColumns) / kBlock * strip;
 }
 
 void multiply(const Gemm<float>& g, char* scratch, OtherFn other) {
   if (g.cColumn != 1 && g.cRow == 1) {
-    const Gemm<float> turned = {g.n, g.m, g.k, g.b, g.bColumn, g.bRow, g.a, g.aColumn, g.aRow, g.c, g.cColumn, g.cRow, g.add};
+    Gemm<float> turned = {g.n, g.m, g.k, g.b, g.bColumn, g.bRow, g.a, g.aColumn, g.aRow, g.c, g.cColumn, g.cRow, g.add};
+    turned.pairs = g.pairs;
+    turned.as = g.bs;
+    turned.bs = g.as;
     TileProduct(turned, scratch, other).run();
     if (g.ready) g.ready(g.context, 0, g.m, 0, g.n, g.c);
     return;
@@ -210,6 +234,7 @@ void multiply(const Gemm<float>& g, char* scratch, OtherFn other) {
 
 void fillTileGemm(SimdKernels& k) {
   k.tiles.suitsGemm = suits;
+  k.tiles.suitsPacked = suitsPacked;
   k.tiles.gemm = multiply;
   k.tiles.gemmScratch = scratchBytes;
 }

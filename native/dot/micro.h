@@ -120,7 +120,7 @@ template <class T> struct MicroTable {
  private:
   template <int... Heights> constexpr void enter() { (enterOne<Heights>(), ...); }
   template <int Height> constexpr void enterOne() {
-    for (int rows = Height; rows > 0 && !of[rows][0]; rows--) {
+    for (int rows = Height; rows > 0 && height[rows] == 0; rows--) {
       of[rows][0] = micro<T, Height, 1, false>;
       of[rows][1] = micro<T, Height, 2, (Height < kTallest - 2)>;
       of[rows][2] = micro<T, Height, 2, true>;

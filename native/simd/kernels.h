@@ -63,6 +63,12 @@ struct Gemm {
   const void* context = nullptr;
   /** Nobody looks at c after `ready`, so that rows may be written over earlier ones. */
   bool passing = false;
+  /** Where a sum of products has several: the addresses of all a and all b, the first ones too. The matrix unit takes such. */
+  int64_t pairs = 1;
+  const T* const* as = nullptr;
+  const T* const* bs = nullptr;
+  /** If not null, b as tiles: all steps of 16 columns after each other. */
+  const char* packed = nullptr;
 };
 
 /** What one call of a window kernel works on: a block of `n` channels at some of the points of one window. */
@@ -185,8 +191,9 @@ struct TileSums {
  * whether it could split all of them.
  */
 struct TileKernels {
-  /** Whether a product of this size is faster there. */
+  /** Whether a product of this size is faster there, and whether it is if b need not be packed. */
   bool (*suitsGemm)(int64_t m, int64_t n, int64_t k);
+  bool (*suitsPacked)(int64_t m, int64_t n, int64_t k);
   /** `other` multiplies with vectors, where numbers are not for the matrix unit; it reports nothing. */
   void (*gemm)(const Gemm<float>&, char* scratch, void (*other)(const Gemm<float>&));
   int64_t (*gemmScratch)(int64_t m, int64_t n, int64_t k);

@@ -13,6 +13,7 @@ export function readsOf(i: Instruction): readonly View[] {
       return [
         i.a,
         i.b,
+        ...(i.more?.flatMap(({ a, b }) => [a, b]) ?? []),
         ...(i.plus ? [i.plus] : []),
         ...(i.after?.inputs.filter((v) => v.buffer !== i.output.buffer) ?? []),
       ];
@@ -87,6 +88,7 @@ export function withReads(i: Instruction, change: (buffer: Buffer) => Buffer): I
         ...i,
         a: swap(i.a),
         b: swap(i.b),
+        ...(i.more ? { more: i.more.map(({ a, b }) => ({ a: swap(a), b: swap(b) })) } : {}),
         ...(i.plus ? { plus: swap(i.plus) } : {}),
         ...(i.after ? { after: withReads(i.after, (b) => (b === i.output.buffer ? b : change(b))) } : {}),
       };

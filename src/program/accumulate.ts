@@ -1,4 +1,9 @@
-/** @file Sums of matrix products, such as the gradients that a loop adds up: each product is added to the sum as it is computed. */
+/**
+ * @file Sums of matrix products, such as the gradients that a loop adds up: each product is added to the sum as it is computed,
+ * and small products that follow each other become one instruction.
+ */
+
+import { sameShape, sizeOf } from '../core/shape.ts';
 import { readsOf } from './access.ts';
 import { isFast } from './epilogue.ts';
 import type { Expr } from './expr.ts';
@@ -7,6 +12,7 @@ import {
   type Buffer,
   type DeviceInstruction,
   type DotInstruction,
+  type Factors,
   type MapInstruction,
   type Origin,
   storageOf,
@@ -58,6 +64,54 @@ export function accumulateProducts(
   for (const i of instructions) if (i.kind !== 'map' || !absorb(i)) note(i, result.push(i) - 1);
   return result.filter((i) => i !== undefined);
 }
+
+/** Products with more terms than this gain nothing from being joined. */
+const maxTerms = 256;
+/** Terms of a joined sum. What it reads stays in memory until it is computed. */
+const maxJoinedTerms = 4096;
+
+/** Joins products that are added to each other. `keep` are buffers needed after the segment. */
+export function joinSums(instructions: readonly DeviceInstruction[], keep: ReadonlySet<Buffer>): DeviceInstruction[] {
+  const readers = new Map<Buffer, number>();
+  for (const i of instructions)
+    for (const { buffer } of readsOf(i)) readers.set(buffer, (readers.get(buffer) ?? 0) + 1);
+  const result: (DeviceInstruction | undefined)[] = [];
+  const hazards = new Hazards();
+  const products = new Map<Buffer, number>();
+
+  /** The product with those of the sum that it is added to, if that sum can be computed later. */
+  function joined(dot: DotInstruction & Origin): DotInstruction & Origin {
+    const sum = dot.plus?.buffer;
+    const at = sum && sum.kind === 'temp' && readers.get(sum) === 1 && !keep.has(sum) ? products.get(sum) : undefined;
+    const before = at === undefined ? undefined : result[at];
+    if (at === undefined || before?.kind !== 'dot' || before.output.buffer.bytes !== dot.output.buffer.bytes)
+      return dot;
+    const more = [{ a: before.a, b: before.b }, ...(before.more ?? []), { a: dot.a, b: dot.b }];
+    const isAlike = ({ a, b }: Factors) => isLike(a, dot.a) && isLike(b, dot.b);
+    const terms = dot.a.shape.at(-1)!;
+    if (terms > maxTerms || terms * more.length > maxJoinedTerms || !more.every(isAlike)) return dot;
+    if (readsOf(before).some((v) => hazards.writtenAfter(v.buffer, at))) return dot;
+    const target = storageOf(dot.output.buffer);
+    if (more.some(({ a, b }) => storageOf(a.buffer) === target || storageOf(b.buffer) === target)) return dot;
+    result[at] = undefined;
+    const { plus: _, ...rest } = dot;
+    return { ...rest, ...more[0]!, more: more.slice(1), ...(before.plus ? { plus: before.plus } : {}) };
+  }
+
+  for (const i of instructions) {
+    const now = i.kind === 'dot' && i.plus && isFast(i.output.dtype) ? joined(i) : i;
+    const position = result.push(now) - 1;
+    hazards.note(now, position);
+    if (now.kind === 'dot' && isFast(now.output.dtype) && isWholeBuffer(now.output))
+      products.set(now.output.buffer, position);
+  }
+  return result.filter((i) => i !== undefined);
+}
+
+const isWholeBuffer = (v: View): boolean =>
+  v.offset === 0 && isContiguous(v) && v.buffer.bytes === sizeOf(v.shape) * v.dtype.size;
+const isLike = (v: View, w: View): boolean =>
+  v.dtype === w.dtype && sameShape(v.shape, w.shape) && sameShape(v.strides, w.strides);
 
 function isSumOfTwo({ inputs, results }: MapInstruction): boolean {
   const [sum] = results;

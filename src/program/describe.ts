@@ -12,7 +12,8 @@ export function describe(i: DeviceInstruction): string {
     case 'reduce':
       return `reduce ${showShape(i.shape)} over ${i.axes.join()} ${i.op} of ${showExpressions([i.result])}`;
     case 'dot': {
-      const product = `dot ${showShape(i.a.shape)} · ${showShape(i.b.shape)}${i.plus ? ' + sum' : ''}`;
+      const count = i.more ? `sum of ${1 + i.more.length} ` : '';
+      const product = `${count}dot ${showShape(i.a.shape)} · ${showShape(i.b.shape)}${i.plus ? ' + sum' : ''}`;
       return i.after ? `${product} then ${showExpressions(i.after.results)}` : product;
     }
     case 'blocks':

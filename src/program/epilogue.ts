@@ -69,8 +69,8 @@ export function fuseEpilogues(
 export const isFast = (dtype: DType): boolean => dtype === float32 || dtype === float64;
 
 /** Whether a product reads or writes the memory behind a view. */
-function touches({ a, b, plus, output }: DotInstruction, view: View): boolean {
-  return [a, b, output, ...(plus ? [plus] : [])].some((v) => storageOf(v.buffer) === storageOf(view.buffer));
+function touches(dot: DotInstruction, view: View): boolean {
+  return [...readsOf(dot), dot.output].some((v) => storageOf(v.buffer) === storageOf(view.buffer));
 }
 
 /** Whether a map only moves the product somewhere else, where the product could be written in the first place. */

@@ -66,11 +66,19 @@ export interface ReduceInstruction {
 }
 
 /** output[..., m, n] = sum over k of a[..., m, k] * b[..., k, n]. All views have the same batch dims (stride 0 broadcasts) and dtype. */
+/** The two sides of a matrix product. */
+export interface Factors {
+  readonly a: View;
+  readonly b: View;
+}
+
 export interface DotInstruction {
   readonly kind: 'dot';
   readonly a: View;
   readonly b: View;
   readonly output: View;
+  /** Further factors, of the same shapes, strides and dtype, whose products are added; float32 or float64. */
+  readonly more?: readonly Factors[];
   /** What the product is added to, float32 or float64. It may be the very output, and has its shape and dtype. */
   readonly plus?: View;
   /**

@@ -1,7 +1,7 @@
 /** @file The memory plan: temporaries share one arena, each block free again after its last use. */
 import { sameShape } from '../core/shape.ts';
 import { readsOf, writesOf } from './access.ts';
-import { accumulateProducts } from './accumulate.ts';
+import { accumulateProducts, joinSums } from './accumulate.ts';
 import { groupRows } from './blocks.ts';
 import { fuseEpilogues } from './epilogue.ts';
 import { fuse } from './fuse.ts';
@@ -21,7 +21,8 @@ export function planSegment(
   keep: ReadonlySet<Buffer>,
   atOnce?: number,
 ): Segment {
-  const fused = fuseEpilogues(fuse(accumulateProducts(removeDead(recorded, keep), keep), keep), keep);
+  const summed = joinSums(accumulateProducts(removeDead(recorded, keep), keep), keep);
+  const fused = fuseEpilogues(fuse(summed, keep), keep);
   const instructions = sideBySide(groupRows(fused, keep), atOnce);
   const bound = new Set<Buffer>();
   const lastUse = new Map<Buffer, number>();

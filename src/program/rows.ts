@@ -38,6 +38,7 @@ export function asRows(i: DeviceInstruction, rows: number): RowStep | undefined 
         : undefined;
     }
     case 'dot': {
+      if (i.more) return undefined;
       const leading = leadingAxes(i.output.shape.slice(0, -2), rows);
       const views = withLeading([i.a, i.b, i.output, ...(i.plus ? [i.plus] : [])], rows, leading);
       if (!views) return undefined;

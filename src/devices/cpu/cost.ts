@@ -64,9 +64,10 @@ export function costOf(instruction: DeviceInstruction): number {
       return perInstruction + bytes * perByte + points * (perSimpleOperation + perPoint([instruction.result]));
     }
     case 'dot': {
-      const { a, output, after } = instruction;
+      const { a, output, after, more } = instruction;
+      const terms = a.shape.at(-1)! * (1 + (more?.length ?? 0));
       const fast = output.dtype.isFloating ? perMultiplyAdd : perPlainMultiplyAdd;
-      const product = perInstruction + sizeOf(output.shape) * (a.shape.at(-1)! * fast + 1);
+      const product = perInstruction + sizeOf(output.shape) * (terms * fast + 1);
       return after ? product + costOf(after) : product;
     }
     case 'conv': {

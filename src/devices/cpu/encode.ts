@@ -19,6 +19,7 @@ import { firstRows, foldsRows, staysInRow } from '../../program/rows.ts';
 import { BlockTable, rowsPerBlock } from './blockTable.ts';
 import { costOf } from './cost.ts';
 import type { Family } from './library.ts';
+import { sharedFactors } from './sharedFactors.ts';
 import { Words } from './words.ts';
 
 /** Table slots before the bound buffers. */
@@ -56,12 +57,14 @@ class Encoder {
   /** A product without memory, while it is encoded: it is found through a slot behind all others. */
   #passing: Buffer | undefined;
   readonly #storages = new Map<object, number>();
+  readonly #packs: ReadonlyMap<DotInstruction, number>;
 
   constructor(
     private readonly segment: Segment,
     private readonly code: (family: Family, name: string) => number,
   ) {
     this.#bound = new Map(segment.bound.map((buffer, i) => [buffer, firstBoundSlot + i]));
+    this.#packs = sharedFactors(segment.instructions);
   }
 
   get #ownSlot(): number {
@@ -187,9 +190,13 @@ class Encoder {
     outer.pushAll(last);
   }
 
-  #dot({ a, b, output, plus, after, passing }: DotInstruction): void {
+  #dot(dot: DotInstruction): void {
+    const { a, b, output, more = [], plus, after, passing } = dot;
     if (passing) this.#passing = output.buffer;
     this.#views(a, b, output);
+    this.words.push(more.length);
+    for (const factors of more) this.#views(factors.a, factors.b);
+    this.words.push(this.#packs.get(dot) ?? -1);
     this.words.push(Number(plus !== undefined));
     if (plus) this.#view(plus);
     this.words.push(Number(after !== undefined));

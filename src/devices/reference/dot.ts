@@ -4,17 +4,19 @@ import { accumulate, compileMap } from './map.ts';
 import { allAxes, cursorOn, type Memory, walk } from './memory.ts';
 import { arithmeticOf } from './scalars.ts';
 
-export function compileDot({ a, b, output, plus, after, passing }: DotInstruction, memory: Memory): () => void {
+export function compileDot({ a, b, more, output, plus, after, passing }: DotInstruction, memory: Memory): () => void {
   if (passing) memory.addLocals([output.buffer]);
   const batchRank = output.shape.length - 2;
   const rows = output.shape[batchRank]!;
   const columns = output.shape[batchRank + 1]!;
   const depth = a.shape[batchRank + 1]!;
-  const left = cursorOn(a, memory);
-  const right = cursorOn(b, memory);
+  const factors = [{ a, b }, ...(more ?? [])].map((pair) => ({
+    left: cursorOn(pair.a, memory),
+    right: cursorOn(pair.b, memory),
+  }));
   const target = cursorOn(output, memory);
   const addend = plus && cursorOn(plus, memory);
-  const cursors = [left, right, target, ...(addend ? [addend] : [])];
+  const cursors = [...factors.flatMap(({ left, right }) => [left, right]), target, ...(addend ? [addend] : [])];
   const { load } = arithmeticOf(a.dtype);
   const { load: loadRight } = arithmeticOf(b.dtype);
   const arithmetic = arithmeticOf(output.dtype);
@@ -27,12 +29,14 @@ export function compileDot({ a, b, output, plus, after, passing }: DotInstructio
     for (let m = 0; m < rows; m++)
       for (let n = 0; n < columns; n++) {
         sum.begin();
-        let x = left.at + m * left.steps[row]!;
-        let y = right.at + n * right.steps[column]!;
-        for (let k = 0; k < depth; k++) {
-          sum.take(multiply(load(left.place.data, x), loadRight(right.place.data, y)));
-          x += left.steps[column]!;
-          y += right.steps[row]!;
+        for (const { left, right } of factors) {
+          let x = left.at + m * left.steps[row]!;
+          let y = right.at + n * right.steps[column]!;
+          for (let k = 0; k < depth; k++) {
+            sum.take(multiply(load(left.place.data, x), loadRight(right.place.data, y)));
+            x += left.steps[column]!;
+            y += right.steps[row]!;
+          }
         }
         let value = sum.result();
         if (addend) {

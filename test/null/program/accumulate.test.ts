@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { float32, int32 } from '../../../src/core/dtypes.ts';
-import { accumulateProducts } from '../../../src/program/accumulate.ts';
+import { accumulateProducts, joinSums } from '../../../src/program/accumulate.ts';
 import { describe as inWords } from '../../../src/program/describe.ts';
 import * as e from '../../../src/program/expr.ts';
 import { Buffer, type DeviceInstruction, type View } from '../../../src/program/instructions.ts';
@@ -42,8 +42,39 @@ describe('sums of products', () => {
       'dot [4, 3] · [3, 5] + sum',
       'dot [4, 3] · [3, 5] + sum',
     ]);
-    const { arenaBytes } = planSegment([...program, add(last, bound(4, 5), bound(4, 5))], new Set());
-    expect(arenaBytes).toBe(128);
+  });
+
+  it('of small products that follow each other are one instruction', () => {
+    const { program, last } = loop(4);
+    const joined = (keep: Buffer[] = []) => {
+      const kept = new Set([last.buffer, ...keep]);
+      return joinSums(accumulateProducts(program, kept), kept).map((i) => inWords(i));
+    };
+    expect(joined()).toEqual(['sum of 4 dot [4, 3] · [3, 5]']);
+    // A sum that is wanted on the way stays.
+    const [third] = program.flatMap((i) => (i.kind === 'map' ? i.outputs : [])).slice(1, 2);
+    expect(joined([third!.buffer])).toEqual([
+      'sum of 3 dot [4, 3] · [3, 5]',
+      'dot [4, 3] · [3, 5]',
+      'map [4, 5] x0 + x1',
+    ]);
+    const { instructions, arenaBytes } = planSegment([...program, add(last, bound(4, 5), bound(4, 5))], new Set());
+    expect(instructions).toHaveLength(1);
+    expect(arenaBytes).toBe(0);
+  });
+
+  it('stay apart where a factor changes on the way', () => {
+    const { program, last } = loop(3);
+    const first = program[0]!;
+    const target = first.kind === 'dot' ? first.a : last;
+    const change = add(bound(4, 3), bound(4, 3), target);
+    const keep = new Set([last.buffer]);
+    const changed = joinSums(accumulateProducts([first, change, ...program.slice(1)], keep), keep);
+    expect(changed.map((i) => inWords(i))).toEqual([
+      'dot [4, 3] · [3, 5]',
+      'map [4, 3] x0 + x1',
+      'sum of 2 dot [4, 3] · [3, 5] + sum',
+    ]);
   });
 
   it('stay sums where an addend is wanted again, is not whole, or is of a type without fast products', () => {
