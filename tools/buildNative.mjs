@@ -5,6 +5,8 @@
  *   node tools/buildNative.mjs --all        builds for all processors of this kind, into build/native-all
  *   node tools/buildNative.mjs --sanitize   builds the address- and undefined-behaviour-sanitized library instead,
  *                                           into build/native-sanitized
+ *   TENSORLOOM_ARCH=arm64 CXX=… node tools/buildNative.mjs
+ *                                           builds with a compiler for another processor, into build/native-arm64
  *
  * Without a compiler it says so and succeeds: the reference device then does the work, slowly.
  */
@@ -19,7 +21,9 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const sources = join(root, 'native');
 const sanitize = process.argv.includes('--sanitize');
 const all = process.argv.includes('--all');
-const output = join(root, 'build', sanitize ? 'native-sanitized' : all ? 'native-all' : 'native');
+const arch = process.env.TENSORLOOM_ARCH ?? process.arch;
+const kind = sanitize ? 'native-sanitized' : all ? 'native-all' : arch === process.arch ? 'native' : `native-${arch}`;
+const output = join(root, 'build', kind);
 const extension = { darwin: 'dylib', win32: 'dll' }[process.platform] ?? 'so';
 const library = join(output, `libtensorloom.${extension}`);
 
@@ -38,7 +42,7 @@ const isGcc = (compiler) => compiler.version.includes('Free Software Foundation'
 
 /** Instruction sets for which *.simd.cpp files can be compiled, worst first. */
 const instructionSets =
-  process.arch === 'x64'
+  arch === 'x64'
     ? {
         portable: [],
         avx2: ['-mavx2', '-mfma'],

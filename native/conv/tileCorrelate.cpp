@@ -130,7 +130,7 @@ class TileCorrelation {
   }
 
   void runBox(int64_t group, const Box& box, const Range& strips, const char* filter, float* copied, char* split) {
-    std::vector<int64_t> steps;
+    std::vector<int64_t> steps, packedSteps;
     std::vector<Rows> blocks;
     for (int64_t slice = 0; slice < cuts_.slices(); slice++) {
       int64_t size[kAxes], along[kAxes];
@@ -150,6 +150,10 @@ class TileCorrelation {
       t.aLevel = level_;
       t.aSteps = steps.data();
       t.steps = static_cast<int64_t>(steps.size());
+      packedSteps.clear();
+      for (int64_t step = 0; step < t.steps; step++) packedSteps.push_back(step * kPackedBytes);
+      t.bSteps = packedSteps.data();
+      t.bLevel = kTileBytes;
       t.bSecond = filterAt(1, 0);
       for (int64_t strip = strips.begin; strip < strips.end; strip++) {
         t.b = filter + filterAt(group * featureBlocks() + strip * 2, slice);
@@ -226,8 +230,8 @@ bool tileCorrelate(const Convolution<float>& given) {
   if (!simd().tiles.multiply) return false;
   const Convolution<float> c = arranged(given, kTileSide, kTurnGain);
   if (useOf(c) < kLeastUse || c.work() < kTileGrain) return false;
-  // Packing and splitting must be worth it.
-  if (c.features * c.taps() < 64 || c.positions() < 64) return false;
+  // Sums must be long, and many must share what is split.
+  if (c.channels * c.taps() < 256 || c.features * c.taps() < 64 || c.positions() < 64) return false;
   const int64_t threads = Pool::get().parts(c.work(), kTileGrain);
   return TileCorrelation(c, threads).run(threads);
 }

@@ -1,12 +1,12 @@
 /**
- * The filter of a convolution on the matrix unit: for every tap a product of channels and features, summed over positions.
+ * The filter of a convolution on the matrix unit: for every tap a product of features and channels, summed over positions.
  *
- * Positions are cut into boxes. The image of a box is split so that the pixels of a channel lie side by side: they are the
- * terms of the sums, and the tile of a tap begins a few pixels after that of another. The output is packed in the same
- * order, with zeros where a row of pixels has more of them than the output has positions.
+ * Positions are cut into boxes. The output is the left side of the products: it is packed along rows of the image, with
+ * zeros where a row of pixels has more of them than the output has positions. The right side is the image of the box, two
+ * pixels to a line of 64 bytes. A tap reads the same lines as another, further up or down; where it is an odd number of
+ * pixels away it reads a second copy, whose lines begin with the other pixels.
  */
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 #include "../core/pool.h"
@@ -33,17 +33,13 @@ struct Stretch {
 class TileFilterGradient {
  public:
   explicit TileFilterGradient(const Convolution<float>& c)
-      : c_(c), cuts_(c, {kPositions, kChannels, 0, 1, false, true, kTileSide}), joins_(joinsRows(c)) {
+      : c_(c), cuts_(c, {kPositions, kChannels, 0, 1, false, true, kTileSide}), joins_(joinsRows(c)),
+        features_(roundUp(c.features, kTileSide)), channels_(roundUp(c.channels, kTileSide)) {
     const Box box = cuts_.box(0);
-    int64_t pixels = 1;
-    for (int axis = 0; axis < kAxes; axis++) pixels *= c.axes[axis].reach(box.size[axis]);
-    // An odd number of lines, so that neighbouring rows fall into different parts of the cache. Behind the pixels there must be
-    // as many as a tile takes.
-    rowBytes_ = roundUp(2 * pixels + 64, 128) + 64;
-    level_ = rowBytes_ * roundUp(cuts_.channelsOf(0), kTileSide);
+    // Tiles reach beyond the last pixel, where there must be zeros.
+    level_ = roundUp(pixelsOf(box) / 2 + 1 + kTileSide, kTileSide) * 64;
     steps_ = 0;
     for (const Stretch& s : stretchesOf(box)) steps_ += s.steps;
-    direct_ = c.filter.feature == 1 && c.channels % kTileSide == 0 && c.features % kTileSide == 0 && c.filter.channel > 0;
   }
 
   /** The part of the terms that are not padding. */
@@ -59,83 +55,55 @@ class TileFilterGradient {
   }
 
   bool run(int64_t threads) {
-    const int64_t taps = c_.taps(), paddedFeatures = roundUp(c_.features, kTileSide), paddedChannels = roundUp(c_.channels, kTileSide);
-    const int64_t featureBlocks = paddedFeatures / kTileSide;
-    const int64_t copyBytes = roundUp(cuts_.room() * static_cast<int64_t>(sizeof(float)), 64);
-    const int64_t outputBytes = featureBlocks * steps_ * kPackedBytes;
-    const int64_t asideBytes = direct_ ? 0 : taps * paddedChannels * paddedFeatures * static_cast<int64_t>(sizeof(float));
-    char* const memory = Pool::scratch(copyBytes + 3 * level_ + outputBytes + asideBytes);
-    float* const copied = reinterpret_cast<float*>(memory);
-    char *const split = memory + copyBytes, *const packed = split + 3 * level_;
-    float* const aside = reinterpret_cast<float*>(packed + outputBytes);
+    constexpr int64_t size = sizeof(float);
+    const int64_t copyBytes = roundUp(cuts_.room() * size, 64);
+    const int64_t imageBytes = roundUp(cuts_.channelsOf(0), kTileSide) / kTileSide * blockBytes();
+    const int64_t outputBytes = features_ / kTileSide * steps_ * kPackedBytes;
+    char* const memory = Pool::scratch(copyBytes + imageBytes + outputBytes + c_.taps() * channels_ * features_ * size);
+    copied_ = reinterpret_cast<float*>(memory);
+    image_ = memory + copyBytes;
+    output_ = image_ + imageBytes;
+    sums_ = reinterpret_cast<float*>(output_ + outputBytes);
     for (int64_t group = 0; group < c_.groups; group++) {
       for (int64_t index = 0; index < cuts_.boxes(); index++) {
         const Box box = cuts_.box(index);
         const std::vector<Stretch> stretches = stretchesOf(box);
-        std::vector<int64_t> steps;
-        for (const Stretch& s : stretches)
-          for (int64_t step = 0; step < s.steps; step++) steps.push_back(2 * (s.pixel + step * kTileTerms));
+        const Steps steps = stepsOf(stretches);
         for (int64_t slice = 0; slice < cuts_.slices(); slice++) {
-          // The image, and the output block by block, unless it is still there.
-          const int64_t tasks = slice == 0 ? 1 + featureBlocks : 1;
-          Pool::get().run(std::min(tasks, threads), [&](int64_t part) {
-            const Range mine = rangeOf(part, std::min(tasks, threads), tasks);
-            for (int64_t task = mine.begin; task < mine.end; task++)
-              if (task == 0) splitImage(box, group, slice, copied, split);
-              else packOutput(stretches, group, task - 1, packed + (task - 1) * steps_ * kPackedBytes);
-          });
+          pack(box, group, slice, stretches);
           if (!finite_) return false;
-          const int64_t channelBlocks = ceilDiv(cuts_.channelsOf(slice), kBlock), strips = ceilDiv(c_.features, kBlock);
-          const int64_t jobs = strips * taps * channelBlocks, parts = std::min(threads, jobs);
-          Pool::get().run(parts, [&](int64_t part) {
-            const TileUse use;
-            const Range mine = rangeOf(part, parts, jobs);
-            TileSums t;
-            t.aRow = rowBytes_;
-            t.aLevel = level_;
-            t.aSecond = kTileSide * rowBytes_;
-            t.aSteps = steps.data();
-            t.steps = static_cast<int64_t>(steps.size());
-            t.bSecond = steps_ * kPackedBytes;
-            t.add = index > 0;
-            for (int64_t job = mine.begin; job < mine.end; job++) {
-              const int64_t strip = job / (taps * channelBlocks), tap = job / channelBlocks % taps;
-              const int64_t channel = job % channelBlocks * kBlock, feature = strip * kBlock;
-              const Tap at = tapAt(tap, box);
-              t.a = split + channel * rowBytes_ + 2 * at.pixel;
-              t.b = packed + strip * 2 * steps_ * kPackedBytes;
-              t.cRow = direct_ ? c_.filter.channel : paddedFeatures;
-              t.c = direct_ ? c_.filter.data + group * c_.filter.group + at.filter + (cuts_.firstOf(slice) + channel) * t.cRow + feature
-                            : aside + (tap * paddedChannels + cuts_.firstOf(slice) + channel) * paddedFeatures + feature;
-              t.cSecond = kTileSide * t.cRow;
-              simd().tiles.multiply(t, ceilDiv(std::min(kBlock, cuts_.channelsOf(slice) - channel), kTileSide),
-                                    ceilDiv(std::min(kBlock, c_.features - feature), kTileSide));
-            }
-          });
+          multiply(box, slice, steps, index > 0, threads);
         }
       }
-      if (!direct_) copyFilter(group, aside, paddedChannels, paddedFeatures);
+      copyFilter(group);
     }
     return true;
   }
 
  private:
-  struct Tap {
-    int64_t pixel, filter;
+  /** Where the steps begin: in the packed output, and in the image for taps an even and an odd number of pixels away. */
+  struct Steps {
+    std::vector<int64_t> output, image[2];
   };
 
-  /** Where a tap begins, in pixels of a box and in the filter. */
-  Tap tapAt(int64_t index, const Box& box) const {
-    Tap tap = {0, 0};
+  int64_t pixelsOf(const Box& box) const {
     int64_t pixels = 1;
+    for (int axis = 0; axis < kAxes; axis++) pixels *= c_.axes[axis].reach(box.size[axis]);
+    return pixels;
+  }
+  /** Bytes of 16 channels of an image: two copies of three parts. */
+  int64_t blockBytes() const { return 6 * level_; }
+
+  /** Pixels from the first tap of a box to another. */
+  int64_t pixelOf(int64_t tap, const Box& box) const {
+    int64_t pixel = 0, pixels = 1;
     for (int axis = kAxes - 1; axis >= 0; axis--) {
       const Axis& a = c_.axes[axis];
-      tap.pixel += index % a.taps * a.dilation * pixels;
-      tap.filter += index % a.taps * c_.filter.tap[axis];
+      pixel += tap % a.taps * a.dilation * pixels;
       pixels *= a.reach(box.size[axis]);
-      index /= a.taps;
+      tap /= a.taps;
     }
-    return tap;
+    return pixel;
   }
 
   /** Positions of a box as stretches of the sums, of the first feature of the first group. */
@@ -159,23 +127,51 @@ class TileFilterGradient {
     return stretches;
   }
 
-  void splitImage(const Box& box, int64_t group, int64_t slice, float* copied, char* split) {
-    int64_t pixels = 1;
-    for (int axis = 0; axis < kAxes; axis++) pixels *= c_.axes[axis].reach(box.size[axis]);
-    const float* image = cuts_.image(box, group, slice, copied);
-    if (!simd().tiles.splitChannels(pixels, cuts_.channelsOf(slice), image, cuts_.along()[kAxes - 1], split, rowBytes_, level_))
-      finite_ = false;
-    // Tiles reach beyond the last pixel; what is there meets zeros, but must be numbers.
-    const int64_t written = 2 * roundUp(pixels, kTileTerms);
-    if (written >= rowBytes_) return;
-    for (int part = 0; part < 3; part++)
-      for (int64_t channel = 0; channel < cuts_.channelsOf(slice); channel++)
-        std::memset(split + part * level_ + channel * rowBytes_ + written, 0, static_cast<size_t>(rowBytes_ - written));
+  Steps stepsOf(const std::vector<Stretch>& stretches) const {
+    Steps steps;
+    for (const Stretch& s : stretches)
+      for (int64_t step = 0; step < s.steps; step++) {
+        steps.output.push_back(static_cast<int64_t>(steps.output.size()) * kPackedBytes);
+        // A pixel is in line p / 2 of the first copy if p is even, of the second if it is odd.
+        for (int64_t odd = 0; odd < 2; odd++) {
+          const int64_t pixel = s.pixel + odd + step * kTileTerms;
+          steps.image[odd].push_back(pixel % 2 * 3 * level_ + pixel / 2 * 64);
+        }
+      }
+    return steps;
   }
 
-  /** Packs 16 features of a box of the output. */
-  void packOutput(const std::vector<Stretch>& stretches, int64_t group, int64_t block, char* to) {
+  /** Packs the image of a slice, 16 channels at a time, and the output unless it is still there. */
+  void pack(const Box& box, int64_t group, int64_t slice, const std::vector<Stretch>& stretches) {
+    const float* const image = cuts_.image(box, group, slice, copied_);
+    const int64_t imageBlocks = ceilDiv(cuts_.channelsOf(slice), kTileSide);
+    const int64_t tasks = imageBlocks + (slice == 0 ? features_ / kTileSide : 0);
+    Pool::get().run(tasks, [&](int64_t task) {
+      if (task < imageBlocks) packImage(pixelsOf(box), image, cuts_.channelsOf(slice), task);
+      else packOutput(stretches, group, task - imageBlocks);
+    });
+  }
+
+  void packImage(int64_t pixels, const float* image, int64_t channels, int64_t block) {
+    const int64_t step = cuts_.along()[kAxes - 1], count = std::min(kTileSide, channels - block * kTileSide);
+    bool finite = true;
+    for (int64_t odd = 0; odd < 2; odd++) {
+      char* to = image_ + block * blockBytes() + odd * 3 * level_;
+      for (int64_t line = 0; line < level_ / 64; line += kTileSide, to += kTileBytes) {
+        const float* terms[kTileTerms];
+        for (int64_t t = 0; t < kTileTerms; t++) {
+          const int64_t pixel = 2 * line + odd + t;
+          terms[t] = pixel < pixels ? image + pixel * step + block * kTileSide : kZeros;
+        }
+        finite &= simd().tiles.packPairs(count, terms, to, level_);
+      }
+    }
+    if (!finite) finite_ = false;
+  }
+
+  void packOutput(const std::vector<Stretch>& stretches, int64_t group, int64_t block) {
     const int64_t features = std::min(kTileSide, c_.features - block * kTileSide);
+    char* to = output_ + block * steps_ * kPackedBytes;
     bool finite = true;
     for (const Stretch& s : stretches) {
       const float* const first = s.output + group * c_.output.group + block * kTileSide;
@@ -189,18 +185,59 @@ class TileFilterGradient {
             row++;
           }
         }
-        finite &= simd().tiles.packPairs(features, terms, to);
+        finite &= simd().tiles.packTurned(features, terms, to);
       }
     }
     if (!finite) finite_ = false;
   }
 
-  void copyFilter(int64_t group, const float* aside, int64_t paddedChannels, int64_t paddedFeatures) const {
-    for (int64_t tap = 0; tap < c_.taps(); tap++) {
-      float* const to = c_.filter.data + group * c_.filter.group + tapAt(tap, cuts_.box(0)).filter;
-      for (int64_t channel = 0; channel < c_.channels; channel++)
-        copyOf(sizeof(float))(c_.features, to + channel * c_.filter.channel, c_.filter.feature,
-                              aside + (tap * paddedChannels + channel) * paddedFeatures, 1);
+  /** Adds what a box gives to the sums [tap, feature, channel]. */
+  void multiply(const Box& box, int64_t slice, const Steps& steps, bool add, int64_t threads) const {
+    const int64_t taps = c_.taps(), channelPairs = ceilDiv(cuts_.channelsOf(slice), kBlock);
+    const int64_t jobs = ceilDiv(features_, kBlock) * channelPairs * taps, parts = std::min(threads, jobs);
+    Pool::get().run(parts, [&](int64_t part) {
+      const TileUse use;
+      TileSums t;
+      t.aRow = 64;
+      t.aLevel = kTileBytes;
+      t.aSecond = steps_ * kPackedBytes;
+      t.aSteps = steps.output.data();
+      t.bLevel = level_;
+      t.bSecond = blockBytes();
+      t.steps = static_cast<int64_t>(steps.output.size());
+      t.cRow = channels_;
+      t.cSecond = kTileSide * channels_;
+      t.add = add;
+      const Range mine = rangeOf(part, parts, jobs);
+      for (int64_t job = mine.begin; job < mine.end; job++) {
+        const int64_t tap = job % taps, channel = job / taps % channelPairs * kBlock, feature = job / taps / channelPairs * kBlock;
+        const int64_t pixel = pixelOf(tap, box);
+        t.a = output_ + feature / kTileSide * steps_ * kPackedBytes;
+        t.b = image_ + channel / kTileSide * blockBytes() + pixel / 2 * 64;
+        t.bSteps = steps.image[pixel % 2].data();
+        t.c = sums_ + (tap * features_ + feature) * channels_ + cuts_.firstOf(slice) + channel;
+        simd().tiles.multiply(t, std::min(kBlock, features_ - feature) / kTileSide,
+                              ceilDiv(std::min(kBlock, cuts_.channelsOf(slice) - channel), kTileSide));
+      }
+    });
+  }
+
+  void copyFilter(int64_t group) const {
+    const Filter<float>& f = c_.filter;
+    for (int64_t index = 0; index < c_.taps(); index++) {
+      float* to = f.data + group * f.group;
+      int64_t tap = index;
+      for (int axis = kAxes - 1; axis >= 0; axis--) {
+        to += tap % c_.axes[axis].taps * f.tap[axis];
+        tap /= c_.axes[axis].taps;
+      }
+      const float* from = sums_ + index * features_ * channels_;
+      if (f.feature == 1) {
+        simd().transpose[0](c_.channels, c_.features, to, f.channel, from, channels_);
+        continue;
+      }
+      for (int64_t feature = 0; feature < c_.features; feature++)
+        copyOf(sizeof(float))(c_.channels, to + feature * f.feature, f.channel, from + feature * channels_, 1);
     }
   }
 
@@ -208,9 +245,12 @@ class TileFilterGradient {
   Cuts<float> cuts_;
   /** Whether rows of the output that follow each other are one stretch. */
   bool joins_;
-  /** Whether sums are made where they belong. */
-  bool direct_;
-  int64_t rowBytes_, level_, steps_;
+  /** Features and channels, rounded up to whole tiles. */
+  int64_t features_, channels_;
+  /** Bytes of a part of 16 channels of the image, and steps of a whole box. */
+  int64_t level_, steps_;
+  float *copied_, *sums_;
+  char *image_, *output_;
   std::atomic<bool> finite_{true};
 };
 
@@ -221,8 +261,8 @@ bool tileFilterGradient(const Convolution<float>& given) {
   const Convolution<float> c = arranged(given, 1);
   if (c.axes[3].stride != 1 || c.output.channel != 1 || c.work() < kTileGrain) return false;
   const double use = fillOf(c.channels, kTileSide) * fillOf(c.features, kTileSide) * TileFilterGradient::useOf(c);
-  // Packing must be worth it.
-  if (use < kLeastUse || c.taps() * std::min(c.channels, c.features) < 128) return false;
+  // Taps must share what is packed.
+  if (use < kLeastUse || c.taps() < 4) return false;
   return TileFilterGradient(c).run(Pool::get().parts(c.work(), kTileGrain));
 }
 

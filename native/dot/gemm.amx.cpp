@@ -59,7 +59,7 @@ class TileProduct {
   TileProduct(const Gemm<float>& g, char* scratch, OtherFn other)
       : g_(g), steps_(stepsOf(g)), each_(ceilDiv(g.k, kTileTerms)), cut_(g.m, g.n, steps_, g.ready != nullptr),
         a_(scratch), b_(a_ + cut_.aBytes()), other_(other) {
-    for (int64_t step = 0; step < cut_.steps; step++) aSteps_[step] = step * kPackedBytes;
+    for (int64_t step = 0; step < cut_.steps; step++) packedSteps_[step] = step * kPackedBytes;
     passing_ = g.passing && !g.add && steps_ <= cut_.steps;
   }
 
@@ -138,7 +138,8 @@ class TileProduct {
     t.aLevel = kTileBytes;
     t.aSecond = cut_.steps * kPackedBytes;
     t.bSecond = bSecond;
-    t.aSteps = aSteps_;
+    t.bLevel = kTileBytes;
+    t.aSteps = t.bSteps = packedSteps_;
     t.b = b;
     t.steps = x.steps;
     // What a product is added to comes after its own sum, as if they were two instructions; further passes go on with the sum.
@@ -197,7 +198,7 @@ class TileProduct {
   Cut cut_;
   char *a_, *b_;
   OtherFn other_;
-  int64_t aSteps_[kDepth];
+  int64_t packedSteps_[kDepth];
   bool finite_[kBlockColumns / kBlock];
   bool passing_;
 };

@@ -173,11 +173,11 @@ struct TileSums {
   /** Rows of the left side are `aRow` bytes apart, its parts `aLevel`; a second block of rows begins at `aSecond`. */
   const char* a;
   int64_t aRow, aLevel, aSecond;
-  /** Where each step of the sum begins in a. */
-  const int64_t* aSteps;
-  /** Packed tiles of the right side, step by step; a second block of columns begins at `bSecond`. */
+  /** Tiles of the right side, whose parts are `bLevel` apart; a second block of columns begins at `bSecond`. */
   const char* b;
-  int64_t bSecond;
+  int64_t bLevel, bSecond;
+  /** Where each step of the sum begins in a and in b. */
+  const int64_t *aSteps, *bSteps;
   int64_t steps;
   /** Rows of c are `cRow` elements apart, its second block of rows begins at `cSecond`, that of columns 16 further on. */
   float* c;
@@ -205,14 +205,16 @@ struct TileKernels {
   void (*multiply)(const TileSums&, int64_t rows, int64_t columns);
   /** Up to 16 columns of up to 32 terms as a tile of the right side; row t of it has the terms t and t + 16. */
   bool (*packRight)(int64_t columns, int64_t terms, const float* from, int64_t columnStep, int64_t termStep, char* to);
-  /** The same from the addresses of 32 terms with columns side by side; row t has the terms 2t and 2t + 1. */
-  bool (*packPairs)(int64_t columns, const float* const* terms, char* to);
+  /**
+   * The same from the addresses of 32 terms, each with its columns side by side; row t has the terms 2t and 2t + 1. Parts are
+   * `level` bytes apart.
+   */
+  bool (*packPairs)(int64_t columns, const float* const* terms, char* to, int64_t level);
+  /** The same terms as a packed tile of the left side; columns become rows. */
+  bool (*packTurned)(int64_t columns, const float* const* terms, char* to);
   /** Pixels of so many channels as rows of the left side, in stretches of 32 channels with 64 bytes each. */
   bool (*splitPixels)(int64_t pixels, int64_t channels, const float* from, int64_t step, char* to, int64_t pixelBytes,
                       int64_t level);
-  /** Channels as rows of the left side, whose terms are pixels; 32 pixels at a time are written. */
-  bool (*splitChannels)(int64_t pixels, int64_t channels, const float* from, int64_t step, char* to, int64_t rowBytes,
-                        int64_t level);
 };
 
 struct SimdKernels {

@@ -13,11 +13,29 @@ bool packColumns(int64_t columns, int64_t terms, const float* from, int64_t colu
   return watch.isFinite();
 }
 
-bool packPairs(int64_t columns, const float* const* terms, char* to) {
+bool packPairs(int64_t columns, const float* const* terms, char* to, int64_t level) {
   Watch watch;
   const LaneMask mask = firstLanes(columns);
   for (int64_t t = 0; t < kTileSide; t++)
-    splitPair(loadLanes(terms[2 * t], mask), loadLanes(terms[2 * t + 1], mask), to + t * 64, kTileBytes, watch);
+    splitPair(loadLanes(terms[2 * t], mask), loadLanes(terms[2 * t + 1], mask), to + t * 64, level, watch);
+  return watch.isFinite();
+}
+
+bool packTurned(int64_t columns, const float* const* terms, char* to) {
+  using Corner = Square<4>;
+  Watch watch;
+  const LaneMask mask = firstLanes(columns);
+  alignas(64) float turned[2][kTileSide * kTileSide];
+  for (int64_t odd = 0; odd < 2; odd++) {
+    typename Corner::Vector lines[kTileSide];
+#pragma GCC unroll 16
+    for (int64_t i = 0; i < kTileSide; i++) lines[i] = (typename Corner::Vector)loadLanes(terms[2 * i + odd], mask);
+    Corner::turn(lines);
+#pragma GCC unroll 16
+    for (int64_t i = 0; i < kTileSide; i++) storeVector(turned[odd] + i * kTileSide, (Floats)lines[i]);
+  }
+  for (int64_t r = 0; r < kTileSide; r++)
+    splitPair(loadVector(turned[0] + r * kTileSide), loadVector(turned[1] + r * kTileSide), to + r * 64, kTileBytes, watch);
   return watch.isFinite();
 }
 
@@ -34,22 +52,6 @@ bool splitPixels(int64_t pixels, int64_t channels, const float* from, int64_t st
   return watch.isFinite();
 }
 
-bool splitChannels(int64_t pixels, int64_t channels, const float* from, int64_t step, char* to, int64_t rowBytes,
-                   int64_t level) {
-  Watch watch;
-  alignas(64) float even[kTileSide * kTileSide], odd[kTileSide * kTileSide];
-  for (int64_t i = 0; i < pixels; i += kTileTerms)
-    for (int64_t c = 0; c < channels; c += kTileSide) {
-      const int64_t left = pixels - i, lanes = channels - c;
-      const float* const at = from + i * step + c;
-      turnBlock<kTileSide>((left + 1) / 2, lanes, at, 2 * step, even);
-      turnBlock<kTileSide>(left / 2, lanes, at + step, 2 * step, odd);
-      for (int64_t r = 0; r < kTileSide && r < lanes; r++)
-        splitPair(loadVector(even + r * kTileSide), loadVector(odd + r * kTileSide), to + (c + r) * rowBytes + i * 2, level, watch);
-    }
-  return watch.isFinite();
-}
-
 }  // namespace
 
 void fillTiles(SimdKernels& k) {
@@ -59,7 +61,7 @@ void fillTiles(SimdKernels& k) {
   k.tiles.packRight = packColumns;
   k.tiles.packPairs = packPairs;
   k.tiles.splitPixels = splitPixels;
-  k.tiles.splitChannels = splitChannels;
+  k.tiles.packTurned = packTurned;
 }
 
 }  // namespace tl::TL_SIMD

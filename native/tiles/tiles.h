@@ -92,17 +92,16 @@ template <int Rows, int Columns> void multiplyTiles(const TileSums& t) {
     TL_TILE_ZERO(2);
     TL_TILE_ZERO(3);
   }
-  const char* b = t.b;
   const int64_t bSecond = t.bSecond, aRow = t.aRow, bRow = 64;
-  for (int64_t step = 0; step < t.steps; step++, b += kPackedBytes) {
-    const char* const high = t.a + t.aSteps[step];
+  for (int64_t step = 0; step < t.steps; step++) {
+    const char *const high = t.a + t.aSteps[step], *const b = t.b + t.bSteps[step];
     const auto loadA = [&](int part) TL_INLINE_LAMBDA {
       const char* const from = high + part * t.aLevel;
       TL_TILE_LOAD(4, from, aRow);
       if constexpr (Rows > 1) TL_TILE_LOAD(5, from + t.aSecond, aRow);
     };
     const auto loadB = [&](int part) TL_INLINE_LAMBDA {
-      const char* const from = b + part * kTileBytes;
+      const char* const from = b + part * t.bLevel;
       TL_TILE_LOAD(6, from, bRow);
       if constexpr (Columns > 1) TL_TILE_LOAD(7, from + bSecond, bRow);
     };

@@ -1,0 +1,64 @@
+/**
+ * @file Runs the native library's checks under the address and undefined-behaviour sanitizers, under valgrind, and on an
+ * emulated ARM processor, where these are installed: `npm run sanitize`.
+ *
+ * tools/nativeCheck.cpp replays programs of all common instructions, so no sanitizer has to be put under Node.
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const folder = join(root, 'build', 'check');
+let compiler = process.env.CXX ?? 'g++';
+
+function run(command, args, env = {}) {
+  console.log(`> ${command} ${args.join(' ')}`);
+  const { status, error } = spawnSync(command, args, { cwd: root, stdio: 'inherit', env: { ...process.env, ...env } });
+  if (error || status !== 0) {
+    console.error(`sanitize: ${error?.message ?? `${command} ended with ${status}`}`);
+    process.exit(1);
+  }
+}
+
+const has = (command) => spawnSync(command, ['--version']).status === 0;
+
+/** The checks, linked with the library in `build/<from>`. */
+function checks(name, from, flags) {
+  const program = join(folder, name);
+  const library = join(root, 'build', from);
+  const link = [join(library, 'libtensorloom.so'), `-Wl,-rpath,${library}`, '-o', program];
+  run(compiler, ['-std=c++20', '-g', ...flags, 'tools/nativeCheck.cpp', ...link]);
+  return program;
+}
+
+mkdirSync(folder, { recursive: true });
+run('node', ['tools/buildNative.mjs', '--sanitize']);
+run(
+  checks('sanitized', 'native-sanitized', ['-O1', '-fsanitize=address,undefined', '-fno-sanitize-recover=undefined']),
+  [],
+  {
+    ASAN_OPTIONS: 'detect_leaks=1',
+    UBSAN_OPTIONS: 'print_stacktrace=1',
+  },
+);
+if (has('valgrind')) {
+  // Valgrind knows no AVX-512: the library for all processors takes AVX2 there.
+  run('node', ['tools/buildNative.mjs', '--all']);
+  const program = checks('plain', 'native-all', ['-O1']);
+  run('valgrind', ['--error-exitcode=1', '--quiet', '--leak-check=full', program, 'quick'], {
+    TENSORLOOM_SIMD: 'avx2',
+  });
+} else {
+  console.log('sanitize: valgrind is not installed; that part is left out');
+}
+const [armCompiler, emulator] = ['aarch64-linux-gnu-g++', 'qemu-aarch64'];
+if (has(armCompiler) && has(emulator)) {
+  compiler = armCompiler;
+  run('node', ['tools/buildNative.mjs'], { TENSORLOOM_ARCH: 'arm64', CXX: armCompiler });
+  run(emulator, ['-L', '/usr/aarch64-linux-gnu', checks('arm64', 'native-arm64', ['-O1'])]);
+} else {
+  console.log(`sanitize: ${armCompiler} and ${emulator} are not both installed; that part is left out`);
+}
+console.log('sanitize: clean');
