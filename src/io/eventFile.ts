@@ -1,5 +1,5 @@
 /** @file Event files: the logs that TensorBoard reads, written beside a program that does not wait for the disk. */
-import { accessSync, close, closeSync, constants, mkdirSync, openSync, write, writeSync } from 'node:fs';
+import { accessSync, close, constants, mkdirSync, openSync, write, writeSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -27,23 +27,134 @@ export interface EventFileOptions {
   readonly flushSecs?: number | undefined;
 }
 
-/** The open file, and what has been given to it. */
-interface OpenFile {
-  readonly path: string;
-  readonly descriptor: number;
-  /** Where the next bytes go. */
-  end: number;
-}
-
-/** Writers with something that may not be on the disk yet; the process writes it before it ends. */
-const unfinished = new Set<EventFileWriter>();
+/** Files with something that may not be on the disk yet; the process writes it before it ends. */
+const unfinished = new Set<EventFile>();
 let isListening = false;
 function finishOnExit(): void {
   if (isListening) return;
   isListening = true;
   process.on('exit', () => {
-    for (const writer of unfinished) writer.writeNow();
+    for (const file of unfinished) {
+      try {
+        file.writeNow();
+      } catch (error) {
+        process.stderr.write(`${String(error)}; the last events are lost\n`);
+      }
+    }
   });
+}
+
+/** One open file with a queue of records in front of it. */
+class EventFile {
+  private end = 0;
+  private queue: Uint8Array[];
+  /** Bytes being written now: if somebody cannot wait for that, they are written once more, to the same place. */
+  private underWay: Uint8Array | undefined;
+  private writing: Promise<void> | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  private lastWrite = 0;
+  private failure: OpError | undefined;
+
+  constructor(
+    readonly path: string,
+    private readonly descriptor: number,
+    private readonly maxQueue: number,
+    private readonly flushMillis: number,
+    /** The first record, which is written with the next. */
+    first: Uint8Array,
+  ) {
+    this.queue = [first];
+    unfinished.add(this);
+    finishOnExit();
+  }
+
+  /** Puts a record in the queue. Throws what went wrong when earlier ones were written. */
+  add(record: Uint8Array): void {
+    if (this.failure) throw this.failure;
+    this.queue.push(record);
+    unfinished.add(this);
+    if (this.writing) return;
+    const wait = this.lastWrite + this.flushMillis - Date.now();
+    if (this.queue.length >= this.maxQueue || wait <= 0) this.startWriting();
+    // The timer alone is no reason for a process to go on: what is in the queue is written when it ends.
+    else this.timer ??= setTimeout(() => this.startWriting(), wait).unref();
+  }
+
+  async flush(): Promise<void> {
+    while (!this.failure && (this.writing || this.queue.length > 0)) {
+      this.startWriting();
+      await this.writing;
+    }
+    if (this.failure) throw this.failure;
+  }
+
+  /** Writes everything before it returns, so that even who does not wait finds it in the file; then closes the file. */
+  async close(): Promise<void> {
+    try {
+      this.writeNow();
+    } finally {
+      // What is still being written in the background goes to this descriptor, which must not be another file's by then.
+      await this.writing;
+      await closeFile(this.descriptor);
+    }
+  }
+
+  /** Writes everything without a turn of the event loop. */
+  writeNow(): void {
+    clearTimeout(this.timer);
+    unfinished.delete(this);
+    if (this.failure) throw this.failure;
+    const bytes = Buffer.concat([...(this.underWay ? [this.underWay] : []), ...this.queue]);
+    this.queue = [];
+    try {
+      for (let done = 0; done < bytes.length; )
+        done += writeSync(this.descriptor, bytes, done, bytes.length - done, this.end + done);
+    } catch (error) {
+      throw fileError(error, this.path);
+    }
+    // The background adds what it has under way itself.
+    this.end += bytes.length - (this.underWay?.length ?? 0);
+  }
+
+  private startWriting(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.writing ??= this.drain().finally(() => {
+      this.writing = undefined;
+    });
+  }
+
+  /** Writes what is in the queue, and what comes meanwhile once that is enough. */
+  private async drain(): Promise<void> {
+    do {
+      const bytes = Buffer.concat(this.queue);
+      const begin = this.end;
+      this.queue = [];
+      this.underWay = bytes;
+      this.lastWrite = Date.now();
+      try {
+        for (let done = 0; done < bytes.length; ) {
+          const { bytesWritten } = await writeAt(this.descriptor, bytes, done, bytes.length - done, begin + done);
+          done += bytesWritten;
+        }
+      } catch (error) {
+        this.fail(fileError(error, this.path));
+        return;
+      } finally {
+        this.underWay = undefined;
+      }
+      this.end += bytes.length;
+    } while (this.queue.length >= this.maxQueue);
+    if (this.queue.length === 0) unfinished.delete(this);
+    else this.timer ??= setTimeout(() => this.startWriting(), this.flushMillis).unref();
+  }
+
+  private fail(error: OpError): void {
+    this.failure = error;
+    this.queue = [];
+    unfinished.delete(this);
+    process.emitWarning(`Events are no longer written: ${error.message}`);
+  }
 }
 
 /**
@@ -54,14 +165,7 @@ export class EventFileWriter {
   private readonly maxQueue: number;
   private readonly flushMillis: number;
   private readonly suffix: string;
-  private file: OpenFile | undefined;
-  private queue: Uint8Array[] = [];
-  /** Bytes being written now: if the process ends meanwhile, they are written once more, to the same place. */
-  private underWay: Uint8Array | undefined;
-  private writing: Promise<void> | undefined;
-  private timer: NodeJS.Timeout | undefined;
-  private lastWrite = 0;
-  private failure: OpError | undefined;
+  private file: EventFile | undefined;
 
   constructor(
     readonly folder: string,
@@ -86,122 +190,43 @@ export class EventFileWriter {
   /** Makes the file, if there is none: otherwise the first event does. */
   begin(): void {
     this.file ??= this.open();
-    unfinished.add(this);
   }
 
   /** Puts an event in the queue. Throws what went wrong when earlier ones were written. */
   add(event: Init<Event>): void {
-    if (this.failure) throw this.failure;
-    this.begin();
-    this.queue.push(encodeRecord(Event.encode(event)));
-    if (this.writing) return;
-    const wait = this.lastWrite + this.flushMillis - Date.now();
-    if (this.queue.length >= this.maxQueue || wait <= 0) this.startWriting();
-    // The timer alone is no reason for a process to go on: what is in the queue is written when it ends.
-    else this.timer ??= setTimeout(() => this.startWriting(), wait).unref();
+    this.file ??= this.open();
+    this.file.add(encodeRecord(Event.encode(event)));
   }
 
   /** Waits until all events so far are in the file. */
   async flush(): Promise<void> {
-    while (!this.failure && (this.writing || this.queue.length > 0)) {
-      this.startWriting();
-      await this.writing;
-    }
-    if (this.failure) throw this.failure;
+    await this.file?.flush();
   }
 
-  /** Flushes and closes the file; a later event begins a new one. */
+  /** Writes everything and closes the file; a later event begins a new one. */
   async close(): Promise<void> {
-    try {
-      await this.flush();
-    } finally {
-      const file = this.file;
-      this.file = undefined;
-      this.failure = undefined;
-      this.lastWrite = 0;
-      if (file) await closeFile(file.descriptor);
-    }
-  }
-
-  /** Writes everything at once, without a turn of the event loop: for the end of the process. */
-  writeNow(): void {
     const { file } = this;
-    if (!file || this.failure) return;
-    for (const bytes of [...(this.underWay ? [this.underWay] : []), ...this.queue]) {
-      try {
-        for (let done = 0; done < bytes.length; )
-          done += writeSync(file.descriptor, bytes, done, bytes.length - done, file.end + done);
-      } catch (error) {
-        process.stderr.write(`${fileError(error, file.path).message}; the last events are lost\n`);
-        break;
-      }
-      file.end += bytes.length;
-    }
-    this.queue = [];
-    closeSync(file.descriptor);
     this.file = undefined;
+    await file?.close();
   }
 
   /** A new file, which begins with the version of its format. */
-  private open(): OpenFile {
+  private open(): EventFile {
     for (let seconds = Math.floor(Date.now() / 1000); ; seconds++) {
       const name = `events.out.tfevents.${String(seconds).padStart(10, '0')}.${hostname()}${this.suffix}`;
       const path = join(this.folder, name);
+      let descriptor: number;
       try {
-        const file = { path, descriptor: openSync(path, 'wx'), end: 0 };
-        finishOnExit();
-        const version = {
-          file_version: 'brain.Event:2',
-          source_metadata: { writer: 'tensorflow.core.util.events_writer' },
-        };
-        this.queue.unshift(encodeRecord(Event.encode({ wall_time: seconds, ...version })));
-        return file;
+        descriptor = openSync(path, 'wx');
       } catch (error) {
         // Another writer began in the same second. Readers go by the names' order, so the next second is as good.
-        if (errorCode(error) !== 'EEXIST') throw fileError(error, path);
+        if (errorCode(error) === 'EEXIST') continue;
+        throw fileError(error, path);
       }
+      const source_metadata = { writer: 'tensorflow.core.util.events_writer' };
+      const version = Event.encode({ wall_time: seconds, file_version: 'brain.Event:2', source_metadata });
+      return new EventFile(path, descriptor, this.maxQueue, this.flushMillis, encodeRecord(version));
     }
-  }
-
-  private startWriting(): void {
-    clearTimeout(this.timer);
-    this.timer = undefined;
-    this.writing ??= this.drain().finally(() => {
-      this.writing = undefined;
-    });
-  }
-
-  /** Writes what is in the queue, and what comes meanwhile once that is enough. */
-  private async drain(): Promise<void> {
-    const { file } = this;
-    if (!file) return;
-    do {
-      const bytes = Buffer.concat(this.queue);
-      this.queue = [];
-      this.underWay = bytes;
-      this.lastWrite = Date.now();
-      try {
-        for (let done = 0; done < bytes.length; ) {
-          const { bytesWritten } = await writeAt(file.descriptor, bytes, done, bytes.length - done, file.end + done);
-          done += bytesWritten;
-        }
-      } catch (error) {
-        this.fail(fileError(error, file.path));
-        return;
-      } finally {
-        this.underWay = undefined;
-      }
-      file.end += bytes.length;
-    } while (this.queue.length >= this.maxQueue);
-    if (this.queue.length === 0) unfinished.delete(this);
-    else this.timer ??= setTimeout(() => this.startWriting(), this.flushMillis).unref();
-  }
-
-  private fail(error: OpError): void {
-    this.failure = error;
-    this.queue = [];
-    unfinished.delete(this);
-    process.emitWarning(`Events are no longer written: ${error.message}`);
   }
 }
 

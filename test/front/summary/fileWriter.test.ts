@@ -123,6 +123,18 @@ describe('FileWriter', () => {
     expect(tags).toEqual([['a'], ['b']]);
   });
 
+  it('has written everything when close returns, for whoever does not wait', async () => {
+    const writer = new tf.summary.FileWriter(folder, null, { maxQueue: 5 });
+    for (let step = 0; step < 23; step++) writer.addSummary(scalarOf('s', step), step);
+    const closing = writer.close();
+    const [path] = files();
+    const now = fs.readFileSync(path!);
+    await closing;
+    expect(fs.readFileSync(path!).equals(now)).toBe(true);
+    const steps = (await eventsIn(path!)).slice(1).map((event) => event.step);
+    expect(steps).toEqual(Array.from({ length: 23 }, (_, i) => i));
+  });
+
   it('gives one writer for each folder', async () => {
     const graph = new tf.Graph();
     await graph.asDefault(async () => {
