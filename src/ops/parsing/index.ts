@@ -32,3 +32,5 @@ export {
   serializeManySparse,
   serializeSparse,
 } from './serializeSparse.ts';
+
+import './raggedRange.ts';

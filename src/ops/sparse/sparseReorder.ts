@@ -81,6 +81,10 @@ export const SparseReorder = defineOp({
       throw new InvalidArgumentError(
         `Input shape should be a vector but received shape ${showRuntime(input_shape.shape)}`,
       );
+    if (input_indices.shape[0] !== input_values.shape[0] || input_indices.shape[1] !== input_shape.shape[0])
+      throw new InvalidArgumentError(
+        `Number of elements of indices ${showRuntime(input_indices.shape)}, values ${showRuntime(input_values.shape)} and shape ${showRuntime(input_shape.shape)} do not match`,
+      );
     const results = [input_indices, input_values].map(({ dtype, shape: sizes }) => ({ dtype, shape: sizes }));
     const [output_indices, output_values] = p.host([input_indices, input_values], results, ([indices, values]) => {
       const order = risingOrder(indices!);

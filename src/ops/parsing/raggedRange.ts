@@ -1,0 +1,90 @@
+/** @file RaggedRange: ranges one after the other, and where each begins; what partitions of parsed ragged features are made with. */
+import * as d from '../../core/dtypes.ts';
+import { InvalidArgumentError, ResourceExhaustedError } from '../../core/errors.ts';
+import { fromElements, type NDArray } from '../../core/ndarray.ts';
+import type { Dims } from '../../core/shape.ts';
+import { attr } from '../../op/attrs.ts';
+import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
+import { needRankAtMost } from './shapes.ts';
+
+/** More elements than any array here has. */
+const most = 2 ** 31;
+
+/** How many numbers a range has. */
+function rangeSize(start: number, limit: number, delta: number): number {
+  if (delta === 0) throw new InvalidArgumentError('Requires delta != 0');
+  return Math.max(0, Math.ceil((limit - start) / delta));
+}
+
+function ranges(
+  starts: NDArray,
+  limits: NDArray,
+  deltas: NDArray,
+  rows: number,
+  T: d.DType,
+  Tsplits: d.DType,
+): NDArray[] {
+  const at = (array: NDArray, row: number) => array.numberAt(array.rank === 0 ? 0 : row);
+  const splits = [0];
+  const values: number[] = [];
+  for (let row = 0; row < rows; row++) {
+    const [start, delta] = [at(starts, row), at(deltas, row)];
+    const size = rangeSize(start, at(limits, row), delta);
+    if (values.length + size > most) throw new ResourceExhaustedError(`the ranges have more than ${most} elements`);
+    for (let i = 0; i < size; i++) values.push(start + i * delta);
+    splits.push(values.length);
+  }
+  return [fromElements(Tsplits, [splits.length], splits), fromElements(T, [values.length], values)];
+}
+
+export const RaggedRange = defineOp({
+  name: 'RaggedRange',
+  inputs: { starts: 'T', limits: 'T', deltas: 'T' },
+  outputs: { rt_nested_splits: 'Tsplits', rt_dense_values: 'T' },
+  attrs: {
+    T: attr('type', { allowed: [d.bfloat16, d.float32, d.float64, d.int32, d.int64], default: d.int32 }),
+    Tsplits: attr('type', { allowed: [d.int32, d.int64], default: d.int64 }),
+  },
+  shape(dims) {
+    let rows: number | null = null;
+    for (const port of ['starts', 'limits', 'deltas'] as const) {
+      needRankAtMost(port, dims[port], 1);
+      const size: number | null = dims[port]?.[0] ?? null;
+      if (size !== null && rows !== null && size !== rows)
+        throw new InvalidArgumentError(`Dimensions must be equal, but are ${rows} and ${size}`);
+      rows = size ?? rows;
+    }
+    const isScalar = (x: Dims) => x?.length === 0;
+    const areScalars = isScalar(dims.starts) && isScalar(dims.limits) && isScalar(dims.deltas);
+    return { rt_nested_splits: [rows === null ? (areScalars ? 2 : null) : rows + 1], rt_dense_values: [null] };
+  },
+  grad: notDifferentiable,
+  lower(p, { starts, limits, deltas }, { T, Tsplits }) {
+    const sizes = Object.entries({ starts, limits, deltas }).flatMap(([port, { shape }]) => {
+      if (shape.length > 1) throw new InvalidArgumentError(`${port} must be a scalar or vector`);
+      return shape;
+    });
+    if (sizes.some((size) => size !== sizes[0]))
+      throw new InvalidArgumentError('starts, limits, and deltas must have the same shape');
+    const rows = sizes[0] ?? 1;
+    const [rt_nested_splits, rt_dense_values] = p.host(
+      [starts, limits, deltas],
+      [{ dtype: Tsplits }, { dtype: T }],
+      ([first, last, step]) => ranges(first!, last!, step!, rows, T, Tsplits),
+    );
+    return { rt_nested_splits: rt_nested_splits!, rt_dense_values: rt_dense_values! };
+  },
+  // biome-ignore format: a table reads better in rows
+  cases: () => [
+    { shape: '[3], [], [] -> [4], [?]' },
+    { shape: '[], [], [] -> [2], [?]' },
+    { shape: '?, [?], [] -> [?], [?]' },
+    { shape: '[3], [4], []', rejects: /Dimensions must be equal, but are 3 and 4/ },
+    {
+      given: { starts: { dtype: 'int32', value: [0, 5, 8] }, limits: { dtype: 'int32', value: [3, 5, 2] }, deltas: { dtype: 'int32', value: [1, 1, -2] } },
+      expect: { rt_nested_splits: { dtype: 'int64', value: [0, 3, 3, 6] }, rt_dense_values: { dtype: 'int32', value: [0, 1, 2, 8, 6, 4] } },
+    },
+    { given: { starts: 0.5, limits: [1, 2], deltas: 0.5 }, attrs: { Tsplits: d.int32 }, expect: { rt_nested_splits: { dtype: 'int32', value: [0, 1, 4] }, rt_dense_values: [0.5, 0.5, 1, 1.5] } },
+    { given: { starts: { dtype: 'int32', value: 0 }, limits: { dtype: 'int32', value: 1 }, deltas: { dtype: 'int32', value: 0 } }, fails: /Requires delta != 0/ },
+  ],
+});
