@@ -32,6 +32,7 @@ export {
 
 import './convOp.ts';
 import './fusedConv.ts';
+import './isotonicRegression.ts';
 
 export { batchNormWithGlobalNormalization } from './batchNormGlobal.ts';
 

@@ -172,8 +172,35 @@ describe('beam search', () => {
       tf.reduceSum(seq2seq.dynamicDecode(make({ lengthPenaltyWeight: weight }), { maximumIterations: 6 })[1].lengths);
     const [short, long] = await new tf.Session().run([lengths(0), lengths(5)]);
     expect(Number(long.item())).toBeGreaterThanOrEqual(Number(short.item()));
-    expect(() => make({ coveragePenaltyWeight: 1 })).toThrow(/coveragePenaltyWeight is not supported/);
+    expect(() => make({ coveragePenaltyWeight: 1 })).toThrow(/coveragePenaltyWeight needs a cell with attention/);
     expect(() => new seq2seq.BeamSearchDecoder(cell, f32(scores), 0, end, tf.zeros([2, 1]), 2)).toThrow(/vector/);
+  });
+
+  inGraph('lets finished beams pay for the memory they have not looked at', async () => {
+    const memory = f32([[[1, 0], [0, 1], [1, 1]]]); // biome-ignore format: steps of two numbers
+    const attention = new seq2seq.LuongAttention(2, seq2seq.tileBatch(memory, 2));
+    const cell = new seq2seq.AttentionWrapper(new tf.nn.rnnCell.BasicRNNCell(2), attention);
+    const decoder = new seq2seq.BeamSearchDecoder(cell, f32([[1, 0], [0, 1]]), [0], 1, cell.zeroState(2, tf.float32), 2, {
+      coveragePenaltyWeight: 0.5,
+    }); // biome-ignore format: a short matrix
+    const { inputs, state } = decoder.initialize();
+    const begun = decoder.step(tf.constant(0), inputs, state);
+    const looks = tf.constant([[[0.5, 2, 1], [0.25, 1, 1]]], { dtype: tf.float32 }); // biome-ignore format: two beams
+    const over = decoder.step(tf.constant(0), inputs, {
+      ...state,
+      finished: tf.fill([1, 2], true),
+      logProbs: f32([[-1, -2]]),
+      accumulatedAttentionProbs: [looks],
+    });
+    const sess = await started();
+    const [after, scores, kept] = await sess.run([
+      begun.state.accumulatedAttentionProbs[0]!,
+      over.outputs.scores,
+      over.state.accumulatedAttentionProbs[0]!,
+    ]);
+    for (const beam of (after.toArray() as number[][][])[0]!) expectClose([beam.reduce((a, b) => a + b)], [1]);
+    expectClose((scores.toArray() as Matrix)[0]!, [-1 + 0.5 * Math.log(0.5), -2 + 0.5 * Math.log(0.25)]);
+    expect(kept.toArray()).toEqual([[[0.5, 2, 1], [0.25, 1, 1]]]); // biome-ignore format: two beams
   });
 });
 

@@ -25,11 +25,16 @@ import {
   equal,
   floordiv,
   floormod,
+  log,
   logicalNot,
   logicalOr,
+  minimum,
   pow,
   reduceMax,
+  reduceMean,
+  reduceSum,
   where,
+  zerosLike,
 } from '../../../ops/math/index.ts';
 import { logSoftmax, topK } from '../../../ops/nn/index.ts';
 import { scan } from '../../controlFlow/mapFn.ts';
@@ -37,6 +42,7 @@ import { TensorArray } from '../../controlFlow/tensorArray.ts';
 import type { Layer } from '../../layers/layer.ts';
 import { mapStructure } from '../../nest.ts';
 import type { RNNCell } from '../../rnn/cell.ts';
+import type { AttentionWrapperState } from './attentionWrapper.ts';
 import type { Decoder, DecoderStep } from './decoder.ts';
 import { type Embedding, embed } from './helper.ts';
 
@@ -49,6 +55,8 @@ export interface BeamSearchDecoderState<S> {
   readonly finished: Tensor;
   /** How many symbols each beam has, [batch, beam]. */
   readonly lengths: Tensor;
+  /** How much attention each step of the memory got, [batch, beam, memory]; empty unless coverage counts. */
+  readonly accumulatedAttentionProbs: readonly Tensor[];
 }
 
 /** The best continuations of a step, [batch, beam] each. */
@@ -70,10 +78,20 @@ export interface BeamSearchOptions {
   readonly outputLayer?: Layer | undefined;
   /** 0 (the default) favours short beams; scores are divided by `((5 + length) / 6) ^ weight`. */
   readonly lengthPenaltyWeight?: number | undefined;
-  /** Added to a score for each step of the memory that attention has not looked at: not supported unless 0. */
+  /** How much it costs a finished beam that attention has not looked at all steps of the memory; the cell is an `AttentionWrapper`. */
   readonly coveragePenaltyWeight?: number | undefined;
   /** Whether the states of attention follow their beams; true unless given. */
   readonly reorderTensorArrays?: boolean | undefined;
+}
+
+/** What attention looks at in a state, which must be an `AttentionWrapper`'s. */
+function alignmentsIn(state: unknown): readonly Tensor[] {
+  const found = (state as Partial<AttentionWrapperState<unknown>>).alignments; // looked for, not believed
+  if (!found || found.length === 0)
+    throw userError(
+      'coveragePenaltyWeight needs a cell with attention: wrap it in tf.contrib.seq2seq.AttentionWrapper.',
+    );
+  return found;
 }
 
 /** The first axis with every entry repeated: [a, b] becomes [a, a, b, b]. */
@@ -183,8 +201,7 @@ export class BeamSearchDecoder<S>
       'coveragePenaltyWeight',
       'reorderTensorArrays',
     );
-    if (options.coveragePenaltyWeight)
-      throw userError('coveragePenaltyWeight is not supported; leave it out, or give 0.');
+    if (options.coveragePenaltyWeight) alignmentsIn(initialState);
     if (!Number.isInteger(beamWidth) || beamWidth < 1)
       throw userError(`beamWidth must be a positive integer, but it is ${beamWidth}.`);
     this.start = convertToTensor(startTokens, { dtype: int32 });
@@ -207,6 +224,7 @@ export class BeamSearchDecoder<S>
       logProbs: first,
       finished,
       lengths: fill(this.perBeam(), constant(0, { dtype: int32 })),
+      accumulatedAttentionProbs: this.attention(this.initialState).map((t) => zerosLike(t)),
     };
     return { finished, inputs: this.startInputs, state };
   }
@@ -221,12 +239,20 @@ export class BeamSearchDecoder<S>
     const logits = this.options.outputLayer ? this.options.outputLayer.apply(output) : output;
     const symbols = logits.shape?.at(-1) ?? shape(logits).slice('-1');
     const scores = reshape(logits, [this.batchSize, this.beamWidth, symbols]);
-    const chosen = this.best(scores, symbols, state);
+    const goesOn = expandDims(cast(logicalNot(state.finished), float32), 2);
+    const attended = this.attention(next).map((t, i) => state.accumulatedAttentionProbs[i]!.add(t.mul(goesOn)));
+    const chosen = this.best(scores, symbols, state, attended);
     const following = mapStructure((t: Tensor | TensorArray) => this.follow(t, chosen.parentIds), next) as S; // the same
     const allFinished = chosen.finished;
     return {
       outputs: { scores: chosen.scores, predictedIds: chosen.ids, parentIds: chosen.parentIds },
-      state: { cellState: following, logProbs: chosen.logProbs, finished: allFinished, lengths: chosen.lengths },
+      state: {
+        cellState: following,
+        logProbs: chosen.logProbs,
+        finished: allFinished,
+        lengths: chosen.lengths,
+        accumulatedAttentionProbs: attended.map((t) => gather(t, chosen.parentIds, { batchDims: 1 })),
+      },
       inputs: embed(this.embedding, chosen.ids),
       finished: allFinished,
     };
@@ -243,7 +269,12 @@ export class BeamSearchDecoder<S>
   }
 
   /** The best continuations of all beams together. */
-  private best(logits: Tensor, symbols: number | Tensor, state: BeamSearchDecoderState<S>) {
+  private best(
+    logits: Tensor,
+    symbols: number | Tensor,
+    state: BeamSearchDecoderState<S>,
+    attended: readonly Tensor[],
+  ) {
     const { beamWidth, end } = this;
     // A finished beam can only be followed by the end token, at no cost.
     const ending = oneHot(end, symbols, {
@@ -258,7 +289,7 @@ export class BeamSearchDecoder<S>
     const isEnd = equal(range(symbols), end);
     const grown = cast(logicalNot(logicalOr(expandDims(state.finished, 2), isEnd)), int32);
     const lengths = add(expandDims(state.lengths, 2), grown);
-    const scores = this.penalized(total, lengths);
+    const scores = this.covered(this.penalized(total, lengths), attended, state.finished);
     const flat = reshape(scores, [this.batchSize, -1]);
     const { values, indices } = topK(flat, beamWidth);
     const ids = floormod(indices, symbols);
@@ -280,6 +311,24 @@ export class BeamSearchDecoder<S>
     const { lengthPenaltyWeight = 0 } = this.options;
     if (lengthPenaltyWeight === 0) return total;
     return total.div(pow(cast(lengths, float32).add(5).div(6), lengthPenaltyWeight));
+  }
+
+  /** The scores less what the steps of the memory cost that finished beams have not looked at enough. */
+  private covered(scores: Tensor, attended: readonly Tensor[], finished: Tensor): Tensor {
+    const { coveragePenaltyWeight = 0 } = this.options;
+    const [looks] = attended;
+    if (!looks) return scores;
+    const missing = reduceSum(log(minimum(looks, 1)), 2).mul(cast(finished, float32));
+    return scores.add(expandDims(missing.mul(coveragePenaltyWeight), 2));
+  }
+
+  /** The weights that attention gives to the memory in a state of the cell, [batch, beam, memory], where coverage counts. */
+  private attention(state: S): Tensor[] {
+    if (!this.options.coveragePenaltyWeight) return [];
+    const found = alignmentsIn(state);
+    const probabilities = found.map((t) => this.split(t) as Tensor); // tensors stay tensors
+    if (probabilities.length === 1) return probabilities;
+    return [reduceMean(stack(probabilities, { axis: -1 }), -1)];
   }
 
   private perBeam(): TensorLike {
