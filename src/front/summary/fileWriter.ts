@@ -16,6 +16,10 @@ import { type CamelInit, Event, protoRecord } from './messages.ts';
 
 /** A count of steps: a number, or what a run gave for the global step. */
 export type StepLike = number | bigint | NDArray;
+/** How a writer writes; the graph may be given here or in front of it. */
+export interface FileWriterOptions extends EventFileOptions {
+  readonly graph?: Graph | GraphDef | undefined;
+}
 /** A summary as a run gave it, as bytes, or as a record. */
 export type SummaryLike = NDArray | Uint8Array | CamelInit<proto.Summary>;
 
@@ -37,15 +41,23 @@ export class FileWriter implements AsyncDisposable {
   private readonly seenTags = new Set<string>();
   private readonly runTags = new Set<string>();
 
-  constructor(logdir: string, graph?: Graph | GraphDef | null, options: EventFileOptions = {}) {
-    this.events = new EventFileWriter(
-      logdir,
-      onlyOptions('tf.summary.FileWriter', options, 'maxQueue', 'flushSecs', 'filenameSuffix'),
+  constructor(logdir: string, graph?: Graph | GraphDef | FileWriterOptions | null, options: FileWriterOptions = {}) {
+    const isGraph = graph instanceof Graph || (graph && 'node' in graph);
+    const given = graph && !isGraph ? graph : options;
+    const { graph: named, ...rest } = onlyOptions(
+      'tf.summary.FileWriter',
+      given,
+      'graph',
+      'maxQueue',
+      'flushSecs',
+      'filenameSuffix',
     );
-    if (!graph) return;
-    const def = graphDefOf(graph);
+    this.events = new EventFileWriter(logdir, rest);
+    const added = isGraph ? graph : named;
+    if (!added) return;
+    const def = graphDefOf(added);
     this.addGraph(def);
-    this.addMetaGraph(exportMetaGraph({ graphDef: def, ...(graph instanceof Graph && { graph }) }));
+    this.addMetaGraph(exportMetaGraph({ graphDef: def, ...(added instanceof Graph && { graph: added }) }));
   }
 
   getLogdir(): string {

@@ -1,5 +1,5 @@
 /** @file `tf.summary`: what a program records about itself, and the files that TensorBoard reads. */
-export { FileWriter, FileWriterCache, type StepLike, type SummaryLike } from './fileWriter.ts';
+export { FileWriter, FileWriterCache, type FileWriterOptions, type StepLike, type SummaryLike } from './fileWriter.ts';
 export { Event, SessionLog, Summary, SummaryDescription, TaggedRunMetadata } from './messages.ts';
 export {
   audio,

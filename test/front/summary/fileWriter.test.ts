@@ -92,6 +92,19 @@ describe('FileWriter', () => {
     expect([own!.wallTime, own!.step, own!.fileVersion]).toEqual([1, 9, 'mine']);
   });
 
+  it('takes the graph among the options, and none at all', async () => {
+    const graph = new tf.Graph();
+    graph.asDefault(() => tf.constant(1, { name: 'one' }));
+    await new tf.summary.FileWriter(folder, { graph, filenameSuffix: '.a' }).close();
+    const [, event] = await eventsIn(files()[0]!);
+    expect(tf.GraphDef.decode(event!.graphDef!).node.map((node) => node.name)).toEqual(['one']);
+    await new tf.summary.FileWriter(folder, { maxQueue: 1 }).close();
+    expect(files().length).toBe(1);
+    await new tf.summary.FileWriter(folder, graph.asGraphDef()).close();
+    expect(files().length).toBe(2);
+    expect(() => new tf.summary.FileWriter(folder, { flushSeconds: 1 } as object)).toThrow(/Did you mean 'flushSecs'/);
+  });
+
   it('keeps all events in order, however fast they come', async () => {
     const writer = new tf.summary.FileWriter(folder, null, { maxQueue: 3, flushSecs: 1000 });
     for (let step = 0; step < 500; step++) {
