@@ -110,6 +110,26 @@ def checkpoint(work):
     return run
 
 
+
+def pipeline(make):
+    def build():
+        iterator = tf.data.make_initializable_iterator(make(tf.data.Dataset))
+        return iterator.initializer, tf.nest.flatten(iterator.get_next())[0].op
+
+    session, (initializer, step) = in_graph(build)
+    begin, next_one = session.make_callable(initializer), session.make_callable(step)
+
+    def run():
+        begin()
+        try:
+            while True:
+                next_one()
+        except tf.errors.OutOfRangeError:
+            pass
+
+    return run
+
+
 rows = {
     "records_of_1_KB": lambda: reading("records_of_1_KB"),
     "records_of_100_KB": lambda: reading("records_of_100_KB"),
@@ -120,6 +140,14 @@ rows = {
     "examples_sparse": lambda: parsing("examples_sparse", sparse),
     "csv_of_10_columns": lambda: parsing("csv_of_10_columns", csv),
     "checkpoint_saved": lambda: checkpoint(lambda saver, s, p: saver.save(s, p, write_meta_graph=False)),
+    "data_one_by_one": lambda: pipeline(lambda d: d.range(5000)),
+    "data_range_batch": lambda: pipeline(lambda d: d.range(200000).batch(1000)),
+    "data_map": lambda: pipeline(lambda d: d.range(20000).map(lambda x: x * 2).batch(1000)),
+    "data_map_in_parallel": lambda: pipeline(
+        lambda d: d.range(20000).map(lambda x: x * 2, num_parallel_calls=4).batch(1000)),
+    "data_filter": lambda: pipeline(lambda d: d.range(20000).filter(lambda x: tf.equal(x % 2, 0)).batch(1000)),
+    "data_shuffled_images": lambda: pipeline(
+        lambda d: d.from_tensor_slices(tf.zeros([2000, 784])).repeat(10).shuffle(5000, seed=1).batch(128)),
     "checkpoint_restored": lambda: checkpoint(lambda saver, s, p: saver.restore(s, p)),
 }
 

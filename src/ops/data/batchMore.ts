@@ -69,7 +69,7 @@ const mapAndBatchOp = (name: string, extra: object) =>
           types: attrs.output_types,
           shapes: attrs.output_shapes,
           sharesMemory: false,
-          cardinality: () => batches.cardinality,
+          cardinality: () => (attrs.preserve_cardinality ? batches.cardinality : unknown),
           iterate: (scope) =>
             new BatchIterator(
               new InOrder(input.iterate(scope), scope, calls, apply),

@@ -1,5 +1,6 @@
 /** @file Datasets of what is in files: lines of text, records, stretches of equal length. */
 import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { createGunzip, createInflate } from 'node:zlib';
 import { string } from '../../core/dtypes.ts';
@@ -27,6 +28,8 @@ import { handle, madeBy, metadata, scalarHandle, scalarOf, textOf } from './kit.
 
 /** What cuts the bytes of one file into elements. */
 export interface Splitter {
+  /** Looks at the file before anything of it is read. */
+  check?(): Promise<void>;
   /** The elements that are complete with this chunk. */
   push(chunk: Uint8Array): Iterable<Uint8Array>;
   /** Those that are complete because nothing follows. */
@@ -89,7 +92,10 @@ class FilesIterator implements ElementIterator {
     const path = this.files.paths[this.file]!;
     this.scope.check();
     try {
-      if (!this.chunks) this.open(path);
+      if (!this.chunks) {
+        this.open(path);
+        await this.splitter!.check?.();
+      }
       const { done, value } = await this.chunks!.next();
       this.scope.check();
       this.ready = (done ? this.splitter!.end() : this.splitter!.push(value))[Symbol.iterator]();
@@ -153,8 +159,9 @@ export function checkedCompression(array: NDArray): string {
 const defaultChunk = 1 << 18;
 export function chunkSize(array: NDArray): number {
   const size = scalarOf(array, 'buffer_size');
-  if (size < 0) throw new InvalidArgumentError('`buffer_size` must be >= 0 (0 == default)');
-  return size === 0 ? defaultChunk : Math.min(Math.max(size, 1024), 1 << 22);
+  // -1 and 0 leave the size to us.
+  if (size < -1) throw new InvalidArgumentError('`buffer_size` must be >= 0 (0 == default)');
+  return size <= 0 ? defaultChunk : Math.min(Math.max(size, 1024), 1 << 22);
 }
 
 function fromFiles(kind: string, files: FileList, cut: (path: string) => Splitter): Dataset {
@@ -281,8 +288,14 @@ class FixedCutter implements Splitter {
   constructor(
     private readonly path: string,
     private readonly layout: Layout,
+    private readonly isCompressed: boolean,
   ) {
     this.skip = layout.header;
+  }
+
+  /** How many bytes there will be is known of files that are not compressed. */
+  async check(): Promise<void> {
+    if (!this.isCompressed) this.checkLength((await stat(this.path)).size);
   }
 
   *push(chunk: Uint8Array): Generator<Uint8Array> {
@@ -298,13 +311,17 @@ class FixedCutter implements Splitter {
   }
 
   end(): readonly Uint8Array[] {
+    this.checkLength(this.length);
+    return [];
+  }
+
+  private checkLength(length: number): void {
     const { header, record, footer } = this.layout;
-    const body = this.length - header - footer;
+    const body = length - header - footer;
     if (body < 0 || body % record !== 0)
       throw new InvalidArgumentError(
         `Excluding the header (${header} bytes) and footer (${footer} bytes), input file "${this.path}" has body length ${body} bytes, which is not an exact multiple of the record length (${record} bytes).`,
       );
-    return [];
   }
 }
 
@@ -338,7 +355,7 @@ export const FixedLengthRecordDataset = defineOp({
     madeBy(p, inputs, (arrays) => {
       const layout = layoutOf(arrays);
       const files = { paths: pathsIn(arrays.filenames), compression: '', chunk: chunkSize(arrays.buffer_size) };
-      return fromFiles('FixedLengthRecord', files, (path) => new FixedCutter(path, layout));
+      return fromFiles('FixedLengthRecord', files, (path) => new FixedCutter(path, layout, false));
     }),
   cases: () => [],
 });
@@ -356,7 +373,7 @@ export const FixedLengthRecordDatasetV2 = defineOp({
       const layout = layoutOf(arrays);
       const compression = checkedCompression(arrays.compression_type);
       const files = { paths: pathsIn(arrays.filenames), compression, chunk: chunkSize(arrays.buffer_size) };
-      return fromFiles('FixedLengthRecord', files, (path) => new FixedCutter(path, layout));
+      return fromFiles('FixedLengthRecord', files, (path) => new FixedCutter(path, layout, compression !== ''));
     }),
   cases: () => [],
 });

@@ -166,7 +166,7 @@ function interleaved(kind: string, input: Dataset, call: GraphFunction, given: A
     shapes: given.output_shapes,
     // The function's datasets may give their own memory.
     sharesMemory: true,
-    cardinality: () => (input.cardinality === 0 ? 0 : unknown),
+    cardinality: () => (input.cardinality < 1 ? input.cardinality : unknown),
     iterate: (scope) => new InterleaveIterator(input.iterate(scope), scope, call, turns),
   });
 }

@@ -179,7 +179,7 @@ const groupByWindowOp = (name: string, extra: object) =>
           shapes: attrs.output_shapes,
           // The function's datasets may give their own memory.
           sharesMemory: true,
-          cardinality: () => (input.cardinality === 0 ? 0 : unknown),
+          cardinality: () => (input.cardinality < 1 ? input.cardinality : unknown),
           iterate: (scope) => new GroupIterator(input.iterate(scope), input, scope, functions),
         });
       });

@@ -7,6 +7,7 @@ import './count.ts';
 import './files.ts';
 import './flatMap.ts';
 import './generator.ts';
+import './globalShuffle.ts';
 import './group.ts';
 import './iteratorOps.ts';
 import './map.ts';

@@ -83,13 +83,17 @@ const mapAttrs = {
   use_inter_op_parallelism: flag(true),
 } as const;
 
+interface MappedAttrs {
+  readonly output_types: Dataset['types'];
+  readonly output_shapes: Dataset['shapes'];
+  /** Whether there is a result for every element; otherwise a function may end the sequence. */
+  readonly preserve_cardinality: boolean;
+}
+
 function mapped(
   kind: string,
   input: Dataset,
-  {
-    output_types,
-    output_shapes,
-  }: Pick<Dataset, never> & { output_types: Dataset['types']; output_shapes: Dataset['shapes'] },
+  { output_types, output_shapes, preserve_cardinality }: MappedAttrs,
   iterate: (scope: Iteration) => ElementIterator,
 ): Dataset {
   return new Dataset({
@@ -97,7 +101,7 @@ function mapped(
     types: output_types,
     shapes: output_shapes,
     sharesMemory: false,
-    cardinality: () => input.cardinality,
+    cardinality: () => (preserve_cardinality ? input.cardinality : unknown),
     iterate,
   });
 }
