@@ -118,12 +118,7 @@ const leftOut: Record<string, Record<string, readonly string[]>> = {
   summary: { 'about summaries of TensorFlow 2': words('all_v2_summary_ops initialize') },
   image: {
     'formats that TensorFlow 1 did not have': words('decode_jxl decode_webp'),
-    'tier 2 and 3 ops': words(`combined_non_max_suppression draw_bounding_boxes extract_glimpse extract_image_patches
-      extract_patches generate_bounding_box_proposals non_max_suppression non_max_suppression_overlaps
-      non_max_suppression_padded non_max_suppression_with_scores resize_area resize_bicubic
-      sample_distorted_bounding_box`),
-    'needs branches or convolution': words(`psnr random_flip_left_right random_flip_up_down resize_image_with_pad rot90
-      sobel_edges ssim ssim_multiscale`),
+    'tier 2 and 3 ops': words('extract_glimpse extract_image_patches extract_patches generate_bounding_box_proposals'),
   },
   errors: { 'about Python itself': words('raise_exception_on_not_ok_status') },
   test: {

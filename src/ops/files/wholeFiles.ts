@@ -133,7 +133,7 @@ export function writeFile(
 /**
  * The names of the files that match a pattern, or any of several, in order. Adds one `MatchingFiles` node.
  *
- * @example tf.matchingFiles('/dev/nul?') // runs to ['/dev/null']
+ * @example tf.matchingFiles('/dev/nul?') // runs to [b'/dev/null']
  */
 export function matchingFiles(pattern: TensorLike, options: { readonly name?: string | undefined } = {}): Tensor {
   return MatchingFiles.build({ pattern }, onlyOptions('tf.matchingFiles', options, 'name')).filenames;

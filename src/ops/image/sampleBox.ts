@@ -152,8 +152,8 @@ function lowerSample(p: ProgramBuilder, size: Value, boxes: Value, covered: Valu
   if (boxes.shape[2] !== 4) {
     throw new InvalidArgumentError(`bounding boxes must have shape [4] or [*, 4], got ${showRuntime(boxes.shape)}`);
   }
-  // TensorFlow sets 256 blocks aside for each of four numbers an attempt.
-  const state = hostGenerator(p, () => initialState(limits), 1024 * limits.max_attempts);
+  // TensorFlow sets a block of four numbers aside for every attempt.
+  const state = hostGenerator(p, () => initialState(limits), limits.max_attempts);
   const given = [state, size, boxes, ...(typeof covered === 'object' ? [covered] : [])];
   const results = [
     { dtype: size.dtype, shape: [3] },
