@@ -1,5 +1,5 @@
 /** @file The examples run and give what they promise. */
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as tf from 'tensorloom';
@@ -188,6 +188,22 @@ describe('examples', () => {
     expect(history[1]!.loss).toBeLessThan(history[0]!.loss / 2);
     expect(history[1]!.accuracy).toBeGreaterThan(0.8);
   });
+
+  // Minutes on an idle machine, so only where they are asked for; the run above is the same with fewer digits.
+  it.runIf(process.env['FULL_EXAMPLES'])('mnistCnn with all digits', { timeout: 3_600_000 }, async () => {
+    const { accuracy } = await run(() => mnistCnn.main({ epochs: 2 }));
+    expect(accuracy).toBeGreaterThan(0.99);
+  });
+
+  const clothes = '/usr/share/datasets/fashion-mnist'; // of Debian's package dataset-fashion-mnist
+  it.runIf(process.env['FULL_EXAMPLES'] && existsSync(clothes))(
+    'mnistCnn with clothes in place of digits',
+    { timeout: 3_600_000 },
+    async () => {
+      const { accuracy } = await run(() => mnistCnn.main({ epochs: 4, folder: clothes }));
+      expect(accuracy).toBeGreaterThan(0.9);
+    },
+  );
 
   it('fineTuning', async () => {
     await inFolder(async (folder) => {
