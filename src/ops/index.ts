@@ -4,6 +4,7 @@ import './data/index.ts';
 import './files/index.ts';
 import './flow/index.ts';
 import './image/index.ts';
+import './lookup/index.ts';
 import './math/index.ts';
 import './nn/index.ts';
 import './parsing/index.ts';

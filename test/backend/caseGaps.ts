@@ -61,6 +61,12 @@ const inWriters = 'needs a writer that other nodes open; tested in test/front/su
 
 const vocabularyOps = ['GenerateVocabRemapping', 'LoadAndRemapMatrix'];
 
+const inTables = 'needs a table that other nodes make and fill; tested in test/whole/lookupTables.test.ts';
+const tableOps = [
+  ...['HashTable', 'MutableHashTable', 'MutableHashTableOfTensors', 'InitializeTable', 'InitializeTableFromTextFile'],
+  ...['Find', 'Insert', 'Import', 'Export', 'Size'].map((action) => `LookupTable${action}`),
+].flatMap((name) => [name, `${name}V2`]);
+
 /** No value case. */
 export const withoutValueCase: Readonly<Record<string, string>> = {
   ...dataGaps,
@@ -68,6 +74,7 @@ export const withoutValueCase: Readonly<Record<string, string>> = {
   ...each([...listOps, ...optionalOps, 'EmptyTensorList'], inLists),
   ...each(fileOps, inFiles),
   ...each(writerOps, inWriters),
+  ...each([...tableOps, 'LookupTableRemoveV2'], inTables),
   ...each(vocabularyOps, 'reads files; tested in test/whole/checkpoints.test.ts'),
   ...each([...frameOps, ...refLoopOps, 'RefSelect', '_SwitchN'], inFrames),
   Abort: 'would end the process of a TensorFlow it is compared with; tested in test/whole/frameOps.test.ts',

@@ -96,6 +96,8 @@ export const LoadAndRemapMatrix = defineOp({
   },
   grad: notDifferentiable,
   lower(p, { ckpt_path, old_tensor_name, row_remapping, col_remapping, initializing_values }, { num_rows, num_cols }) {
+    checkVector('row_remapping', row_remapping.shape);
+    checkVector('col_remapping', col_remapping.shape);
     const inputs = [ckpt_path, old_tensor_name, row_remapping, col_remapping, initializing_values];
     const results = [{ dtype: float32, shape: [num_rows, num_cols] }];
     const [output_matrix] = p.host(inputs, results, async ([path, name, rows, columns, values]) => [

@@ -1,0 +1,118 @@
+/** @file Lookup tables: filled from tensors and files, changed, saved; both forms of handles; what TensorFlow complains of. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as tf from 'tensorloom';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { node, outputOf } from '../../src/op/node.ts';
+
+let folder = '';
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tensorloom-tables-'));
+  tf.resetDefaultGraph();
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const words = { key_dtype: tf.string, value_dtype: tf.int64 };
+const int64 = (values: number[]) => tf.constant(values, tf.int64);
+const minusOne = () => tf.constant(-1, tf.int64);
+
+describe.each(['V2', ''])('tables (%s)', (suffix) => {
+  const find = (table: tf.Tensor, keys: tf.TensorLike, otherwise: tf.TensorLike) =>
+    outputOf(`LookupTableFind${suffix}`, { table_handle: table, keys, default_value: otherwise });
+
+  test('that are filled once', async () => {
+    const table = outputOf(`HashTable${suffix}`, {}, { attrs: words });
+    const fill = (values: number[]) =>
+      node(`InitializeTable${suffix}`, { table_handle: table, keys: ['a', 'ö'], values: int64(values) });
+    const [init, again, other] = [fill([1, 2]), fill([1, 2]), fill([1, 3])];
+    const found = find(table, [['ö', 'x'], ['a', 'a']], minusOne()); // biome-ignore format: rows
+    expect(found.shape).toEqual([2, 2]);
+    const sess = new tf.Session();
+    await expect(sess.run(found)).rejects.toThrow(/Table not initialized/);
+    await sess.run(init);
+    await sess.run(again);
+    expect((await sess.run(found)).numbers()).toEqual([2, -1, 1, 1]);
+    expect(Number(await sess.run(outputOf(`LookupTableSize${suffix}`, { table_handle: table })))).toBe(2);
+    await expect(sess.run(other)).rejects.toThrow(/already initialized with different data/);
+    const insert = node(`LookupTableInsert${suffix}`, { table_handle: table, keys: ['b'], values: int64([3]) });
+    await expect(sess.run(insert)).rejects.toThrow(/Insert not supported by HashTable/);
+    const wrong = find(table, [1.5], minusOne());
+    await expect(sess.run(wrong)).rejects.toThrow(/cannot be used with keys of type float/);
+  });
+
+  test('that are filled from the lines of a file', async () => {
+    const path = join(folder, 'words.tsv');
+    writeFileSync(path, 'cat\t3\ndog\t5\nbird\t7\n');
+    const make = (attrs: object, types: typeof words | { key_dtype: tf.DType; value_dtype: tf.DType } = words) => {
+      const table = outputOf(`HashTable${suffix}`, {}, { attrs: types });
+      const inputs = { table_handle: table, filename: path };
+      return [table, node(`InitializeTableFromTextFile${suffix}`, inputs, { attrs: { ...attrs } })] as const;
+    };
+    const [byWord, init1] = make({ key_index: 0, value_index: 1 });
+    const [byLine, init2] = make({ key_index: -2, value_index: -1, offset: 10, vocab_size: 2 });
+    const [back, init3] = make({ key_index: -1, value_index: 0 }, { key_dtype: tf.int64, value_dtype: tf.string });
+    const sess = new tf.Session();
+    await sess.run([init1, init2, init3]);
+    expect((await sess.run(find(byWord, ['dog', 'cow'], minusOne()))).numbers()).toEqual([5, -1]);
+    expect((await sess.run(find(byLine, ['dog\t5', 'bird\t7'], minusOne()))).numbers()).toEqual([11, -1]);
+    expect(String(await sess.run(find(back, int64([2, 9]), '?')))).toBe("[b'bird' b'?']");
+    const [, tooMany] = make({ key_index: 0, value_index: 1, vocab_size: 4 });
+    await expect(sess.run(tooMany)).rejects.toThrow(/expected 4 but got 3/);
+    const [, noNumber] = make({ key_index: 1, value_index: 0 });
+    await expect(sess.run(noNumber)).rejects.toThrow(/Field cat in line 0 is not a valid int64/);
+    const [, noColumn] = make({ key_index: 2, value_index: 1 });
+    await expect(sess.run(noColumn)).rejects.toThrow(/expected at least 3, got 2/);
+  });
+
+  test('that change', async () => {
+    const attrs = { key_dtype: tf.int64, value_dtype: tf.float32 };
+    const table = outputOf(`MutableHashTable${suffix}`, {}, { attrs });
+    const put = (type: string, keys: number[], values: number[]) =>
+      node(`LookupTable${type}${suffix}`, {
+        table_handle: table,
+        keys: int64(keys),
+        values: tf.constant(values, tf.float32),
+      });
+    const sess = new tf.Session();
+    await sess.run(put('Insert', [1, 2 ** 40], [0.5, 1.5]));
+    await sess.run(put('Insert', [1], [2.5]));
+    const keys = int64([1, 2 ** 40, 7]);
+    expect((await sess.run(find(table, keys, 0.25))).numbers()).toEqual([2.5, 1.5, 0.25]);
+    expect((await sess.run(find(table, keys, [7, 8, 9.5]))).numbers()).toEqual([2.5, 1.5, 9.5]);
+    const exported = node(
+      `LookupTableExport${suffix}`,
+      { table_handle: table },
+      { attrs: { Tkeys: tf.int64, Tvalues: tf.float32 } },
+    );
+    expect((await sess.run([...exported.outputs])).map((x) => x.numbers())).toEqual([
+      [1, 2 ** 40],
+      [2.5, 1.5],
+    ]);
+    await sess.run(put('Import', [5], [5]));
+    expect((await sess.run(find(table, keys, 0.5))).numbers()).toEqual([0.5, 0.5, 0.5]);
+    await expect(sess.run(put('Insert', [5], [5, 6]))).rejects.toThrow(/Expected shape \[1\] for value, got \[2\]/);
+  });
+
+  test('of vectors', async () => {
+    const attrs = { key_dtype: tf.string, value_dtype: tf.float32, value_shape: [2] };
+    const table = outputOf(`MutableHashTableOfTensors${suffix}`, {}, { attrs });
+    const insert = node(`LookupTableInsert${suffix}`, { table_handle: table, keys: ['a', 'b'], values: [[1, 2], [3, 4.5]] }); // biome-ignore format: rows
+    const sess = new tf.Session();
+    await sess.run(insert);
+    expect((await sess.run(find(table, ['b', 'c'], [0, 0.5]))).toArray()).toEqual([[3, 4.5], [0, 0.5]]); // biome-ignore format: rows
+    if (suffix === '') return;
+    await sess.run(node('LookupTableRemoveV2', { table_handle: table, keys: ['b'] }));
+    expect((await sess.run(find(table, ['b'], [0, 0.5]))).toArray()).toEqual([[0, 0.5]]);
+  });
+});
+
+test('Nodes with one shared name have one table; others have their own', async () => {
+  const make = (extra: object) => outputOf('MutableHashTableV2', {}, { attrs: { ...words, ...extra } });
+  const [a, b, c] = [make({ shared_name: 't' }), make({ shared_name: 't' }), make({})];
+  const sess = new tf.Session();
+  await sess.run(node('LookupTableInsertV2', { table_handle: a, keys: ['k'], values: int64([4]) }));
+  const get = (table: tf.Tensor) =>
+    outputOf('LookupTableFindV2', { table_handle: table, keys: ['k'], default_value: minusOne() });
+  expect((await sess.run([get(b), get(c)])).map((x) => x.numbers()[0])).toEqual([4, -1]);
+});
