@@ -17,10 +17,7 @@ const leftOut: Record<string, Record<string, readonly string[]>> = {
       words(`case cond foldl foldr map_fn scan switch_case vectorized_map while_loop
       TensorArray TensorArraySpec CriticalSection control_flow_v2_enabled disable_control_flow_v2 enable_control_flow_v2
       add_check_numerics_ops`),
-    'queues, readers, records and parsing have an issue of their own': words(`FixedLenFeature FixedLenSequenceFeature
-      LMDBReader SparseFeature VarLenFeature decode_base64 decode_compressed decode_csv
-      decode_json_example decode_raw encode_base64 parse_example parse_single_example
-      parse_single_sequence_example parse_tensor serialize_tensor`),
+    'reads LMDB files, which need a library of their own': words('LMDBReader'),
     'tables come with the lookup ops': words('initialize_all_tables tables_initializer'),
     'eager execution and functions have an issue of their own': words(`GradientTape Module disable_eager_execution
       disable_v2_behavior enable_eager_execution enable_v2_behavior executing_eagerly
@@ -31,12 +28,11 @@ const leftOut: Record<string, Record<string, readonly string[]>> = {
     'describes types, of which TypeScript has its own': words(`IndexedSlicesSpec NoneTensorSpec OptionalSpec
       RaggedTensorSpec SparseTensorSpec TensorSpec TypeSpec type_spec_from_value register_tensor_conversion_function
       Dimension dimension_at_index dimension_value VariableAggregation VariableSynchronization`),
-    'tier 2 ops of sparse and ragged tensors': words(`RaggedTensor convert_to_tensor_or_sparse_tensor
-      deserialize_many_sparse edit_distance ragged_fill_empty_rows ragged_fill_empty_rows_grad serialize_many_sparse
-      serialize_sparse sparse_add sparse_concat sparse_fill_empty_rows sparse_mask sparse_matmul sparse_maximum
-      sparse_merge sparse_minimum sparse_reduce_max sparse_reduce_max_sparse sparse_reduce_sum sparse_reduce_sum_sparse
-      sparse_reorder sparse_reset_shape sparse_reshape sparse_retain sparse_slice sparse_softmax sparse_split
-      sparse_tensor_dense_matmul sparse_to_indicator sparse_transpose`),
+    'tier 2 ops of sparse and ragged tensors': words(`RaggedTensor convert_to_tensor_or_sparse_tensor edit_distance
+      ragged_fill_empty_rows ragged_fill_empty_rows_grad sparse_add sparse_fill_empty_rows sparse_mask sparse_matmul
+      sparse_maximum sparse_minimum sparse_reduce_max sparse_reduce_max_sparse sparse_reduce_sum
+      sparse_reduce_sum_sparse sparse_reset_shape sparse_slice sparse_softmax sparse_split sparse_tensor_dense_matmul
+      sparse_to_indicator sparse_transpose`),
     'quantized arithmetic': words(`dequantize fake_quant_with_min_max_args fake_quant_with_min_max_args_gradient
       fake_quant_with_min_max_vars fake_quant_with_min_max_vars_gradient fake_quant_with_min_max_vars_per_channel
       fake_quant_with_min_max_vars_per_channel_gradient quantize quantize_v2 quantized_concat`),
