@@ -73,6 +73,35 @@ def parsing(name, build):
     return run
 
 
+def decoding(name, decode):
+    with open(os.path.join(folder, name + ".bin"), "rb") as file:
+        contents = file.read()
+
+    def make():
+        x = tf.placeholder(tf.string, [])
+        return x, decode(x)
+
+    session, (x, image) = in_graph(make)
+    step = session.make_callable(image.op, [x])
+
+    def run():
+        for _ in range(100):
+            step(contents)
+
+    return run
+
+
+def augmentation(d):
+    names = [os.path.join(folder, "pictures", f"{i}.png") for i in range(200)]
+
+    def one(name):
+        image = tf.image.decode_png(tf.read_file(name), channels=3)
+        image.set_shape([64, 64, 3])
+        return tf.image.random_flip_left_right(tf.image.convert_image_dtype(image, tf.float32), seed=1)
+
+    return d.from_tensor_slices(names).map(one, num_parallel_calls=4).batch(32)
+
+
 def ten_features(x):
     kinds = {"count": (4, tf.int64), "ratio": (3, tf.float32), "word": (3, tf.string)}
     return tf.parse_example(x, {f"{kind}{k}": tf.FixedLenFeature([], dtype)
@@ -150,6 +179,14 @@ rows = {
         lambda d: d.from_tensor_slices(tf.zeros([2000, 784])).repeat(10).shuffle(5000, seed=1).batch(128)),
     "checkpoint_restored": lambda: checkpoint(lambda saver, s, p: saver.restore(s, p)),
 }
+
+rows.update({
+    "png_of_256_pixels": lambda: decoding("png_of_256_pixels", tf.image.decode_png),
+    "png_of_28_pixels": lambda: decoding("png_of_28_pixels", tf.image.decode_png),
+    "jpeg_of_256_pixels": lambda: decoding("jpeg_of_256_pixels", tf.image.decode_jpeg),
+    "jpeg_of_32_pixels": lambda: decoding("jpeg_of_32_pixels", tf.image.decode_jpeg),
+    "png_files_augmented": lambda: pipeline(augmentation),
+})
 
 ready = {}
 print("ready", flush=True)
