@@ -5,6 +5,7 @@ export {
   regexReplace,
   stringJoin as join,
   stringStrip as strip,
+  stringToHashBucketFast as toHashBucketFast,
   stringToNumber as toNumber,
   substr,
 } from '../ops/string/index.ts';

@@ -102,7 +102,10 @@ export const withoutValueCase: Readonly<Record<string, string>> = {
 export const withoutShapeCase: Readonly<Record<string, string>> = {
   ...dataGaps,
   ...each([...listOps, ...optionalOps, 'EmptyTensorList'], inLists),
-  ...each(fileOps, inFiles),
+  ...each(
+    fileOps.filter((name) => name !== 'WriteFile'),
+    inFiles,
+  ),
   ...each(vocabularyOps, 'reads files; tested in test/whole/checkpoints.test.ts'),
   _SwitchN: 'only the runtime of TensorFlow makes it; nodes cannot have such a name',
   Const: 'its shape is that of its value',

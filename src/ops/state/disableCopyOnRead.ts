@@ -10,5 +10,5 @@ export const DisableCopyOnRead = defineOp({
   shape: () => ({}),
   grad: notDifferentiable,
   lower: () => ({}),
-  cases: () => [],
+  cases: () => [{ shape: '[] ->' }],
 });
