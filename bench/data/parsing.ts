@@ -96,7 +96,7 @@ export const parsingRows: readonly Row[] = [
         folder,
         'csv_of_10_columns',
         Array.from({ length: batchSize }, (_, i) =>
-          Buffer.from(Array.from({ length: 10 }, (_, k) => (k < 8 ? (i * k) / 7 : `name ${i}`)).join(',')),
+          new TextEncoder().encode(Array.from({ length: 10 }, (_, k) => (k < 8 ? (i * k) / 7 : `name ${i}`)).join(',')),
         ),
         (x) =>
           tf.decodeCsv(

@@ -120,24 +120,35 @@ const point = 46;
 /** Powers of ten that are exact; a whole number below 2^53 divided by one is rounded once, as it should be. */
 const powers = Array.from({ length: 16 }, (_, i) => 10 ** i);
 
-/** A plain decimal number such as `-12.5`, of at most fifteen digits; undefined when it is anything else. */
-export function plainNumber(bytes: Uint8Array, start: number, end: number, isWhole: boolean): number | undefined {
+/** What a plain number is read as. */
+export type NumberKind = 'whole' | 'float' | 'double';
+
+/**
+ * A plain decimal number such as `-12.5`; undefined when it is anything else, or cannot be had exactly this way. Fifteen digits
+ * are taken; of a float the others may be left out when they make no difference.
+ */
+export function plainNumber(bytes: Uint8Array, start: number, end: number, kind: NumberKind): number | undefined {
   const isNegative = bytes[start] === minus;
-  let at = isNegative ? start + 1 : start;
-  if (at === end || end - at > 16) return undefined;
   let digits = 0;
   let value = 0;
   let fraction = -1;
-  for (; at < end; at++) {
+  let isCut = false;
+  for (let at = isNegative ? start + 1 : start; at < end; at++) {
     const byte = bytes[at]!;
     if (byte >= zero && byte <= nine) {
-      value = 10 * value + (byte - zero);
-      digits++;
-    } else if (byte === point && fraction < 0 && !isWhole) fraction = digits;
+      if (digits < 15) {
+        value = 10 * value + (byte - zero);
+        digits++;
+      } else if (kind === 'float' && fraction >= 0) isCut = true;
+      else return undefined;
+    } else if (byte === point && fraction < 0 && kind !== 'whole') fraction = digits;
     else return undefined;
   }
-  if (digits === 0 || digits > 15) return undefined;
-  if (fraction >= 0) value /= powers[digits - fraction]!;
+  if (digits === 0) return undefined;
+  const scale = fraction < 0 ? 1 : powers[digits - fraction]!;
+  // What was cut lies between these two.
+  if (isCut && Math.fround(value / scale) !== Math.fround((value + 1) / scale)) return undefined;
+  value /= scale;
   return isNegative ? -value : value;
 }
 

@@ -6,7 +6,15 @@ import { showRuntime, sizeOf } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
-import { CsvCutter, type CsvOptions, csvInteger, csvNumber, latin1, plainNumber } from '../../io/csv.ts';
+import {
+  CsvCutter,
+  type CsvOptions,
+  csvInteger,
+  csvNumber,
+  latin1,
+  type NumberKind,
+  plainNumber,
+} from '../../io/csv.ts';
 import { attr } from '../../op/attrs.ts';
 import { defineOp, gradientPending } from '../../op/defineOp.ts';
 import { bytesOf, toText } from '../string/text.ts';
@@ -15,6 +23,7 @@ import { bytesOf, toText } from '../string/text.ts';
 class Column {
   private readonly texts: Uint8Array[] | undefined;
   private readonly numbers: d.TypedArray | undefined;
+  private readonly kind: NumberKind;
 
   constructor(
     private readonly index: number,
@@ -22,6 +31,7 @@ class Column {
     private readonly fallback: NDArray,
     size: number,
   ) {
+    this.kind = dtype.isInteger ? 'whole' : dtype === d.float32 ? 'float' : 'double';
     if (dtype === d.string) this.texts = new Array<Uint8Array>(size);
     else this.numbers = dtype.allocate(size);
   }
@@ -35,7 +45,7 @@ class Column {
     else if (this.texts) this.texts[i] = bytes.slice(start, end);
     else {
       const { dtype } = this;
-      const plain = plainNumber(bytes, start, end, dtype.isInteger);
+      const plain = plainNumber(bytes, start, end, this.kind);
       if (plain === undefined || (dtype === d.int32 && plain !== (plain | 0))) this.putNumber(i, cut.field(this.index));
       else this.numbers![i] = dtype === d.int64 ? BigInt(plain) : plain;
     }
@@ -153,6 +163,9 @@ export const DecodeCSV = defineOp({
     { given: { records: ['1,', ',2'], record_defaults: [{ dtype: 'int32', value: [], shape: [0] }, ['x']] }, attrs: { OUT_TYPE: [d.int32, d.string] }, fails: /Field 0 is required but missing in record 1!/ },
     { given: { records: '2147483648', record_defaults: [{ dtype: 'int32', value: 1 }] }, attrs: { OUT_TYPE: [d.int32] }, fails: /Field 0 in record 0 is not a valid int32: 2147483648/ },
     { given: { records: ['0x10', '1e400', ' +.5 ', '-1.e-2'], record_defaults: [[0]] }, attrs: { OUT_TYPE: [d.float32] }, expect: { output: [[16, Number.POSITIVE_INFINITY, 0.5, -0.01]] } },
+    { given: { records: ['0.14285714285714285', '-0.000000000000000000001', '1234567890123456.5', '1.', '.5', '00000000000000000007'], record_defaults: [[0]] }, attrs: { OUT_TYPE: [d.float32] }, expect: { output: [[0.14285714285714285, -1e-21, 1234567890123456.5, 1, 0.5, 7]] } },
+    { given: { records: ['0.14285714285714285', '0.1', '123456789012345678', '-.'], record_defaults: [{ dtype: 'float64', value: [0] }] }, attrs: { OUT_TYPE: [d.float64] }, fails: /Field 0 in record 3 is not a valid double: -\./ },
+    { given: { records: ['0.14285714285714285', '0.1', '123456789012345678'], record_defaults: [{ dtype: 'float64', value: [0] }] }, attrs: { OUT_TYPE: [d.float64] }, expect: { output: [{ dtype: 'float64', value: [0.14285714285714285, 0.1, 123456789012345680] }] } },
     { given: { records: '1.5x', record_defaults: [0] }, attrs: { OUT_TYPE: [d.float32] }, fails: /Field 0 in record 0 is not a valid float: 1.5x/ },
     { given: { records: 'a"b', record_defaults: ['x'] }, attrs: { OUT_TYPE: [d.string] }, fails: /Unquoted fields cannot have quotes\/CRLFs inside/ },
     { given: { records: '"a"b",c', record_defaults: ['x', 'x'] }, attrs: { OUT_TYPE: [d.string, d.string] }, fails: /Quote inside a string has to be escaped by another quote/ },
