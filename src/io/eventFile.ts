@@ -30,18 +30,33 @@ export interface EventFileOptions {
 /** Files with something that may not be on the disk yet; the process writes it before it ends. */
 const unfinished = new Set<EventFile>();
 let isListening = false;
+
+/** Writes what is in memory before the process ends, by itself or by a signal. */
 function finishOnExit(): void {
   if (isListening) return;
   isListening = true;
-  process.on('exit', () => {
-    for (const file of unfinished) {
-      try {
-        file.writeNow();
-      } catch (error) {
-        process.stderr.write(`${String(error)}; the last events are lost\n`);
-      }
+  process.on('exit', writeUnfinished);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    const finish = () => {
+      writeUnfinished();
+      // Whoever else listens decides what becomes of the process; otherwise it ends, as it would have without a listener.
+      if (process.listenerCount(signal) > 1) return;
+      process.removeListener(signal, finish);
+      process.kill(process.pid, signal);
+    };
+    // In front of those that listen once: these are gone from the count when they have been called.
+    process.prependListener(signal, finish);
+  }
+}
+
+function writeUnfinished(): void {
+  for (const file of unfinished) {
+    try {
+      file.writeNow();
+    } catch (error) {
+      process.stderr.write(`${String(error)}; the last events are lost\n`);
     }
-  });
+  }
 }
 
 /** One open file with a queue of records in front of it. */

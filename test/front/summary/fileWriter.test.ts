@@ -189,12 +189,16 @@ describe('FileWriter', () => {
     ['exits', 'process.exit(0)'],
     ['fails', "throw new Error('on purpose')"],
     ['ends', ''],
+    ['is interrupted', "process.kill(process.pid, 'SIGINT'); setTimeout(() => {}, 60_000)"],
   ])('loses nothing when the process %s without closing', async (_how, end) => {
     const program = `import { EventFileWriter } from '${module.href}';
       const writer = new EventFileWriter(${JSON.stringify(folder)}, { maxQueue: 7, flushSecs: 1000 });
       for (let step = 0; step < 100; step++) writer.add({ step, summary: { value: [{ tag: 'x', simple_value: step }] } });
       setImmediate(() => { ${end} });`;
-    const { stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' });
+    const { stderr, signal } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+      encoding: 'utf8',
+    });
+    expect(signal).toBe(end.includes('SIGINT') ? 'SIGINT' : null);
     expect(stderr).toEqual(end.startsWith('throw') ? expect.stringContaining('Error: on purpose\n') : '');
     expect((await eventsIn(files()[0]!)).slice(1).map((event) => event.step)).toEqual(
       Array.from({ length: 100 }, (_, i) => i),
