@@ -169,7 +169,8 @@ class DataflowRun {
       await this.runAll();
     } catch (error) {
       // What waits for others would wait for ever.
-      if (this.waiting.size > 0 && error instanceof OpError) this.scope.stop.stop(error);
+      if (this.waiting.size > 0)
+        this.scope.stop.stop(error instanceof OpError ? error : new InternalError(String(error), { cause: error }));
       throw error;
     }
     return piece.fetches.map((port, i) => {
