@@ -4,3 +4,4 @@ export * as framework from './contribFramework.ts';
 export * as layers from './contribLayers.ts';
 export * as nn from './contribNn.ts';
 export * as staging from './contribStaging.ts';
+export * as data from './dataExperimental.ts';

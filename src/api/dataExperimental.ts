@@ -1,4 +1,6 @@
 /** @file tf.data.experimental: transformations for `dataset.apply`, and other sources of elements. */
+
+export { CsvDataset, type CsvOptions } from '../front/data/csv.ts';
 export * from '../front/data/experimental.ts';
 export { getNextAsOptional, Optional } from '../front/data/optional.ts';
 export { makeSaveableFromIterator } from '../front/data/saveable.ts';

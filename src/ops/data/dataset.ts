@@ -37,20 +37,28 @@ export class Iteration {
   async stop(reason: OpError): Promise<void> {
     if (this.reason) return;
     this.reason = reason;
-    const closing = [...this.whenOver].map((close) => close());
+    const closing = [...this.whenOver].map(quietly);
     this.whenOver.clear();
-    // Whoever gives up the pipeline would not know what to do with an error.
-    await Promise.allSettled(closing);
+    await Promise.all(closing);
   }
 
   /** Calls `close` when the pipeline is given up; the result takes that back. */
   onStop(close: () => unknown): () => void {
     if (this.reason) {
-      close();
+      void quietly(close);
       return () => {};
     }
     this.whenOver.add(close);
     return () => this.whenOver.delete(close);
+  }
+}
+
+/** Whoever gives up a pipeline would not know what to do with an error. */
+async function quietly(close: () => unknown): Promise<void> {
+  try {
+    await close();
+  } catch {
+    // Nobody is left who could be told.
   }
 }
 

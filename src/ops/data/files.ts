@@ -164,7 +164,7 @@ export function chunkSize(array: NDArray): number {
   return size <= 0 ? defaultChunk : Math.min(Math.max(size, 1024), 1 << 22);
 }
 
-function fromFiles(kind: string, files: FileList, cut: (path: string) => Splitter): Dataset {
+export function fromFiles(kind: string, files: FileList, cut: (path: string) => Splitter): Dataset {
   return new Dataset({
     kind,
     types: [string],

@@ -4,6 +4,7 @@ import './batchMore.ts';
 import './cache.ts';
 import './combine.ts';
 import './count.ts';
+import './csv.ts';
 import './files.ts';
 import './flatMap.ts';
 import './generator.ts';

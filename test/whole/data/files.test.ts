@@ -55,6 +55,21 @@ describe('files', () => {
     expect(found).toEqual(['record 998', 'record 999']);
   });
 
+  it('of comma-separated values', async () => {
+    writeFileSync(at('t.csv'), 'x,y,z\n1,2.5,"a ""b""\n, c"\r\n,3,d\n7,oops,e\n8,1e3,\n');
+    const columns = [[9], tf.float32, tf.string];
+    const next = new tf.data.experimental.CsvDataset(at('t.csv'), columns, { header: true })
+      .makeOneShotIterator()
+      .getNext();
+    using session = new tf.Session();
+    const values = async () => (await session.run(next)).map((x) => x.item());
+    expect(await values()).toEqual([1, 2.5, 'a "b"\n, c']);
+    expect(await values()).toEqual([9, 3, 'd']);
+    await expect(values()).rejects.toThrow('Field 1 in record is not a valid float: oops');
+    await expect(values()).rejects.toThrow('Field 2 is required but missing in record!');
+    await expect(values()).rejects.toThrow('End of sequence');
+  });
+
   it('of stretches of equal length', async () => {
     const options = { headerBytes: 2, footerBytes: 1 };
     expect(await texts(new FixedLengthRecordDataset(at('fixed.bin'), 3, options))).toEqual(['aaa', 'bbb', 'ccc']);
