@@ -231,19 +231,25 @@ bool inflateZlib(const uint8_t* in, size_t length, uint8_t* out, size_t room) {
     } else {
       if (kind == 3 || !(kind == 1 ? fixedTables(tables) : readTables(bits, tables))) return false;
       for (;;) {
-        if (to == end) return true;
+        if (to == end) return !bits.isPastEnd();
         bits.fill();
         if (bits.isPastEnd()) return false;
-        Entry entry = decode(bits, tables.lengths, lengthBits);
-        if (entry.extra == literal) {
-          *to++ = uint8_t(entry.value);
-          // Two more codes fit into what is there.
-          entry = decode(bits, tables.lengths, lengthBits);
-          if (entry.extra == literal) {
-            if (to == end) return !bits.isPastEnd();
-            *to++ = uint8_t(entry.value);
-            continue;
+        // Literals come in rows: three with short codes leave enough bits for whatever follows them.
+        if (end - to >= 3) {
+          int taken = 0;
+          for (; taken < 3; taken++) {
+            const Entry quick = tables.lengths[bits.buffer & ((1u << lengthBits) - 1)];
+            if (quick.extra != literal) break;
+            bits.take(quick.bits);
+            *to++ = uint8_t(quick.value);
           }
+          if (taken == 3) continue;
+        }
+        const Entry entry = decode(bits, tables.lengths, lengthBits);
+        if (entry.extra == literal) {
+          if (to == end) return !bits.isPastEnd();
+          *to++ = uint8_t(entry.value);
+          continue;
         }
         if (entry.extra == endOfBlock) break;
         if (entry.extra & invalid) return false;

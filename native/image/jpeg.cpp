@@ -224,16 +224,41 @@ void Decoder::readSequential(Component& c, BitReader& bits, const HuffmanTable& 
   alignas(16) int16_t block[64] = {};
   lastDc = int(unsigned(lastDc) + unsigned(bits.number(bits.symbol(dc) & 15)));
   block[0] = int16_t(lastDc);
+  // The bits are kept in registers; only where few are left does the reader itself take over.
+  uint64_t buffer = bits.buffer;
+  int left = bits.count;
   for (int k = 1; k < 64; k++) {
+    if (left < 32) {
+      bits.buffer = buffer;
+      bits.count = left;
+      bits.fill(0);
+      buffer = bits.buffer;
+      left = bits.count;
+    }
+    if (left >= 32) {
+      const int entry = ac.whole[(buffer >> (left - 10)) & 1023];
+      if (entry != 0) {
+        k += (entry >> 4) & 15;
+        left -= entry & 15;
+        block[zigzag[k]] = int16_t(entry >> 8);
+        continue;
+      }
+    }
+    bits.buffer = buffer;
+    bits.count = left;
     const int symbol = bits.symbol(ac), size = symbol & 15, zeros = symbol >> 4;
-    if (size == 0) {
-      if (zeros != 15) break;
-      k += 15;
-    } else {
+    if (size != 0) {
       k += zeros;
       block[zigzag[k]] = int16_t(bits.number(size));
     }
+    buffer = bits.buffer;
+    left = bits.count;
+    if (size != 0) continue;
+    if (zeros != 15) break;
+    k += 15;
   }
+  bits.buffer = buffer;
+  bits.count = left;
   c.transform(block, c.quantization, c.plane.get() + (y * c.stride + x) * size_t(c.size), c.stride);
 }
 

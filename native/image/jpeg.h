@@ -11,6 +11,11 @@ extern const uint8_t zigzag[80];
 /** A Huffman code; `quick` finds codes of up to nine bits in one step. */
 struct HuffmanTable {
   uint16_t quick[512];
+  /**
+   * For codes of coefficients: where the code and the number after it fit into ten bits, the number times 256, the run of
+   * zeros before it times 16, and how many bits both have; 0 elsewhere.
+   */
+  int16_t whole[1024];
   int32_t maxCode[18];
   int32_t offset[17];
   uint8_t symbols[256];

@@ -30,6 +30,14 @@ bool HuffmanTable::make(const uint8_t* counts, const uint8_t* from, int total) {
     code <<= 1;
   }
   maxCode[17] = 0xfffff;
+  for (int i = 0; i < 1024; i++) {
+    whole[i] = 0;
+    const int entry = quick[i >> 1], length = entry >> 8, run = (entry & 255) >> 4, size = entry & 15;
+    if (entry == 0 || size == 0 || length + size > 10) continue;
+    int value = (i >> (10 - length - size)) & ((1 << size) - 1);
+    if (value < 1 << (size - 1)) value -= (1 << size) - 1;
+    if (value >= -128 && value <= 127) whole[i] = int16_t(value * 256 + run * 16 + length + size);
+  }
   isSet = true;
   return true;
 }

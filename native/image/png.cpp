@@ -6,6 +6,9 @@
 
 #include "image.h"
 #include "inflate.h"
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 namespace {
 
@@ -54,6 +57,43 @@ uint8_t paeth(int left, int above, int corner) {
   return uint8_t(toLeft <= toAbove && toLeft <= toCorner ? left : near);
 }
 
+#if defined(__SSE2__)
+
+/** The bytes of one pixel as four 16-bit numbers; the last pixel of a row is not read beyond. */
+template <int step>
+inline __m128i pixelAt(const uint8_t* at) {
+  uint32_t bytes;
+  if constexpr (step == 4) memcpy(&bytes, at, 4);
+  else bytes = uint32_t(at[0]) | uint32_t(at[1]) << 8 | uint32_t(at[2]) << 16;
+  return _mm_unpacklo_epi8(_mm_cvtsi32_si128(int(bytes)), _mm_setzero_si128());
+}
+
+inline __m128i sizeOf(__m128i x) { return _mm_max_epi16(x, _mm_sub_epi16(_mm_setzero_si128(), x)); }
+
+inline __m128i either(__m128i mask, __m128i a, __m128i b) { return _mm_or_si128(_mm_and_si128(mask, a), _mm_andnot_si128(mask, b)); }
+
+/** Paeth's filter on pixels of three or four bytes, all of them at once. */
+template <int step>
+void paethRow(uint8_t* row, const uint8_t* above, size_t bytes) {
+  __m128i left = _mm_setzero_si128(), corner = left;
+  for (size_t i = 0; i < bytes; i += step) {
+    const __m128i up = pixelAt<step>(above + i);
+    const __m128i toLeft = _mm_sub_epi16(up, corner), toAbove = _mm_sub_epi16(left, corner);
+    const __m128i sizeLeft = sizeOf(toLeft), sizeAbove = sizeOf(toAbove), sizeCorner = sizeOf(_mm_add_epi16(toLeft, toAbove));
+    const __m128i least = _mm_min_epi16(sizeCorner, _mm_min_epi16(sizeLeft, sizeAbove));
+    const __m128i near = either(_mm_cmpeq_epi16(least, sizeLeft), left, either(_mm_cmpeq_epi16(least, sizeAbove), up, corner));
+    left = _mm_and_si128(_mm_add_epi16(pixelAt<step>(row + i), near), _mm_set1_epi16(255));
+    corner = up;
+    const uint32_t packed = uint32_t(_mm_cvtsi128_si32(_mm_packus_epi16(left, left)));
+    row[i] = uint8_t(packed);
+    row[i + 1] = uint8_t(packed >> 8);
+    row[i + 2] = uint8_t(packed >> 16);
+    if constexpr (step == 4) row[i + 3] = uint8_t(packed >> 24);
+  }
+}
+
+#endif
+
 /** One row; `above` is null for the first. */
 template <int step>
 void unfilterRow(int filter, uint8_t* row, const uint8_t* above, size_t bytes) {
@@ -70,6 +110,9 @@ void unfilterRow(int filter, uint8_t* row, const uint8_t* above, size_t bytes) {
     else
       for (size_t i = step; i < bytes; i++) row[i] = uint8_t(row[i] + (row[i - step] >> 1));
   } else if (filter == 4) {
+#if defined(__SSE2__)
+    if constexpr (step == 3 || step == 4) return paethRow<step>(row, above, bytes);
+#endif
     int left[step] = {}, corner[step] = {};
     size_t i = 0;
     for (; i + step <= bytes; i += step)
