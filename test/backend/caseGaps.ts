@@ -11,7 +11,7 @@ const older = 'needs an array that other nodes make and fill; tested in test/who
 
 const inFunctions = 'needs functions, which cases cannot give; tested in test/front/controlFlow';
 const functionalOps = ['If', 'Case', 'While'].flatMap((name) => [name, `Stateless${name}`]);
-const callOps = ['PartitionedCall', 'StatefulPartitionedCall', 'SymbolicGradient'];
+const callOps = ['PartitionedCall', 'StatefulPartitionedCall'];
 
 /** The same reason for many ops. */
 const each = (names: readonly string[], reason: string) => Object.fromEntries(names.map((name) => [name, reason]));
@@ -78,6 +78,7 @@ export const withoutValueCase: Readonly<Record<string, string>> = {
   ...each(vocabularyOps, 'reads files; tested in test/whole/checkpoints.test.ts'),
   ...each([...frameOps, ...refLoopOps, 'RefSelect', '_SwitchN'], inFrames),
   Abort: 'would end the process of a TensorFlow it is compared with; tested in test/whole/frameOps.test.ts',
+  ...each(['SymbolicGradient'], inFunctions),
   ...each(['For', 'RemoteCall'], 'calls a function of the library; tested in test/whole/frames.test.ts'),
   ...each([...stackOps, ...arrayOps, 'TensorArrayGradWithShape'], inArrays),
   ...each([...olderArrayOps, 'TensorArrayPack', 'TensorArrayUnpack'], older),

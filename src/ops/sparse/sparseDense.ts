@@ -81,7 +81,9 @@ export const SparseTensorDenseMatMul = defineOp({
     if (b.shape.length !== 2) throw new InvalidArgumentError(`Tensor 'b' is not a matrix: ${showRuntime(b.shape)}`);
     const sizes = p.demandInts(a_shape);
     const [rows, inner] = (adjoint_a ? [sizes[1], sizes[0]] : [sizes[0], sizes[1]]) as [number, number]; // two of them
-    const right = adjoint_b ? conjugated(p, p.transpose(b, [1, 0])) : b;
+    // Half types are multiplied and summed as float32 and rounded once, at the end.
+    const inside = T === d.float16 || T === d.bfloat16 ? d.float32 : T;
+    const right = p.cast(adjoint_b ? conjugated(p, p.transpose(b, [1, 0])) : b, inside);
     const [innerB, columns] = right.shape as readonly [number, number]; // a matrix
     if (inner !== innerB)
       throw new InvalidArgumentError(
@@ -106,16 +108,16 @@ export const SparseTensorDenseMatMul = defineOp({
       }
       return [int64Vector(m), int64Vector(k)];
     });
-    const product = p.copy(p.fill(T, [rows, columns], 0));
+    const product = p.copy(p.fill(inside, [rows, columns], 0));
     if (count > 0 && columns > 0) {
-      const values = adjoint_a ? conjugated(p, a_values) : a_values;
+      const values = p.cast(adjoint_a ? conjugated(p, a_values) : a_values, inside);
       const taken = p.gather(p.reshape(right, [1, 1, inner, columns]), p.reshape(from!, [1, count, 1]));
       const updates = p.map([p.reshape(taken, [count, columns]), p.reshape(values, [count, 1])], (x, y) =>
         e.mul(x!, y!),
       );
       p.scatter('add', product, p.reshape(to!, [count, 1]), updates);
     }
-    return { product };
+    return { product: p.cast(product, T) };
   },
   hostInputs: ['a_shape'],
   cases: () => [
