@@ -19,7 +19,7 @@ function partPattern(part: string): RegExp {
       i = close;
     } else {
       const literal = letter === '\\' && i + 1 < part.length ? part[++i]! : letter;
-      source += literal.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
+      source += literal.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
     }
   }
   return new RegExp(`^${source}$`, 'su');

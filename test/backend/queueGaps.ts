@@ -16,7 +16,7 @@ const reads = [
   'RestoreState',
   'Reset',
 ];
-const readerOps = forms([...readers, ...reads.map((name) => `Reader${name}`)]);
+const readerOps = [...forms([...readers, ...reads.map((name) => `Reader${name}`)]), 'RecordInput'];
 
 const mapOps = ['AddSparse', 'AddManySparse'].map((name) => `${name}ToTensorsMap`);
 

@@ -173,4 +173,26 @@ describe('readers', () => {
     const sess = new tf.Session();
     expect((await sess.run([value, queue.enqueue('work')]))[0].item()).toBe('work');
   });
+
+  it('give records of many files at random, each once in an epoch', async () => {
+    for (let i = 0; i < 5; i++) {
+      const writer = new tf.io.TFRecordWriter(join(folder, `many-${i}`));
+      for (let k = 0; k < 10; k++) await writer.write(String(10 * i + k));
+      await writer.close();
+    }
+    const text = `node { name: "input" op: "RecordInput" attr { key: "file_pattern" value { s: "${folder}/many-*" } }
+      attr { key: "file_buffer_size" value { i: 20 } } attr { key: "file_parallelism" value { i: 2 } }
+      attr { key: "batch_size" value { i: 10 } } }
+      node { name: "none" op: "RecordInput" attr { key: "file_pattern" value { s: "${folder}/nothing-*" } } }`;
+    tf.importGraphDef(tf.GraphDef.parseText(text), { name: '' });
+    const sess = new tf.Session();
+    for (let epoch = 0; epoch < 3; epoch++) {
+      const found: number[] = [];
+      for (let i = 0; i < 5; i++) found.push(...((await sess.run('input:0'))!.toArray() as string[]).map(Number));
+      const sorted = found.toSorted((a, b) => a - b);
+      expect(sorted).toEqual(Array.from({ length: 50 }, (_, i) => i));
+      expect(found).not.toEqual(sorted);
+    }
+    await expect(sess.run('none:0')).rejects.toBeInstanceOf(tf.errors.NotFoundError);
+  });
 });

@@ -1,2 +1,3 @@
 /** @file Loads the ops of readers. */
 import './readerOps.ts';
+import './recordInput.ts';
