@@ -1,4 +1,8 @@
-/** @file Training steps beside TensorFlow's and PyTorch's, in turns: `npm run bench:training [-- --threads 1] [-- --json] [-- mlp lstm]`. */
+/**
+ * @file Training steps beside TensorFlow's and PyTorch's, in turns:
+ * `npm run bench:training [-- --threads 1] [-- --cpu] [-- --json] [-- mlp lstm]`. With `--cpu` it counts processor time in place
+ * of time, which on a busy machine tells more about one thread.
+ */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
@@ -20,12 +24,24 @@ interface Runner {
 }
 
 const { values, positionals } = parseArgs({
-  options: { threads: { type: 'string' }, rounds: { type: 'string', default: '5' }, json: { type: 'boolean' } },
+  options: {
+    threads: { type: 'string' },
+    rounds: { type: 'string', default: '5' },
+    cpu: { type: 'boolean' },
+    json: { type: 'boolean' },
+  },
   allowPositionals: true,
 });
 const names = positionals.length > 0 ? positionals : Object.keys(steps);
 const threadCounts = values.threads ? [Number(values.threads)] : [1, cpus().length];
 const python = process.env['TENSORFLOW_PYTHON'] ?? '/opt/tfenv/bin/python';
+
+/** Microseconds. */
+function clock(): number {
+  if (!values.cpu) return Number(process.hrtime.bigint()) / 1000;
+  const { user, system } = process.cpuUsage();
+  return user + system;
+}
 
 function summary(times: number[]): Times {
   const sorted = times.toSorted((a, b) => a - b);
@@ -45,9 +61,9 @@ function ourselves(threads: number): Runner {
       }
       const times: number[] = [];
       for (let i = 0; i < runs; i++) {
-        const start = process.hrtime.bigint();
+        const start = clock();
         await prepared.sess.run(prepared.step, prepared.feeds);
-        times.push(Number(process.hrtime.bigint() - start) / 1000);
+        times.push(clock() - start);
       }
       return summary(times);
     },
@@ -59,7 +75,12 @@ function ourselves(threads: number): Runner {
 async function peer(framework: string, threads: number): Promise<Runner | undefined> {
   if (!existsSync(python)) return undefined;
   const script = fileURLToPath(new URL('../../bench/peers/steps.py', import.meta.url));
-  const child: ChildProcessWithoutNullStreams = spawn(python, [script, framework, String(threads)]);
+  const child: ChildProcessWithoutNullStreams = spawn(python, [
+    script,
+    framework,
+    String(threads),
+    values.cpu ? 'cpu' : 'wall',
+  ]);
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const answer = async (): Promise<string | undefined> => {
     const { value, done } = await lines.next();
@@ -86,7 +107,7 @@ for (const threads of threadCounts) {
   const runners = [ourselves(threads), ...peers.filter((p) => p !== undefined)];
   if (!values.json)
     console.log(
-      `\n${threads} thread(s), µs per step: best (median); load ${loadavg()[0]!.toFixed(1)}\n${'step'.padEnd(60)}${runners.map((r) => r.name.padStart(22)).join('')}   times as fast as the better peer`,
+      `\n${threads} thread(s), µs ${values.cpu ? 'of processor time ' : ''}per step: best (median); load ${loadavg()[0]!.toFixed(1)}\n${'step'.padEnd(60)}${runners.map((r) => r.name.padStart(22)).join('')}   times as fast as the better peer`,
     );
   for (const name of names) {
     const found = new Map<string, Times[]>();
