@@ -16,6 +16,7 @@ export {
 } from '../io/checkpointReader.ts';
 export {
   checkpointExists,
+  checkpointsIterator,
   generateCheckpointStateProto,
   getCheckpointMtimes,
   getCheckpointState,

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { InvalidArgumentError } from '../core/errors.ts';
 import { CheckpointState } from '../proto/checkpointState.ts';
 import { CheckpointFormatVersion } from '../proto/metaGraph.ts';
@@ -145,4 +146,44 @@ export async function removeCheckpoint(
       ? [`${prefix}.index`, ...matchingFiles(`${prefix}.data-?????-of-?????`)]
       : matchingFiles(prefix);
   for (const file of [...files, meta]) await rm(file, { force: true });
+}
+
+/**
+ * The checkpoints of a folder as they appear, the latest first: for a process that evaluates what another one trains. It ends when
+ * `timeout` seconds pass without a new one, unless `timeoutFn` says to go on.
+ *
+ * @example for await (const path of tf.train.checkpointsIterator('run1', { timeout: 600 })) await evaluate(path);
+ */
+export async function* checkpointsIterator(
+  folder: string,
+  options: {
+    /** Not more often than once in so many seconds. */
+    readonly minIntervalSecs?: number | undefined;
+    readonly timeout?: number | undefined;
+    /** Asked when the time is over; true ends the iteration. */
+    readonly timeoutFn?: (() => boolean) | undefined;
+    /** How often the folder is looked at, in seconds. */
+    readonly secondsToSleep?: number | undefined;
+  } = {},
+): AsyncGenerator<string, void> {
+  const { minIntervalSecs = 0, timeout = Number.POSITIVE_INFINITY, timeoutFn, secondsToSleep = 1 } = options;
+  const now = () => performance.now() / 1000;
+  let seen: string | null = null;
+  let since = now();
+  let yielded = Number.NEGATIVE_INFINITY;
+  for (;;) {
+    const path = latestCheckpoint(folder);
+    if (path !== null && path !== seen && now() - yielded >= minIntervalSecs) {
+      seen = path;
+      yielded = now();
+      yield path;
+      since = now();
+      continue;
+    }
+    if (now() - since >= timeout) {
+      if (!timeoutFn || timeoutFn()) return;
+      since = now();
+    }
+    await setTimeout(secondsToSleep * 1000);
+  }
 }

@@ -107,7 +107,6 @@ const leftOut: Record<string, Record<string, readonly string[]>> = {
     'checkpoints of objects are a way of TensorFlow 2': words('Checkpoint CheckpointManager CheckpointOptions'),
     'training on several machines has an issue of its own': words(`ClusterDef JobDef ServerDef SyncReplicasOptimizer
       replica_device_setter`),
-    'waits for the checkpoints of another process': words('checkpoints_iterator'),
     'quantized arithmetic': words('do_quantize_training_on_graphdef'),
     'tier 3 ops': words('sdca_fprint sdca_optimizer sdca_shrink_l1'),
   },

@@ -249,6 +249,24 @@ describe('a saver', () => {
     expect((await sess.run(square)).toArray()).toEqual([[1, 2], [3, 4]]); // biome-ignore format: rows
   });
 
+  test('is followed by who waits for its checkpoints', async () => {
+    variable('v', [1]);
+    const sess = new tf.Session();
+    await sess.run(tf.globalVariablesInitializer());
+    const saver = new tf.train.Saver();
+    const save = (globalStep: number) => saver.save(sess, join(folder, 'm'), { globalStep, writeMetaGraph: false });
+    await save(1);
+    const seen: string[] = [];
+    let asked = 0;
+    const options = { timeout: 0, secondsToSleep: 0, timeoutFn: () => ++asked === 3 };
+    for await (const path of tf.train.checkpointsIterator(folder, options)) {
+      seen.push(path);
+      if (seen.length < 3) await save(seen.length + 1);
+    }
+    expect(seen).toEqual([1, 2, 3].map((n) => join(folder, `m-${n}`)));
+    expect(asked).toBe(3);
+  });
+
   test('says what it cannot do', async () => {
     const v = variable('v', [1]);
     const sess = new tf.Session();
