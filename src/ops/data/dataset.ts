@@ -24,9 +24,23 @@ export class Iteration {
   private reason: OpError | undefined;
   private readonly whenOver = new Set<() => unknown>();
 
-  /** Thrown here, between two elements, once nobody wants any more. */
+  private interruption: OpError | undefined;
+
+  /** Thrown here, between two elements, once nobody wants any more, or nobody waits for the one being made. */
   check(): void {
     if (this.reason) throw this.reason;
+    const { interruption } = this;
+    this.interruption = undefined;
+    if (interruption) throw interruption;
+  }
+
+  /** Gives up the element that is being made; others may still be wanted. */
+  interrupt(reason: OpError): void {
+    this.interruption = reason;
+  }
+  /** Somebody waits again. */
+  resume(): void {
+    this.interruption = undefined;
   }
 
   get isOver(): boolean {

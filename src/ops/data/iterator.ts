@@ -1,6 +1,6 @@
 /** @file IteratorResource: an iterator that outlives runs, and what is asked of it. */
 import type { DType } from '../../core/dtypes.ts';
-import { CancelledError, FailedPreconditionError, InvalidArgumentError } from '../../core/errors.ts';
+import { CancelledError, FailedPreconditionError, InvalidArgumentError, type OpError } from '../../core/errors.ts';
 import { compatible, type Dims, showRuntime } from '../../core/shape.ts';
 import type { Dataset } from './dataset.ts';
 import { type Element, type ElementIterator, Iteration, type Pulled, type Saved } from './dataset.ts';
@@ -34,6 +34,7 @@ export class IteratorResource {
   next(): Pulled {
     if (this.pending) return this.after(this.pending);
     if (!this.current) return this.factory ? this.after(Promise.resolve()) : notInitialized();
+    this.current.scope.resume();
     const pulled = this.current.iterator.next();
     if (!(pulled instanceof Promise)) return this.given(pulled);
     const pull = pulled.then((element) => this.given(element));
@@ -58,6 +59,7 @@ export class IteratorResource {
   private async pullNow(): Promise<Element | undefined> {
     if (!this.current && this.factory) await this.start();
     if (!this.current) return notInitialized();
+    this.current.scope.resume();
     return this.given(await this.current.iterator.next());
   }
 
@@ -72,6 +74,11 @@ export class IteratorResource {
   private start(): Promise<void> {
     this.starting ??= this.factory!().then((dataset) => this.initialize(dataset));
     return this.starting;
+  }
+
+  /** Gives up the element that is being made, for nobody waits for it any longer. */
+  interrupt(reason: OpError): void {
+    this.current?.scope.interrupt(reason);
   }
 
   /** The position, to go on from later. */

@@ -8,6 +8,7 @@ import { TensorList } from '../../core/tensorList.ts';
 import { attr } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
 import type { FunctionRef, ProgramBuilder } from '../../program/builder.ts';
+import type { RunScope } from '../../program/instructions.ts';
 import type { Value } from '../../program/value.ts';
 import { datasetIn, type Element, type Pulled } from './dataset.ts';
 import { checkCompatible, IteratorResource } from './iterator.ts';
@@ -199,8 +200,8 @@ const getNextOp = (name: string) =>
     shape: (_, { output_shapes }) => ({ components: output_shapes }),
     grad: notDifferentiable,
     lower: (p, { iterator }, attrs) => ({
-      components: p.host([iterator], elementResults(attrs), ([array]) =>
-        pulledThen(sharedObject(array!, IteratorResource).next(), (element) => {
+      components: p.host([iterator], elementResults(attrs), ([array], run) =>
+        pulledThen(nextOf(sharedObject(array!, IteratorResource), run), (element) => {
           if (!element) throw new OutOfRangeError('End of sequence');
           return promised(element, attrs);
         }),
@@ -208,6 +209,14 @@ const getNextOp = (name: string) =>
     }),
     cases: () => [],
   });
+
+/** The next element, given up when the run that wants it is stopped. */
+function nextOf(iterator: IteratorResource, run: RunScope): Pulled {
+  const pulled = iterator.next();
+  if (!(pulled instanceof Promise)) return pulled;
+  const forget = run.stop.whenStopped((reason) => iterator.interrupt(reason));
+  return pulled.finally(forget);
+}
 
 function pulledThen<R>(pulled: Pulled, then: (element: Element | undefined) => R): R | Promise<R> {
   return pulled instanceof Promise ? pulled.then(then) : then(pulled);
@@ -225,8 +234,8 @@ export const IteratorGetNextAsOptional = defineOp({
   shape: () => ({ optional: [] }),
   grad: notDifferentiable,
   lower: (p, { iterator }, attrs) => ({
-    optional: p.host([iterator], [{ dtype: variant, shape: [] }], ([array]) =>
-      pulledThen(sharedObject(array!, IteratorResource).next(), (element) => {
+    optional: p.host([iterator], [{ dtype: variant, shape: [] }], ([array], run) =>
+      pulledThen(nextOf(sharedObject(array!, IteratorResource), run), (element) => {
         const list = TensorList.of(bool, null, element ? promised(element, attrs) : []);
         return [new NDArray(variant, [], [list])];
       }),

@@ -179,16 +179,22 @@ describe('ends', () => {
     expect(isFinished).toBe(false); // it still waits for what never comes
   });
 
-  it('a filter that nothing passes can be stopped', async () => {
-    const next = Dataset.range(5)
+  it('a filter that nothing passes can be stopped, and asked again', async () => {
+    const least = new tf.Variable(tf.constant(10, { dtype: tf.int64 }), { name: 'least' });
+    const iterator = Dataset.range(5)
       .repeat()
-      .filter((x) => x.greater(10))
-      .makeOneShotIterator()
-      .getNext();
+      .filter((x) => tf.greater(x, least))
+      .makeInitializableIterator();
+    const next = iterator.getNext();
+    const lower = tf.assign(least, 3);
     using session = new tf.Session();
+    await session.run(tf.globalVariablesInitializer());
+    await session.run(iterator.initializer);
     await expect(session.run(next, undefined, { options: { timeoutInMs: 30 } })).rejects.toBeInstanceOf(
       tf.errors.DeadlineExceededError,
     );
+    await session.run(lower);
+    expect(Number(await session.run(next))).toBe(4);
   });
 
   it('a generator is finished when the rest of it is not wanted', async () => {
