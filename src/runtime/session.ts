@@ -23,6 +23,7 @@ import { Engine, type Executable } from './engine.ts';
 import { finish, inTurns, type Work } from './eventLoop.ts';
 import { type FeedKey, type Feeds, type FeedValue, feedArray, feedPairs, feedTensor } from './feeds.ts';
 import { type Fetch, type Fetched, type FetchPlan, planFetches } from './fetches.ts';
+import { FetchPlans } from './fetchPlans.ts';
 import { PartialRun } from './partialRun.ts';
 import { Placement } from './placement.ts';
 import { ResourceManager } from './resources.ts';
@@ -44,8 +45,11 @@ export interface CallableOptions {
 }
 const callableOptionNames: OptionNames<CallableOptions> = { feedList: true };
 
-/** How many fetch structures a session remembers; a loop uses a handful. */
-const rememberedFetches = 64;
+/** A fetch, and what runs it with each set of feeds. */
+interface Planned {
+  readonly plan: FetchPlan;
+  readonly executables: Map<string, Executable>;
+}
 
 /**
  * Runs operations and evaluates tensors of one graph.
@@ -62,7 +66,7 @@ export class Session implements Disposable, AsyncDisposable {
   /** How many of the graph's operations and functions the engine has, or is being given by `sending`. */
   private sent = { operations: 0, functions: 0, rewrites: 0 };
   private sending: Work | undefined;
-  private readonly plans = new Map<unknown, { plan: FetchPlan; executables: Map<string, Executable> }>();
+  private readonly plans = new FetchPlans<Planned>();
   private readonly running = new Set<StopToken>();
 
   constructor(options: SessionOptions = {}) {
@@ -202,15 +206,11 @@ export class Session implements Disposable, AsyncDisposable {
     }
   }
 
-  private planned(fetches: unknown): { plan: FetchPlan; executables: Map<string, Executable> } {
-    let found = this.plans.get(fetches);
+  private planned(fetches: unknown): Planned {
+    let found = this.plans.find(fetches);
     if (!found) {
       found = { plan: planFetches(fetches, this.graph), executables: new Map() };
-      // Arrays and records can be changed by their owner, so only what cannot is remembered by identity.
-      if (typeof fetches === 'string' || (typeof fetches === 'object' && fetches !== null && 'graph' in fetches)) {
-        if (this.plans.size >= rememberedFetches) this.plans.clear();
-        this.plans.set(fetches, found);
-      }
+      this.plans.remember(fetches, found);
     }
     return found;
   }

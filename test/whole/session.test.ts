@@ -18,6 +18,26 @@ describe('fetches', () => {
     expect(await sess.run([])).toEqual([]);
   });
 
+  it('that look alike are told apart, also when their owner changes them', async () => {
+    const [a, b] = [tf.constant(1), tf.constant(2)];
+    const sess = new tf.Session();
+    const plain = async (fetch: Parameters<typeof sess.run>[0]) =>
+      JSON.parse(JSON.stringify(await sess.run(fetch), numbers));
+    const numbers = (_: string, value: unknown) => (value instanceof tf.NDArray ? Number(value) : value);
+    const list = [a, b];
+    for (let i = 0; i < 2; i++) {
+      expect(await plain(a)).toBe(1);
+      expect(await plain([a])).toEqual([1]);
+      expect(await plain({ a })).toEqual({ a: 1 });
+      expect(await plain({ graph: a })).toEqual({ graph: 1 });
+      expect(await plain({ asGraphElement: a })).toEqual({ asGraphElement: 1 });
+      expect(await plain({ a, b })).toEqual({ a: 1, b: 2 });
+      expect(await plain({ b: a, a: b })).toEqual({ b: 1, a: 2 });
+      expect(await plain(list)).toEqual(i === 0 ? [1, 2] : [2, 2]);
+      list[0] = b;
+    }
+  });
+
   it('own their memory', async () => {
     const v = new tf.Variable([1.5, 2]);
     const c = tf.constant([1, 2]);
