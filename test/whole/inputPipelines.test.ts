@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as tf from 'tensorloom';
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 
 const folder = mkdtempSync(join(tmpdir(), 'tensorloom-pipelines-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -190,9 +190,12 @@ describe('QueueRunner', () => {
     const x = tf.placeholder(tf.int32, [], { name: 'nothing' });
     const runner = new tf.train.QueueRunner(queue, [queue.enqueue(x)]);
     const sess = new tf.Session();
+    const write = vi.spyOn(process.stderr, 'write').mockImplementation(() => true);
     const threads = runner.createThreads(sess, { start: true });
     expect(runner.createThreads(sess)).toEqual([]);
     await Promise.all(threads.map((thread) => thread.ended));
+    expect(write.mock.calls.join()).toMatch(/Exception in QueueRunner/);
+    write.mockRestore();
     expect(runner.exceptionsRaised).toHaveLength(1);
     expect(String(runner.exceptionsRaised[0])).toMatch(/nothing/);
     expect(runner.createThreads(sess)).toHaveLength(1);
