@@ -1,5 +1,5 @@
 /** @file Padded batches: elements of different sizes, brought to one. */
-import { InvalidArgumentError } from '../../core/errors.ts';
+import { DataLossError, InvalidArgumentError } from '../../core/errors.ts';
 import { NDArray } from '../../core/ndarray.ts';
 import { type Shape, showRuntime, sizeOf, stridesOf } from '../../core/shape.ts';
 import { attr } from '../../op/attrs.ts';
@@ -22,7 +22,7 @@ function paddedRows(arrays: readonly NDArray[], wanted: Shape, filler: NDArray, 
   for (const { shape } of arrays)
     for (const [axis, size] of shape.entries())
       if (size > row[axis]!)
-        throw new InvalidArgumentError(
+        throw new DataLossError(
           `Attempted to pad to a smaller size than the input element. Component ${component} is ${showRuntime(shape)}, the padded shape ${showRuntime(row)}.`,
         );
   const { dtype } = arrays[0]!;
