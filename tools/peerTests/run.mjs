@@ -33,7 +33,8 @@ const readJson = (path) => JSON.parse(readFileSync(path, 'utf8'));
 /** A server of its own for every file: a failure of one cannot spoil the next. Its job is named as TensorFlow's local one. */
 async function startServer() {
   const args = ['serve', '--port', '0', '--job', 'localhost'];
-  const child = spawn(process.execPath, [serverMain, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  // Tests name files such as tensorflow/core/lib/jpeg/testdata/small.jpg, which the server reads.
+  const child = spawn(process.execPath, [serverMain, ...args], { cwd: sources, stdio: ['ignore', 'pipe', 'inherit'] });
   for await (const line of createInterface({ input: child.stdout })) {
     const target = /grpc:\/\/\S+/.exec(line)?.[0];
     if (target) return { target, stop: () => child.kill() };
