@@ -166,13 +166,6 @@ export interface PngOptions {
   readonly bits?: 8 | 16;
 }
 
-/** Size and number of channels of a PNG file, from its first chunks. */
-export function pngSize(bytes: Uint8Array): { width: number; height: number; channels: number; bits: 8 | 16 } {
-  const { header, tables } = readChunks(bytes, false);
-  const { width, height, depth } = header;
-  return { width, height, channels: naturalChannels(header, tables), bits: depth === 16 ? 16 : 8 };
-}
-
 /** What is to be made of a file, once it is known that there can be as many rows as its header says. */
 function planOf(bytes: Uint8Array, { header, tables, pieces }: PngFile, options: PngOptions) {
   const { width, height, depth } = header;
