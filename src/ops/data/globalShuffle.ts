@@ -9,15 +9,13 @@ import {
   type Iteration,
   infinite,
   type Saved,
-  savedAll,
-  savedElements,
   savedNumber,
   savedRecord,
   unknown,
 } from './dataset.ts';
 import { elementAttrs, flag, handle, madeBy, metadata, scalarHandle } from './kit.ts';
 import { someOf } from './map.ts';
-import { generatorBehind, SeedGenerator, seedsOf, Words } from './random.ts';
+import { generatorBehind, SeedGenerator, type Seeds, seedsOf, Words } from './random.ts';
 
 /**
  * Reads everything, then gives it in an order drawn from the seeds. TensorFlow picks elements by their position instead,
@@ -26,13 +24,13 @@ import { generatorBehind, SeedGenerator, seedsOf, Words } from './random.ts';
 class GlobalShuffleIterator implements ElementIterator {
   private elements: Element[] | undefined;
   private position = 0;
-  private readonly words: Words;
+  private seeds: Seeds;
   constructor(
     private readonly input: ElementIterator,
     private readonly scope: Iteration,
     private readonly generator: SeedGenerator,
   ) {
-    this.words = new Words(generator.next());
+    this.seeds = generator.next();
   }
 
   async next(): Promise<Element | undefined> {
@@ -42,6 +40,7 @@ class GlobalShuffleIterator implements ElementIterator {
 
   private async shuffled(): Promise<Element[]> {
     const elements: Element[] = [];
+    const words = new Words(this.seeds);
     for (;;) {
       this.scope.check();
       const element = await this.input.next();
@@ -49,23 +48,25 @@ class GlobalShuffleIterator implements ElementIterator {
       elements.push(element);
     }
     for (let last = elements.length - 1; last > 0; last--) {
-      const at = this.words.next() % (last + 1);
+      const at = words.next() % (last + 1);
       [elements[at], elements[last]] = [elements[last]!, elements[at]!];
     }
     return elements;
   }
 
-  async save(): Promise<Saved> {
-    this.elements ??= await this.shuffled();
-    return await savedAll({
-      elements: this.elements,
+  /** The elements are read again when they are needed, and come in the same order. */
+  save(): Saved {
+    const { seed, seed2 } = this.seeds;
+    return {
+      seeds: [String(seed), String(seed2)],
       position: this.position,
       generator: this.generator.save(),
-    });
+    };
   }
   restore(saved: Saved): void {
-    const { elements, position, generator } = savedRecord(saved);
-    this.elements = savedElements(elements);
+    const { seeds, position, generator } = savedRecord(saved);
+    const [seed, seed2] = (seeds as readonly [string, string]).map(BigInt) as [bigint, bigint]; // as saved
+    this.seeds = { seed, seed2 };
     this.position = savedNumber(position);
     this.generator.restore(generator!);
   }
