@@ -152,6 +152,7 @@ describe('FIFOQueue', () => {
     const sess = new tf.Session();
     await sess.run(q.enqueueMany([[1, 2]]));
     const many = sess.run(q.dequeueMany(3)).catch((e: unknown) => e);
+    await settle();
     const upTo = sess.run(q.dequeueUpTo(3));
     await settle();
     await sess.run(q.close());

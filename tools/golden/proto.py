@@ -205,5 +205,5 @@ save("descriptors", descriptors([
     ("protobuf.config", "CallableOptions"), ("protobuf.named_tensor", "NamedTensorProto"),
     ("framework.device_attributes", "DeviceAttributes"), ("protobuf.tensorflow_server", "ServerDef"),
     ("util.event", "Event"), ("protobuf.saver", "SaverDef"), ("protobuf.saved_model", "SavedModel"),
-    ("framework.variable", "VariableDef"),
+    ("framework.variable", "VariableDef"), ("framework.summary", "SummaryDescription"),
 ]))

@@ -257,7 +257,7 @@ describe('Supervisor', () => {
       // The tasks that write are started beside the loop, and a loop this short would end before they begin.
       if (++steps >= 3 && tf.train.latestCheckpoint(folder) && (await recorded())) sv.requestStop();
     });
-    expect(tf.train.latestCheckpoint(folder)).toMatch(/model\.ckpt-\d$/);
+    expect(tf.train.latestCheckpoint(folder)).toMatch(/model\.ckpt-\d+$/);
     await sv.managedSession('', { startStandardServices: false }, async (sess) => {
       await sv.summaryComputed(sess, { value: [{ tag: 'mine', simpleValue: 1 }] });
       expect(Number(await sess.run(loss))).toBeGreaterThan(0);
