@@ -2,6 +2,8 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
+import { ResourceExhaustedError } from '../../src/core/errors.ts';
+import { CpuDevice } from '../../src/devices/cpu/device.ts';
 import { LargeBlocks } from '../../src/devices/cpu/largeBlocks.ts';
 import { type NativeLibrary, nativeLibrary } from '../../src/devices/cpu/library.ts';
 
@@ -46,4 +48,9 @@ itNative('does not let its memory be moved to another thread', () => {
 itNative('says what it could not get', () => {
   const blocks = new LargeBlocks(library as NativeLibrary); // else the test is skipped
   expect(() => blocks.allocate(2 ** 52)).toThrow(/could not get 4503599627370496 bytes/);
+});
+
+itNative('says what is too large for one array', () => {
+  const device = CpuDevice.open()!; // else the test is skipped
+  expect(() => device.allocate(2 ** 54)).toThrow(ResourceExhaustedError);
 });

@@ -1,4 +1,5 @@
 /** @file The cpu device: segments run whole in the native library, short ones at once, long ones off the event loop. */
+import { constants } from 'node:buffer';
 import { totalmem } from 'node:os';
 import type { DType } from '../../core/dtypes.ts';
 import { InternalError, ResourceExhaustedError } from '../../core/errors.ts';
@@ -36,7 +37,16 @@ class CpuBuffer implements DeviceBuffer {
   }
 }
 
+/** JavaScript has no arrays over more memory than this. */
+function checkSize(bytes: number): void {
+  if (bytes > constants.MAX_LENGTH)
+    throw new ResourceExhaustedError(
+      `the cpu device cannot hold ${bytes} bytes in one piece; the most is ${constants.MAX_LENGTH}`,
+    );
+}
+
 function allocateAligned(library: NativeLibrary, bytes: number): CpuBuffer {
+  checkSize(bytes);
   let memory: ArrayBuffer;
   try {
     memory = new ArrayBuffer(bytes + alignment);
@@ -76,6 +86,7 @@ class Turns {
   /** Memory for results and variables. */
   allocate(bytes: number): CpuBuffer {
     if (bytes < largeResult) return allocateAligned(this.library, bytes);
+    checkSize(bytes);
     const { memory, address } = this.#large.allocate(bytes);
     return new CpuBuffer(new Uint8Array(memory), address);
   }
