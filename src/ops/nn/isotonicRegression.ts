@@ -21,7 +21,7 @@ function fitted(row: readonly number[]): { values: number[]; segments: number[] 
   const runs: { sum: number; count: number }[] = [];
   for (const x of row) {
     let run = { sum: x, count: 1 };
-    for (let last = runs.at(-1); last && last.sum * run.count <= run.sum * last.count; last = runs.at(-1)) {
+    for (let last = runs.at(-1); last && last.sum * run.count < run.sum * last.count; last = runs.at(-1)) {
       runs.pop();
       run = { sum: last.sum + run.sum, count: last.count + run.count };
     }
@@ -47,8 +47,9 @@ export const IsotonicRegression = defineOp({
   // Within a segment all values are the mean of its inputs, and so are their derivatives.
   grad: ({ outputs: { segments } }, dy) => {
     const grad = denseGradient(dy.output);
+    const grads = split(grad, grad.shape?.[0] ?? 1);
     const parts = split(segments, segments.shape?.[0] ?? 1);
-    const rows = split(grad, grad.shape?.[0] ?? 1).map((own, i): Tensor => {
+    const rows = grads.map((own, i): Tensor => {
       const part = parts[i]!;
       const means = unsortedSegmentMean(own, part, plus(reduceMax(part), 1));
       return reshape(gather(means, part), [-1]);
@@ -91,7 +92,7 @@ export const IsotonicRegression = defineOp({
     },
     {
       given: { input: { dtype: 'int32', value: [[5, 4, 4, 7, 1]] } },
-      expect: { output: [[5, 5, 5, 5, 1]], segments: { dtype: 'int32', value: [[0, 0, 0, 0, 1]] } },
+      expect: { output: [[5, 5, 5, 5, 1]], segments: { dtype: 'int32', value: [[0, 1, 1, 1, 2]] } },
     },
   ],
 });
