@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { NotFoundError } from '../core/errors.ts';
 import { fileError } from '../io/fileErrors.ts';
+import { localPath } from '../io/paths.ts';
 import { helpText } from './flagHelp.ts';
 import { FlagRegistry } from './flagRegistry.ts';
 import {
@@ -283,9 +284,10 @@ export function recordParameters(folder: string, extra: Readonly<Record<string, 
     started: new Date().toISOString(),
   };
   try {
-    mkdirSync(folder, { recursive: true });
-    writeFileSync(join(folder, 'parameters.json'), `${JSON.stringify(record, null, 2)}\n`);
-    writeFileSync(join(folder, 'flags.txt'), flagsIntoString());
+    const local = localPath(folder);
+    mkdirSync(local, { recursive: true });
+    writeFileSync(join(local, 'parameters.json'), `${JSON.stringify(record, null, 2)}\n`);
+    writeFileSync(join(local, 'flags.txt'), flagsIntoString());
   } catch (error) {
     throw fileError(error, folder);
   }

@@ -5,6 +5,7 @@ import { NotFoundError } from '../core/errors.ts';
 import type { NDArray } from '../core/ndarray.ts';
 import { type Shape, showRuntime } from '../core/shape.ts';
 import { checkpointExists, latestCheckpoint, matchingFiles } from './checkpoints.ts';
+import { localPath } from './paths.ts';
 import { SliceTableReader } from './sliceTable.ts';
 import { BundleReader } from './tensorBundle.ts';
 import type { TensorSlice } from './tensorSlice.ts';
@@ -22,7 +23,7 @@ export interface TensorReader {
 
 /** The checkpoint of that name: a bundle, or files of the older format, which a pattern may name. */
 export function openCheckpoint(prefix: string): TensorReader {
-  if (existsSync(`${prefix}.index`)) return BundleReader.open(prefix);
+  if (existsSync(localPath(`${prefix}.index`))) return BundleReader.open(prefix);
   const files = matchingFiles(prefix);
   if (files.length > 0) return SliceTableReader.open(files);
   throw new NotFoundError(

@@ -2,13 +2,14 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { rename, rm, writeFile } from 'node:fs/promises';
-import { basename, dirname, isAbsolute, join, relative } from 'node:path';
+import { basename, dirname, isAbsolute, relative } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { InvalidArgumentError } from '../core/errors.ts';
 import { CheckpointState } from '../proto/checkpointState.ts';
 import { CheckpointFormatVersion } from '../proto/metaGraph.ts';
 import { parseText, printText } from '../proto/textFormat.ts';
 import { fileError, makeFolder } from './fileErrors.ts';
+import { joinPath, localPath } from './paths.ts';
 
 export interface CheckpointStateOptions {
   /** All checkpoints that still exist, oldest first. */
@@ -55,16 +56,17 @@ export async function writeCheckpointState(
     ...options,
     allModelCheckpointPaths: options.allModelCheckpointPaths?.map(inFolder),
   });
-  const path = join(folder, latestFilename);
+  const path = joinPath(folder, latestFilename);
   if (path === state.model_checkpoint_path)
     throw new InvalidArgumentError(
       `Save path '${modelCheckpointPath}' conflicts with path used for checkpoint state.  Please use a different save path.`,
     );
-  const temporary = `${path}.tmp${randomBytes(8).toString('hex')}`;
+  const local = localPath(path);
+  const temporary = `${local}.tmp${randomBytes(8).toString('hex')}`;
   try {
-    await makeFolder(folder);
+    await makeFolder(dirname(local));
     await writeFile(temporary, printText(CheckpointState, state), { flush: true });
-    await rename(temporary, path);
+    await rename(temporary, local);
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => undefined);
     throw fileError(error, path);
@@ -82,17 +84,17 @@ export async function updateCheckpointState(
 
 /** What the folder's `checkpoint` file says, with whole paths; null where there is none that can be read. */
 export function getCheckpointState(folder: string, latestFilename = 'checkpoint'): CheckpointState | null {
-  const path = join(folder, latestFilename);
-  if (!existsSync(path)) return null;
+  const path = joinPath(folder, latestFilename);
+  if (!existsSync(localPath(path))) return null;
   let state: CheckpointState;
   try {
-    state = parseText(CheckpointState, readFileSync(path, 'utf8'));
+    state = parseText(CheckpointState, readFileSync(localPath(path), 'utf8'));
   } catch {
     return null;
   }
   if (state.model_checkpoint_path === '')
     throw new InvalidArgumentError(`Invalid checkpoint state loaded from ${folder}`);
-  const whole = (name: string) => (isAbsolute(name) ? name : join(folder, name));
+  const whole = (name: string) => (isAbsolute(name) ? name : joinPath(folder, name));
   return {
     ...state,
     model_checkpoint_path: whole(state.model_checkpoint_path),
@@ -110,15 +112,17 @@ export function latestCheckpoint(folder: string, latestFilename?: string): strin
   return path !== undefined && checkpointExists(path) ? path : null;
 }
 
+const isFile = (path: string) => statSync(localPath(path), { throwIfNoEntry: false })?.isFile() ?? false;
+
 /** The files that a name stands for, in which `?` and `*` stand for one and for many letters; sorted. */
 export function matchingFiles(pattern: string): string[] {
-  if (!/[?*]/.test(pattern)) return existsSync(pattern) && statSync(pattern).isFile() ? [pattern] : [];
+  if (!/[?*]/.test(pattern)) return isFile(pattern) ? [pattern] : [];
   const letters = basename(pattern).replace(/[.+^${}()|[\]\\]/g, '\\$&');
   const matcher = new RegExp(`^${letters.replaceAll('*', '[^/]*').replaceAll('?', '[^/]')}$`);
   const folder = dirname(pattern);
-  if (!existsSync(folder)) return [];
-  const names = readdirSync(folder).filter((name) => matcher.test(name));
-  return names.sort().map((name) => join(folder, name));
+  if (!existsSync(localPath(folder))) return [];
+  const names = readdirSync(localPath(folder)).filter((name) => matcher.test(name));
+  return names.sort().map((name) => joinPath(folder, name));
 }
 
 /** Whether there is a checkpoint of that name, of either format. */
@@ -130,7 +134,7 @@ export function checkpointExists(prefix: string): boolean {
 export function getCheckpointMtimes(prefixes: readonly string[]): number[] {
   return prefixes.flatMap((prefix) => {
     const found = [...matchingFiles(`${prefix}.index`), ...matchingFiles(prefix)];
-    return found.length === 0 ? [] : [statSync(found[0]!).mtimeMs / 1000];
+    return found.length === 0 ? [] : [statSync(localPath(found[0]!)).mtimeMs / 1000];
   });
 }
 
@@ -145,7 +149,7 @@ export async function removeCheckpoint(
     version === CheckpointFormatVersion.values.V2
       ? [`${prefix}.index`, ...matchingFiles(`${prefix}.data-?????-of-?????`)]
       : matchingFiles(prefix);
-  for (const file of [...files, meta]) await rm(file, { force: true });
+  for (const file of [...files, meta]) await rm(localPath(file), { force: true });
 }
 
 /**

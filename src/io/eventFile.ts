@@ -1,7 +1,6 @@
 /** @file Event files: the logs that TensorBoard reads, written beside a program that does not wait for the disk. */
 import { accessSync, close, constants, mkdirSync, openSync, write, writeSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
 import {
   FailedPreconditionError,
@@ -13,6 +12,7 @@ import {
 } from '../core/errors.ts';
 import { Event } from '../proto/event.ts';
 import type { Init } from '../proto/message.ts';
+import { joinPath, localPath } from './paths.ts';
 import { encodeRecord } from './records.ts';
 
 const writeAt = promisify(write);
@@ -190,8 +190,8 @@ export class EventFileWriter {
     this.flushMillis = (options.flushSecs ?? 120) * 1000;
     this.suffix = options.filenameSuffix ?? '';
     try {
-      mkdirSync(folder, { recursive: true });
-      accessSync(folder, constants.W_OK | constants.X_OK);
+      mkdirSync(localPath(folder), { recursive: true });
+      accessSync(localPath(folder), constants.W_OK | constants.X_OK);
     } catch (error) {
       throw fileError(error, folder);
     }
@@ -229,10 +229,10 @@ export class EventFileWriter {
   private open(): EventFile {
     for (let seconds = Math.floor(Date.now() / 1000); ; seconds++) {
       const name = `events.out.tfevents.${String(seconds).padStart(10, '0')}.${hostname()}${this.suffix}`;
-      const path = join(this.folder, name);
+      const path = joinPath(this.folder, name);
       let descriptor: number;
       try {
-        descriptor = openSync(path, 'wx');
+        descriptor = openSync(localPath(path), 'wx');
       } catch (error) {
         // Another writer began in the same second. Readers go by the names' order, so the next second is as good.
         if (errorCode(error) === 'EEXIST') continue;

@@ -36,10 +36,7 @@ export class GFile implements Iterable<string | Uint8Array> {
   }
 
   private open(): number {
-    this.descriptor ??= onFile(this.name, () => {
-      const way = this.mode.replace('b', '');
-      return openSync(this.name, way);
-    });
+    this.descriptor ??= onFile(this.name, (local) => openSync(local, this.mode.replace('b', '')));
     return this.descriptor;
   }
 
@@ -130,7 +127,7 @@ export class GFile implements Iterable<string | Uint8Array> {
 
   /** The size of the file in bytes. */
   size(): number {
-    return onFile(this.name, () => statSync(this.name).size);
+    return onFile(this.name, (local) => statSync(local).size);
   }
 
   /** Sees to it that what was written is on the disk. */

@@ -1,6 +1,7 @@
 /** @file Files whose names match a pattern with `*`, `?`, `[a-z]` and `\`. */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { localPath } from './paths.ts';
 
 const hasWildcard = (text: string) => /[*?[\\]/.test(text);
 
@@ -35,6 +36,12 @@ function namesIn(folder: string): string[] {
 
 /** The files and folders that match a pattern, in order of their names. Wildcards may stand in every part of a path. */
 export function matchingPaths(pattern: string): string[] {
+  const local = localPath(pattern);
+  const scheme = pattern.slice(0, pattern.length - local.length); // of an address, which the results are then too
+  return localMatches(local).map((path) => scheme + path);
+}
+
+function localMatches(pattern: string): string[] {
   if (!hasWildcard(pattern)) return existsSync(pattern) ? [pattern] : [];
   const parts = pattern.split('/');
   let found = [parts[0] === '' ? '/' : ''];

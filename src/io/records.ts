@@ -16,6 +16,7 @@ import {
 } from '../core/errors.ts';
 import { maskedCrc } from './crc32c.ts';
 import { fileError } from './fileErrors.ts';
+import { localPath } from './paths.ts';
 
 /** How a file of records is compressed; the empty text is not at all. */
 export type RecordCompression = '' | 'GZIP' | 'ZLIB';
@@ -168,7 +169,7 @@ function checkCompression(compression: string): asserts compression is RecordCom
 
 /** The bytes of a file, without their compression. */
 function open(path: string, compression: RecordCompression): Readable {
-  const file = createReadStream(path, { highWaterMark: 1 << 20 });
+  const file = createReadStream(localPath(path), { highWaterMark: 1 << 20 });
   if (compression === '') return file;
   // A stream that ends too soon gives what it has; the splitter sees whether a record is missing something.
   const options = { chunkSize: 1 << 18, finishFlush: zlibConstants.Z_SYNC_FLUSH };
@@ -183,7 +184,7 @@ export async function* recordBatches(path: string, options: RecordOptions = {}):
   checkCompression(compression);
   let stream: Readable | undefined;
   try {
-    const splitter = new RecordSplitter(compression === '' ? (await stat(path)).size : undefined);
+    const splitter = new RecordSplitter(compression === '' ? (await stat(localPath(path))).size : undefined);
     stream = open(path, compression);
     for await (const chunk of stream as AsyncIterable<Uint8Array>) {
       const records = splitter.split(chunk);
@@ -263,7 +264,7 @@ export class TFRecordWriter implements AsyncDisposable {
   ) {
     const { compression = '' } = options;
     checkCompression(compression);
-    this.file = createWriteStream(path, { highWaterMark: 1 << 20 });
+    this.file = createWriteStream(localPath(path), { highWaterMark: 1 << 20 });
     this.file.on('error', (error) => {
       this.failure ??= inOurWords(error, path);
     });

@@ -10,6 +10,7 @@ import { type Shape, sameShape, showRuntime } from '../core/shape.ts';
 import { SavedTensorSlices } from '../proto/savedTensorSlice.ts';
 import { arrayToValues, dtypeFromProto, shapeFromProto, shapeToProto, tensorFromProto } from '../proto/tensorProto.ts';
 import { fileError, makeFolder } from './fileErrors.ts';
+import { localPath } from './paths.ts';
 import { copySlice, emptyArray, sliced } from './sliceCopies.ts';
 import { decodeTable, encodeTable } from './table.ts';
 import type { StoredTensor } from './tensorBundle.ts';
@@ -84,7 +85,7 @@ export class SliceTableReader {
 
 function contentOf(path: string): Uint8Array {
   try {
-    return readFileSync(path);
+    return readFileSync(localPath(path));
   } catch (error) {
     throw fileError(error, path);
   }
@@ -139,13 +140,14 @@ export async function writeSliceTable(path: string, tensors: readonly StoredTens
       })),
     versions: { producer: 1 },
   };
-  const temporary = `${path}.tempstate${randomBytes(8).toString('hex')}`;
+  const local = localPath(path);
+  const temporary = `${local}.tempstate${randomBytes(8).toString('hex')}`;
   try {
-    await makeFolder(dirname(path));
+    await makeFolder(dirname(local));
     await writeFile(temporary, encodeTable([[new Uint8Array(0), SavedTensorSlices.encode({ meta })], ...entries]), {
       flush: true,
     });
-    await rename(temporary, path);
+    await rename(temporary, local);
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => undefined);
     throw fileError(error, path);

@@ -12,6 +12,7 @@ import { dataPath, indexPath, publish, unfinished } from './bundleFiles.ts';
 import { decodeVariants, encodeVariants } from './bundleVariants.ts';
 import { crc32c, maskCrc, unmaskCrc } from './crc32c.ts';
 import { fileError, makeFolder } from './fileErrors.ts';
+import { localPath } from './paths.ts';
 import { copySlice, emptyArray, sliced } from './sliceCopies.ts';
 import { decodeTable, varint } from './table.ts';
 import { sliceFromProto, sliceKey, sliceToProto, type TensorSlice } from './tensorSlice.ts';
@@ -39,9 +40,10 @@ export async function writeBundle(prefix: string, tensors: readonly StoredTensor
     if (keys.has(latin1(key))) throw new InvalidArgumentError(`Adding duplicate key: ${name}`);
     keys.add(latin1(key));
   }
-  const data = dataPath(prefix, 0, 1) + unfinished();
+  const local = localPath(prefix);
+  const data = dataPath(local, 0, 1) + unfinished();
   try {
-    await makeFolder(dirname(prefix));
+    await makeFolder(dirname(local));
     const entries: [Uint8Array, Uint8Array][] = [];
     const file = await open(data, 'w');
     try {
@@ -55,7 +57,7 @@ export async function writeBundle(prefix: string, tensors: readonly StoredTensor
     } finally {
       await file.close();
     }
-    await publish(prefix, [data], [...entries, ...wholeEntries(items)]);
+    await publish(local, [data], [...entries, ...wholeEntries(items)]);
   } catch (error) {
     await rm(data, { force: true }).catch(() => undefined);
     throw fileError(error, prefix);
@@ -194,7 +196,7 @@ export class BundleReader {
   static open(prefix: string): BundleReader {
     let file: Uint8Array;
     try {
-      file = readFileSync(indexPath(prefix));
+      file = readFileSync(indexPath(localPath(prefix)));
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw fileError(error, prefix); // what fs throws has a code
       throw new NotFoundError(
@@ -276,7 +278,7 @@ export class BundleReader {
     if (!file) {
       const path = dataPath(this.prefix, shard, this.shards);
       try {
-        file = await open(path, 'r');
+        file = await open(localPath(path), 'r');
       } catch (error) {
         throw fileError(error, path);
       }
@@ -354,10 +356,12 @@ function strings(name: string, prefix: string, bytes: Uint8Array, shape: Shape, 
 
 /** Joins bundles that were written one per shard into one: data files are renamed, one index names all tensors. */
 export async function mergeBundles(
-  parts: readonly string[],
-  prefix: string,
+  partNames: readonly string[],
+  name: string,
   options: { readonly deleteFolders: boolean; readonly allowMissing: boolean },
 ): Promise<void> {
+  const parts = partNames.map(localPath);
+  const prefix = localPath(name);
   if (parts.length === 0) throw new InvalidArgumentError('At least one checkpoint prefix is needed to merge');
   const entries = new Map<string, BundleEntryProto>();
   const data: string[] = [];

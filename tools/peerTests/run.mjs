@@ -8,7 +8,8 @@
  * TensorFlow's sources (default /work/peer), PEER_PYTHON a Python with TensorFlow, PEER_SERVER the command's main.js.
  */
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -31,10 +32,9 @@ const { values, positionals } = parseArgs({
 const readJson = (path) => JSON.parse(readFileSync(path, 'utf8'));
 
 /** A server of its own for every file: a failure of one cannot spoil the next. Its job is named as TensorFlow's local one. */
-async function startServer() {
+async function startServer(folder) {
   const args = ['serve', '--port', '0', '--job', 'localhost'];
-  // Tests name files such as tensorflow/core/lib/jpeg/testdata/small.jpg, which the server reads.
-  const child = spawn(process.execPath, [serverMain, ...args], { cwd: sources, stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [serverMain, ...args], { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] });
   for await (const line of createInterface({ input: child.stdout })) {
     const target = /grpc:\/\/\S+/.exec(line)?.[0];
     if (target) return { target, stop: () => child.kill() };
@@ -44,11 +44,14 @@ async function startServer() {
 
 /** The record that the runner prints for a file. */
 async function runFile(file) {
-  const server = await startServer();
+  // Client and server share a folder that goes away afterwards: some tests write to relative paths, and some read files such as
+  // tensorflow/core/lib/jpeg/testdata/small.jpg.
+  const folder = mkdtempSync(join(tmpdir(), 'tensorloom-peer-'));
+  symlinkSync(join(sources, 'tensorflow'), join(folder, 'tensorflow'));
+  const server = await startServer(folder);
   try {
-    const child = spawn(python, [runner, server.target, sources, file, '--limit', values.limit], {
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
+    const args = [join(here, 'runFile.py'), runner, server.target, sources, file, '--limit', values.limit];
+    const child = spawn(python, args, { cwd: folder, stdio: ['ignore', 'pipe', 'ignore'] });
     const overdue = setTimeout(() => child.kill('SIGKILL'), (Number(values.limit) + 120) * 1000);
     let record;
     for await (const line of createInterface({ input: child.stdout }))
@@ -57,6 +60,7 @@ async function runFile(file) {
     return record ?? { file, import_error: 'the runner gave no answer in time' };
   } finally {
     server.stop();
+    rmSync(folder, { recursive: true, force: true });
   }
 }
 

@@ -1,6 +1,6 @@
 /** @file Builder of SavedModels: folders with graphs, their variables, their files and their signatures. */
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename } from 'node:path';
 import { string } from '../../core/dtypes.ts';
 import { FailedPreconditionError } from '../../core/errors.ts';
 import { getDefaultGraph } from '../../graph/graph.ts';
@@ -9,6 +9,7 @@ import { checkOptions, type OptionNames } from '../../graph/options.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { fileError } from '../../io/fileErrors.ts';
+import { joinPath, localPath } from '../../io/paths.ts';
 import { knownValue } from '../../op/constantValue.ts';
 import { AssetFileDef, type MetaGraphDef, MetaInfoDef, SavedModel, type SignatureDef } from '../../proto/metaGraph.ts';
 import { GraphKeys, getCollection } from '../collections.ts';
@@ -60,12 +61,12 @@ export class SavedModelBuilder {
   private readonly copied = new Set<string>();
 
   constructor(private readonly exportDir: string) {
-    if (existsSync(exportDir) && readdirSync(exportDir).length > 0)
+    if (existsSync(localPath(exportDir)) && readdirSync(localPath(exportDir)).length > 0)
       throw new FailedPreconditionError(
         `Export directory ${exportDir} already exists, and isn't empty. Please choose a different export directory, or delete all the contents of the specified directory.`,
       );
     try {
-      mkdirSync(exportDir, { recursive: true });
+      mkdirSync(localPath(exportDir), { recursive: true });
     } catch (error) {
       throw fileError(error, exportDir);
     }
@@ -82,9 +83,12 @@ export class SavedModelBuilder {
         'Graph state including variables and assets has already been saved. Please invoke `addMetaGraph()` instead.',
       );
     const saver = sess.graph.asDefault(() => this.prepare(options));
-    const folder = join(this.exportDir, constants.VARIABLES_DIRECTORY);
-    mkdirSync(folder, { recursive: true });
-    await saver.save(sess, join(folder, constants.VARIABLES_FILENAME), { writeMetaGraph: false, writeState: false });
+    const folder = joinPath(this.exportDir, constants.VARIABLES_DIRECTORY);
+    mkdirSync(localPath(folder), { recursive: true });
+    await saver.save(sess, joinPath(folder, constants.VARIABLES_FILENAME), {
+      writeMetaGraph: false,
+      writeState: false,
+    });
     sess.graph.asDefault(() => this.add(saver, tags, options));
     this.hasVariables = true;
   }
@@ -102,7 +106,7 @@ export class SavedModelBuilder {
   save(options: { readonly asText?: boolean } = {}): string {
     const { asText = false } = options;
     const name = asText ? constants.SAVED_MODEL_FILENAME_PBTXT : constants.SAVED_MODEL_FILENAME_PB;
-    const path = join(this.exportDir, name);
+    const path = joinPath(this.exportDir, name);
     const model = {
       saved_model_schema_version: constants.SAVED_MODEL_SCHEMA_VERSION,
       meta_graphs: this.graphs,
@@ -148,13 +152,13 @@ export class SavedModelBuilder {
         new AnyMessage('type.googleapis.com/tensorflow.AssetFileDef', def),
       );
     }
-    const folder = join(this.exportDir, constants.ASSETS_DIRECTORY);
+    const folder = joinPath(this.exportDir, constants.ASSETS_DIRECTORY);
     for (const [name, source] of sources) {
-      const target = join(folder, name);
+      const target = joinPath(folder, name);
       if (this.copied.has(target)) continue;
-      mkdirSync(folder, { recursive: true });
+      mkdirSync(localPath(folder), { recursive: true });
       try {
-        copyFileSync(source, target);
+        copyFileSync(localPath(source), localPath(target));
       } catch (error) {
         throw fileError(error, source);
       }
@@ -174,7 +178,8 @@ function pathIn(tensor: Tensor): string {
 function assetName(source: string, taken: ReadonlyMap<string, string>): string {
   const name = basename(source);
   const other = taken.get(name);
-  if (other === undefined || other === source || readFileSync(source).equals(readFileSync(other))) return name;
+  if (other === undefined || other === source || readFileSync(localPath(source)).equals(readFileSync(localPath(other))))
+    return name;
   let i = 1;
   while (taken.has(`${name}_${i}`)) i++;
   return `${name}_${i}`;

@@ -1,12 +1,12 @@
 /** @file Loader of SavedModels: graph, variables and files of a folder go into a session. */
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { NotFoundError } from '../../core/errors.ts';
 import type { Operation } from '../../graph/operation.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import { prependNameScope } from '../../graph/scopedNames.ts';
 import { Tensor } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
+import { exists } from '../../io/gfile.ts';
+import { joinPath } from '../../io/paths.ts';
 import { AssetFileDef, type MetaGraphDef, SavedModel } from '../../proto/metaGraph.ts';
 import type { SaverSession } from '../saver.ts';
 import { importMetaGraph } from '../saving/importMetaGraph.ts';
@@ -17,7 +17,7 @@ import * as constants from './constants.ts';
 /** Whether a folder may hold a SavedModel: it has the file that every one has. */
 export function maybeSavedModelDirectory(exportDir: string): boolean {
   const files = [constants.SAVED_MODEL_FILENAME_PB, constants.SAVED_MODEL_FILENAME_PBTXT];
-  return files.some((name) => existsSync(join(exportDir, name)));
+  return files.some((name) => exists(joinPath(exportDir, name)));
 }
 /** The newer name of `maybeSavedModelDirectory`. */
 export const containsSavedModel = maybeSavedModelDirectory;
@@ -25,8 +25,8 @@ export const containsSavedModel = maybeSavedModelDirectory;
 /** The message of a SavedModel: its graphs. */
 export function parseSavedModel(exportDir: string): SavedModel {
   for (const name of [constants.SAVED_MODEL_FILENAME_PB, constants.SAVED_MODEL_FILENAME_PBTXT]) {
-    const path = join(exportDir, name);
-    if (existsSync(path)) return readMessage(path, SavedModel);
+    const path = joinPath(exportDir, name);
+    if (exists(path)) return readMessage(path, SavedModel);
   }
   throw new NotFoundError(
     `SavedModel file does not exist at: ${exportDir}/{${constants.SAVED_MODEL_FILENAME_PBTXT}|${constants.SAVED_MODEL_FILENAME_PB}}`,
@@ -65,7 +65,7 @@ export async function load(
   const def = metaGraphWithTags(parseSavedModel(exportDir), tags);
   const { graph } = sess;
   const saver = graph.asDefault(() => importMetaGraph(def, options));
-  const variables = join(exportDir, constants.VARIABLES_DIRECTORY, constants.VARIABLES_FILENAME);
+  const variables = joinPath(exportDir, constants.VARIABLES_DIRECTORY, constants.VARIABLES_FILENAME);
   await saver?.restore(sess, variables);
   const first = initOp(def, sess, options.importScope);
   if (first) {
@@ -105,6 +105,6 @@ export function assetPaths(exportDir: string, def: MetaGraphDef): [tensor: strin
     def.asset_file_def.length > 0 ? def.asset_file_def : listed.map((any) => AssetFileDef.decode(any.value));
   return assets.map(({ tensor_info, filename }) => [
     tensor_info?.name ?? '',
-    join(exportDir, constants.ASSETS_DIRECTORY, filename),
+    joinPath(exportDir, constants.ASSETS_DIRECTORY, filename),
   ]);
 }

@@ -7,6 +7,7 @@ import type { Tensor } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { checkpointAt } from '../../io/checkpointReader.ts';
 import { fileError } from '../../io/fileErrors.ts';
+import { localPath } from '../../io/paths.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { concat } from '../../ops/array/concat.ts';
 import { range } from '../../ops/array/range.ts';
@@ -123,7 +124,7 @@ export function warmStart(checkpoint: string, options: WarmStartOptions = {}): v
 
 const readWords = (path: string): string[] => {
   try {
-    return vocabularyWords(readFileSync(path, 'latin1'));
+    return vocabularyWords(readFileSync(localPath(path), 'latin1'));
   } catch (error) {
     throw fileError(error, path);
   }

@@ -1,21 +1,23 @@
 /** @file Graphs as files: `.pb` and `.pbtxt`, written whole or not at all. */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { DataLossError, NotFoundError } from '../../core/errors.ts';
 import { Graph } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { joinPath, localPath } from '../../io/paths.ts';
 import { GraphDef } from '../../proto/graph.ts';
 import type { Init, Message } from '../../proto/message.ts';
 import { parseText, printText } from '../../proto/textFormat.ts';
 
 /** Writes a file that is there as a whole or, whatever happens, as it was before. */
 export function writeWhole(path: string, content: string | Uint8Array): void {
-  mkdirSync(dirname(path), { recursive: true });
-  const temporary = `${path}.tmp${randomBytes(8).toString('hex')}`;
+  const local = localPath(path);
+  mkdirSync(dirname(local), { recursive: true });
+  const temporary = `${local}.tmp${randomBytes(8).toString('hex')}`;
   try {
     writeFileSync(temporary, content, { flush: true });
-    renameSync(temporary, path);
+    renameSync(temporary, local);
   } catch (error) {
     rmSync(temporary, { force: true });
     throw error;
@@ -31,7 +33,7 @@ export function writeMessage<T>(path: string, type: Message<T>, value: Init<T>, 
 export function readMessage<T>(path: string, type: Message<T>): T {
   let content: Uint8Array;
   try {
-    content = readFileSync(path);
+    content = readFileSync(localPath(path));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error; // fs errors have codes
     throw new NotFoundError(`File ${path} does not exist.`);
@@ -62,7 +64,7 @@ export function writeGraph(
 ): string {
   const { asText = true } = onlyOptions('tf.train.writeGraph', options, 'asText');
   const def = graphOrDef instanceof Graph ? graphOrDef.asGraphDef() : graphOrDef;
-  const path = join(folder, name);
+  const path = joinPath(folder, name);
   writeMessage(path, GraphDef, def, asText);
   return path;
 }

@@ -1,5 +1,4 @@
 /** @file CheckpointSaverHook: writes checkpoints while training goes on. */
-import { join } from 'node:path';
 import * as log from '../../core/logging.ts';
 import type { NDArray } from '../../core/ndarray.ts';
 import { getDefaultGraph } from '../../graph/graph.ts';
@@ -7,6 +6,7 @@ import { onlyOptions } from '../../graph/options.ts';
 import type { GraphSession } from '../../graph/sessions.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
+import { joinPath } from '../../io/paths.ts';
 import { GraphKeys, getCollection } from '../collections.ts';
 import type { Saver } from '../saver.ts';
 import { exportMetaGraph } from '../saving/metaGraph.ts';
@@ -72,7 +72,7 @@ export class CheckpointSaverHook extends SessionRunHook<NDArray> {
       'saveGraphDef',
     );
     if (options.saver && options.scaffold) throw userError('You cannot provide both saver and scaffold.');
-    this.savePath = join(checkpointDir, options.checkpointBasename ?? 'model.ckpt');
+    this.savePath = joinPath(checkpointDir, options.checkpointBasename ?? 'model.ckpt');
     this.timer = new SecondOrStepTimer({ everySecs: options.saveSecs, everySteps: options.saveSteps });
     this.listeners = options.listeners ?? [];
     this.saveGraphDef = options.saveGraphDef ?? true;

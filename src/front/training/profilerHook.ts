@@ -1,9 +1,9 @@
 /** @file ProfilerHook: records how long nodes take, every so many steps or seconds. */
-import { join } from 'node:path';
 import * as log from '../../core/logging.ts';
 import type { NDArray } from '../../core/ndarray.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor } from '../../graph/tensor.ts';
+import { joinPath } from '../../io/paths.ts';
 import { writeWhole } from '../saving/writeGraph.ts';
 import { type FileWriter, FileWriterCache } from '../summary/fileWriter.ts';
 import { globalStepRead } from './globalStepRead.ts';
@@ -61,7 +61,7 @@ export class ProfilerHook extends SessionRunHook<{ globalStep: NDArray }> {
     if (this.isAsked) {
       step = Number(await context.session.run(this.step!));
       this.timer.updateLastTriggeredStep(step);
-      const path = join(this.outputDir, `timeline-${step}.json`);
+      const path = joinPath(this.outputDir, `timeline-${step}.json`);
       log.info(`Saving timeline for ${step} into '${path}'.`);
       writeWhole(path, chromeTrace(runMetadata));
       this.writer.addRunMetadata(runMetadata, `step_${step}`);

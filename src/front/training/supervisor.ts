@@ -1,5 +1,4 @@
 /** @file Supervisor: the older way to train, with tasks that write checkpoints and summaries by the clock. */
-import { join } from 'node:path';
 import * as log from '../../core/logging.ts';
 import { type Graph, getDefaultGraph } from '../../graph/graph.ts';
 import type { Operation } from '../../graph/operation.ts';
@@ -8,6 +7,7 @@ import type { Feeds } from '../../graph/runTypes.ts';
 import type { GraphSession, RunChoices } from '../../graph/sessions.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
+import { joinPath } from '../../io/paths.ts';
 import { group } from '../../ops/flow/group.ts';
 import { noOp } from '../../ops/flow/noOp.ts';
 import type { MetaGraphDef } from '../../proto/metaGraph.ts';
@@ -136,7 +136,7 @@ export class Supervisor {
     this.logdir = this.isChief ? options.logdir : undefined;
     this.saveSummariesSecs = this.isChief ? (options.saveSummariesSecs ?? 120) : 0;
     this.saveModelSecs = this.isChief ? (options.saveModelSecs ?? 600) : 0;
-    this.savePath = this.logdir ? join(this.logdir, options.checkpointBasename ?? 'model.ckpt') : null;
+    this.savePath = this.logdir ? joinPath(this.logdir, options.checkpointBasename ?? 'model.ckpt') : null;
     this.summaryWriter = this.isChief ? this.writer(options.summaryWriter) : null;
     this.sessionManager =
       options.sessionManager ??

@@ -5,6 +5,7 @@ import { resource, variant } from '../../core/dtypes.ts';
 import { AlreadyExistsError } from '../../core/errors.ts';
 import { NDArray } from '../../core/ndarray.ts';
 import { sharedObject } from '../../core/sharedObject.ts';
+import { localPath } from '../../io/paths.ts';
 import { BundleReader, writeBundle } from '../../io/tensorBundle.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
 import {
@@ -22,7 +23,7 @@ import {
   soon,
 } from './dataset.ts';
 import { fileError } from './files.ts';
-import { elementAttrs, handle, madeBy, metadata, scalarHandle, textOf } from './kit.ts';
+import { datasetOp, elementAttrs, metadata, textOf } from './kit.ts';
 
 /** What iterators of a dataset share: all its elements, once one of them has come to the end. */
 class MemoryCache {
@@ -101,7 +102,7 @@ class FileIterator implements ElementIterator {
   async next(): Promise<Element | undefined> {
     if (this.isOver) return undefined;
     if (!this.input && !this.reader) {
-      if (existsSync(`${this.prefix}.index`)) await this.open();
+      if (existsSync(localPath(`${this.prefix}.index`))) await this.open();
       else await this.begin();
     }
     const element = this.reader ? await this.read(this.reader) : await this.write(this.input!);
@@ -112,7 +113,7 @@ class FileIterator implements ElementIterator {
 
   /** Begins to write, unless another iterator does. */
   private async begin(): Promise<void> {
-    const lock = `${this.prefix}_0.lockfile`;
+    const lock = localPath(`${this.prefix}_0.lockfile`);
     try {
       await writeFile(lock, `Created at: ${Math.floor(Date.now() / 1000)}`, { flag: 'wx' });
     } catch (error) {
@@ -191,18 +192,12 @@ function cached(input: Dataset, filename: string, cache: MemoryCache): Dataset {
   });
 }
 
-export const CacheDataset = defineOp({
+export const CacheDataset = datasetOp({
   name: 'CacheDataset',
   inputs: { input_dataset: 'variant', filename: 'string' },
-  outputs: handle,
   attrs: { ...elementAttrs, metadata },
-  shape: scalarHandle,
-  grad: notDifferentiable,
-  lower: (p, inputs) =>
-    madeBy(p, inputs, ({ input_dataset, filename }) =>
-      cached(datasetIn(input_dataset), textOf(filename, 'filename'), new MemoryCache()),
-    ),
-  cases: () => [],
+  make: ({ input_dataset, filename }) =>
+    cached(datasetIn(input_dataset), textOf(filename, 'filename'), new MemoryCache()),
 });
 
 /** What a resource tensor holds for a cache. */
@@ -215,20 +210,15 @@ class CacheHandle {
   }
 }
 
-export const CacheDatasetV2 = defineOp({
+export const CacheDatasetV2 = datasetOp({
   name: 'CacheDatasetV2',
   inputs: { input_dataset: 'variant', filename: 'string', cache: 'resource' },
-  outputs: handle,
   attrs: { ...elementAttrs, metadata },
   stateful: true,
-  shape: scalarHandle,
-  grad: notDifferentiable,
-  lower: (p, inputs) =>
-    madeBy(p, inputs, ({ input_dataset, filename, cache }) => {
-      const memory = cache.objects[0] instanceof CacheHandle ? sharedObject(cache, MemoryCache) : new MemoryCache();
-      return cached(datasetIn(input_dataset), textOf(filename, 'filename'), memory);
-    }),
-  cases: () => [],
+  make({ input_dataset, filename, cache }) {
+    const memory = cache.objects[0] instanceof CacheHandle ? sharedObject(cache, MemoryCache) : new MemoryCache();
+    return cached(datasetIn(input_dataset), textOf(filename, 'filename'), memory);
+  },
 });
 
 export const AnonymousMemoryCache = defineOp({

@@ -12,8 +12,9 @@ import {
   PermissionDeniedError,
 } from '../../core/errors.ts';
 import { NDArray } from '../../core/ndarray.ts';
+import { localPath } from '../../io/paths.ts';
 import { RecordSplitter } from '../../io/records.ts';
-import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
+
 import {
   Dataset,
   type ElementIterator,
@@ -24,7 +25,7 @@ import {
   savedRecord,
   unknown,
 } from './dataset.ts';
-import { handle, madeBy, metadata, scalarHandle, scalarOf, textOf } from './kit.ts';
+import { datasetOp, metadata, scalarOf, textOf } from './kit.ts';
 
 /** What cuts the bytes of one file into elements. */
 export interface Splitter {
@@ -45,7 +46,7 @@ export interface FileList {
 
 /** The bytes of a file, chunk by chunk, without their compression. */
 export function openFile(path: string, compression: string, chunk: number): Readable {
-  const file = createReadStream(path, { highWaterMark: chunk });
+  const file = createReadStream(localPath(path), { highWaterMark: chunk });
   if (compression === '') return file;
   const stream = compression === 'GZIP' ? createGunzip() : createInflate();
   file.on('error', (error) => stream.destroy(error));
@@ -202,21 +203,16 @@ class LineSplitter implements Splitter {
   }
 }
 
-export const TextLineDataset = defineOp({
+export const TextLineDataset = datasetOp({
   name: 'TextLineDataset',
   inputs: { filenames: 'string', compression_type: 'string', buffer_size: 'int64' },
-  outputs: handle,
   attrs: { metadata },
   stateful: true,
-  shape: scalarHandle,
-  grad: notDifferentiable,
-  lower: (p, inputs) =>
-    madeBy(p, inputs, ({ filenames, compression_type, buffer_size }) => {
-      const compression = checkedCompression(compression_type);
-      const files = { paths: pathsIn(filenames), compression, chunk: chunkSize(buffer_size) };
-      return fromFiles('TextLine', files, () => new LineSplitter());
-    }),
-  cases: () => [],
+  make({ filenames, compression_type, buffer_size }) {
+    const compression = checkedCompression(compression_type);
+    const files = { paths: pathsIn(filenames), compression, chunk: chunkSize(buffer_size) };
+    return fromFiles('TextLine', files, () => new LineSplitter());
+  },
 });
 
 /** Records of a TFRecord file, from a byte on. */
@@ -238,40 +234,30 @@ class RecordCutter implements Splitter {
   }
 }
 
-export const TFRecordDataset = defineOp({
+export const TFRecordDataset = datasetOp({
   name: 'TFRecordDataset',
   inputs: { filenames: 'string', compression_type: 'string', buffer_size: 'int64' },
-  outputs: handle,
   attrs: { metadata },
   stateful: true,
-  shape: scalarHandle,
-  grad: notDifferentiable,
-  lower: (p, inputs) =>
-    madeBy(p, inputs, ({ filenames, compression_type, buffer_size }) => {
-      const compression = checkedCompression(compression_type);
-      const files = { paths: pathsIn(filenames), compression, chunk: chunkSize(buffer_size) };
-      return fromFiles('TFRecord', files, () => new RecordCutter(0));
-    }),
-  cases: () => [],
+  make({ filenames, compression_type, buffer_size }) {
+    const compression = checkedCompression(compression_type);
+    const files = { paths: pathsIn(filenames), compression, chunk: chunkSize(buffer_size) };
+    return fromFiles('TFRecord', files, () => new RecordCutter(0));
+  },
 });
 
-export const TFRecordDatasetV2 = defineOp({
+export const TFRecordDatasetV2 = datasetOp({
   name: 'TFRecordDatasetV2',
   inputs: { filenames: 'string', compression_type: 'string', buffer_size: 'int64', byte_offsets: 'int64' },
-  outputs: handle,
   attrs: { metadata },
   stateful: true,
-  shape: scalarHandle,
-  grad: notDifferentiable,
-  lower: (p, inputs) =>
-    madeBy(p, inputs, ({ filenames, compression_type, buffer_size, byte_offsets }) => {
-      const compression = checkedCompression(compression_type);
-      const paths = pathsIn(filenames);
-      const offsets = new Map(paths.map((path, i) => [path, i < byte_offsets.size ? byte_offsets.numberAt(i) : 0]));
-      const files = { paths, compression, chunk: chunkSize(buffer_size) };
-      return fromFiles('TFRecord', files, (path) => new RecordCutter(offsets.get(path)!));
-    }),
-  cases: () => [],
+  make({ filenames, compression_type, buffer_size, byte_offsets }) {
+    const compression = checkedCompression(compression_type);
+    const paths = pathsIn(filenames);
+    const offsets = new Map(paths.map((path, i) => [path, i < byte_offsets.size ? byte_offsets.numberAt(i) : 0]));
+    const files = { paths, compression, chunk: chunkSize(buffer_size) };
+    return fromFiles('TFRecord', files, (path) => new RecordCutter(offsets.get(path)!));
+  },
 });
 
 interface Layout {
@@ -295,7 +281,7 @@ class FixedCutter implements Splitter {
 
   /** How many bytes there will be is known of files that are not compressed. */
   async check(): Promise<void> {
-    if (!this.isCompressed) this.checkLength((await stat(this.path)).size);
+    if (!this.isCompressed) this.checkLength((await stat(localPath(this.path))).size);
   }
 
   *push(chunk: Uint8Array): Generator<Uint8Array> {
@@ -343,37 +329,27 @@ const fixedInputs = {
   buffer_size: 'int64',
 } as const;
 
-export const FixedLengthRecordDataset = defineOp({
+export const FixedLengthRecordDataset = datasetOp({
   name: 'FixedLengthRecordDataset',
   inputs: fixedInputs,
-  outputs: handle,
   attrs: { metadata },
   stateful: true,
-  shape: scalarHandle,
-  grad: notDifferentiable,
-  lower: (p, inputs) =>
-    madeBy(p, inputs, (arrays) => {
-      const layout = layoutOf(arrays);
-      const files = { paths: pathsIn(arrays.filenames), compression: '', chunk: chunkSize(arrays.buffer_size) };
-      return fromFiles('FixedLengthRecord', files, (path) => new FixedCutter(path, layout, false));
-    }),
-  cases: () => [],
+  make(arrays) {
+    const layout = layoutOf(arrays);
+    const files = { paths: pathsIn(arrays.filenames), compression: '', chunk: chunkSize(arrays.buffer_size) };
+    return fromFiles('FixedLengthRecord', files, (path) => new FixedCutter(path, layout, false));
+  },
 });
 
-export const FixedLengthRecordDatasetV2 = defineOp({
+export const FixedLengthRecordDatasetV2 = datasetOp({
   name: 'FixedLengthRecordDatasetV2',
   inputs: { ...fixedInputs, compression_type: 'string' },
-  outputs: handle,
   attrs: { metadata },
   stateful: true,
-  shape: scalarHandle,
-  grad: notDifferentiable,
-  lower: (p, inputs) =>
-    madeBy(p, inputs, (arrays) => {
-      const layout = layoutOf(arrays);
-      const compression = checkedCompression(arrays.compression_type);
-      const files = { paths: pathsIn(arrays.filenames), compression, chunk: chunkSize(arrays.buffer_size) };
-      return fromFiles('FixedLengthRecord', files, (path) => new FixedCutter(path, layout, compression !== ''));
-    }),
-  cases: () => [],
+  make(arrays) {
+    const layout = layoutOf(arrays);
+    const compression = checkedCompression(arrays.compression_type);
+    const files = { paths: pathsIn(arrays.filenames), compression, chunk: chunkSize(arrays.buffer_size) };
+    return fromFiles('FixedLengthRecord', files, (path) => new FixedCutter(path, layout, compression !== ''));
+  },
 });

@@ -6,12 +6,13 @@ import { NDArray } from '../../core/ndarray.ts';
 import { type Dims, showShape, sizeOf } from '../../core/shape.ts';
 import { openCheckpoint } from '../../io/checkpointReader.ts';
 import { fileError } from '../../io/fileErrors.ts';
+import { localPath } from '../../io/paths.ts';
 import { attr } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
 import { texts } from './checkpointKit.ts';
 
 async function wordsOf(path: string): Promise<string[]> {
-  const content = await readFile(path, 'latin1').catch((error: unknown) => {
+  const content = await readFile(localPath(path), 'latin1').catch((error: unknown) => {
     throw fileError(error, path);
   });
   return vocabularyWords(content);

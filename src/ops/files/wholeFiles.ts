@@ -9,6 +9,7 @@ import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { fileError } from '../../io/fileErrors.ts';
 import { matchingPaths } from '../../io/glob.ts';
+import { localPath } from '../../io/paths.ts';
 import { defineOp, gradientPending } from '../../op/defineOp.ts';
 import { ofRank } from '../array/common.ts';
 import { bytesOf, stringArray, toBytes, toText } from '../string/text.ts';
@@ -36,7 +37,7 @@ export const ReadFile = defineOp({
     const [contents] = p.host([filename], [{ dtype: string, shape: [] }], async ([name]) => {
       const path = toText(bytesOf(name!)[0]!);
       try {
-        return [stringArray([], [await readBytes(path)])];
+        return [stringArray([], [await readBytes(localPath(path))])];
       } catch (error) {
         throw fileError(error, path);
       }
@@ -69,8 +70,9 @@ export const WriteFile = defineOp({
     p.host([filename, contents], [], async ([name, content]) => {
       const path = toText(bytesOf(name!)[0]!);
       try {
-        await mkdir(dirname(path), { recursive: true });
-        await writeBytes(path, bytesOf(content!)[0]!);
+        const local = localPath(path);
+        await mkdir(dirname(local), { recursive: true });
+        await writeBytes(local, bytesOf(content!)[0]!);
       } catch (error) {
         throw fileError(error, path);
       }

@@ -4,6 +4,7 @@ import { type DType, int64, string } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { NDArray } from '../../core/ndarray.ts';
 import { fileError } from '../../io/fileErrors.ts';
+import { localPath } from '../../io/paths.ts';
 import { attr } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
 import { byReference, byResource, type Form, objectAt } from '../queue/handles.ts';
@@ -61,7 +62,7 @@ function column(lines: readonly string[], index: number, dtype: DType, { delimit
 }
 
 async function linesOf(path: string, vocabularySize: number): Promise<string[]> {
-  const content = await readFile(path, 'latin1').catch((error: unknown) => {
+  const content = await readFile(localPath(path), 'latin1').catch((error: unknown) => {
     throw fileError(error, path);
   });
   const lines = content.split('\n');

@@ -4,6 +4,7 @@ import { open, readFile } from 'node:fs/promises';
 import { createGunzip, createInflate } from 'node:zlib';
 import { DataLossError } from '../../core/errors.ts';
 import { fileError } from '../../io/fileErrors.ts';
+import { localPath } from '../../io/paths.ts';
 import { type RecordCompression, tfRecordIterator } from '../../io/records.ts';
 import type { Entry, ReaderKind } from './reader.ts';
 
@@ -17,7 +18,7 @@ const chunkBytes = 1 << 18;
 async function* chunks(path: string): AsyncGenerator<Uint8Array> {
   let file: Awaited<ReturnType<typeof open>> | undefined;
   try {
-    file = await open(path);
+    file = await open(localPath(path));
     for (;;) {
       const { bytesRead, buffer } = await file.read(new Uint8Array(chunkBytes), 0, chunkBytes);
       if (bytesRead === 0) return;
@@ -32,7 +33,7 @@ async function* chunks(path: string): AsyncGenerator<Uint8Array> {
 
 /** The bytes of a file that was compressed. */
 async function* inflated(path: string, encoding: 'GZIP' | 'ZLIB'): AsyncGenerator<Uint8Array> {
-  const file = createReadStream(path, { highWaterMark: chunkBytes });
+  const file = createReadStream(localPath(path), { highWaterMark: chunkBytes });
   const stream = encoding === 'GZIP' ? createGunzip() : createInflate();
   file.on('error', (error) => stream.destroy(error));
   file.pipe(stream);
@@ -60,7 +61,7 @@ export const wholeFileReader: ReaderKind = {
   givesOneRecord: true,
   async *read(work) {
     const path = decode(work);
-    const value = await readFile(path).catch((error: unknown) => {
+    const value = await readFile(localPath(path)).catch((error: unknown) => {
       throw fileError(error, path);
     });
     yield { key: work, value: new Uint8Array(value.buffer, value.byteOffset, value.length) };
