@@ -27,13 +27,13 @@ function longWork(size: number, seed: number) {
 
 describe.runIf(cpu)('threads of the cpu device', () => {
   it('leave the event loop free: timers fire while a long segment runs', async () => {
-    const { run, want } = longWork(1_500_000, 1);
+    const { run, want } = longWork(300_000, 1);
     let ticks = 0;
-    const timer = setInterval(() => ticks++, 5);
-    const got = await run(cpu!);
+    const timer = setInterval(() => ticks++, 1);
+    // Segments that were run on this thread would let no timer fire, however many they are.
+    for (let i = 0; i < 1000 && ticks < 2; i++) expect(await run(cpu!)).toBeCloseTo(want, 6);
     clearInterval(timer);
-    expect(got).toBeCloseTo(want, 6);
-    expect(ticks).toBeGreaterThan(1);
+    expect(ticks).toBeGreaterThanOrEqual(2);
   });
 
   it('serve devices that run at the same time', async () => {

@@ -61,13 +61,22 @@ const counting = (body = 'next = AddV2(now, one) { T: int }') => `
   exit = Exit(switch) { T: int }`;
 
 describe('long loops', () => {
-  it('run a hundred thousand times, and let others have their turn', async () => {
+  it('run a hundred thousand times', async () => {
     using sess = sessionOf(counting());
-    let turns = 0;
-    const timer = setInterval(() => turns++, 0);
     expect(Number(await sess.run('exit:0', { 'n:0': 100_000 }))).toBe(100_000);
+  });
+
+  it('let others have their turn', async () => {
+    using sess = sessionOf(counting());
+    const abort = new AbortController();
+    let turns = 0;
+    const timer = setInterval(() => {
+      if (++turns === 10) abort.abort();
+    }, 0);
+    // Without turns for others the loop would come to its end.
+    const run = sess.run('exit:0', { 'n:0': 10_000_000 }, { signal: abort.signal });
+    await expect(run).rejects.toThrow(tf.errors.CancelledError);
     clearInterval(timer);
-    expect(turns).toBeGreaterThan(10);
   });
 
   it('stop when they are cancelled or out of time', async () => {

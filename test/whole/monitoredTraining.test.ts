@@ -85,7 +85,8 @@ describe.skipIf(!existsSync(api))('a killed training', () => {
         text += data;
         if (text.split('\n').length > killAfter) child.kill('SIGKILL');
       });
-      child.on('exit', (code, signal) => {
+      // All that it printed is there only at the close; the process may exit before it is read.
+      child.on('close', (code, signal) => {
         if (code !== 0 && signal !== 'SIGKILL') reject(new Error(problems));
         else resolve(text.trimEnd().split('\n').map((line) => line.split(' ').map(Number))); // biome-ignore format: one thought
       });

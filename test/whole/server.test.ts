@@ -331,11 +331,9 @@ describe('stopping', () => {
       [undefined, { options: { timeout_in_ms: 20 } }],
       [{ operation_timeout_in_ms: 20 }, {}],
     ] as const) {
-      const { handle, started, letGo } = await waiting(config);
-      const pending = run(handle, ['after:0'], {}, rest);
-      await started;
-      setTimeout(letGo, 60);
-      await expect(pending).rejects.toThrow(/^4: /);
+      const { handle, letGo } = await waiting(config);
+      await expect(run(handle, ['after:0'], {}, rest)).rejects.toThrow(/^4: /);
+      letGo();
     }
   });
 

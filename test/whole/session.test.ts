@@ -1,5 +1,7 @@
 import * as tf from 'tensorloom';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { ReferenceDevice } from '../../src/devices/reference/device.ts';
+import { openDevice } from '../../src/runtime/devices.ts';
 
 beforeEach(() => tf.resetDefaultGraph());
 
@@ -169,20 +171,40 @@ describe('runs', () => {
     const cancelled = sess.run(after, undefined, { signal: controller.signal });
     controller.abort();
     await expect(cancelled).rejects.toBeInstanceOf(tf.errors.CancelledError);
-    await expect(sess.run(after, undefined, { options: { timeoutInMs: 20 } })).rejects.toBeInstanceOf(
-      tf.errors.DeadlineExceededError,
-    );
+    const late = await sess.run(after, undefined, { options: { timeoutInMs: 20 } }).catch((e: unknown) => e);
+    expect(late).toBeInstanceOf(tf.errors.DeadlineExceededError);
+    expect(String(late)).toMatch(/longer than 20 ms/);
   });
 
-  it('stop while the device is at work, and leave the session usable', async () => {
-    const x = tf.ones([1500, 1500]);
-    const v = new tf.Variable(tf.zeros([]));
-    const work = v.assign(tf.reduceMean(tf.matmul(tf.matmul(x, x), x)));
-    const sess = new tf.Session({ config: { graphOptions: { simplify: false } } });
-    await sess.run(v.initializer);
-    await expect(sess.run(work, undefined, { options: { timeoutInMs: 1 } })).rejects.toThrow(/longer than 1 ms/);
-    expect(Number(await sess.run(work))).toBe(2250000);
-  });
+  // The reference device does all its work on this thread.
+  it.skipIf(openDevice() instanceof ReferenceDevice)(
+    'stop while the device is at work, and leave the session usable',
+    async () => {
+      const x = tf.ones([500, 500]);
+      const v = new tf.Variable(tf.zeros([]));
+      const work = v.assign(tf.reduceMean(tf.matmul(tf.matmul(x, x), x)));
+      const sess = new tf.Session({ config: { graphOptions: { simplify: false } } });
+      await sess.run(v.initializer);
+      const abort = new AbortController();
+      const device = openDevice();
+      const compile = device.compile.bind(device);
+      const spy = vi.spyOn(device, 'compile').mockImplementation((segment) => {
+        const kernel = compile(segment);
+        return {
+          run(bound, options) {
+            const pending = kernel.run(bound, options);
+            // The device has begun and the event loop has not turned, so nobody knows yet that it is done.
+            if (pending) abort.abort();
+            return pending;
+          },
+        };
+      });
+      const stopped = sess.run(work, undefined, { signal: abort.signal });
+      await expect(stopped).rejects.toBeInstanceOf(tf.errors.CancelledError);
+      spy.mockRestore();
+      expect(Number(await sess.run(work))).toBe(250000);
+    },
+  );
 
   it('of new shapes can be traced at the same time', async () => {
     const x = tf.placeholder(tf.float32, []);
@@ -236,9 +258,9 @@ describe('runs', () => {
     const sess = new tf.Session();
     let fired = 0;
     const timer = setInterval(() => fired++, 1);
-    for (let i = 0; i < 5000; i++) await sess.run(y, feed(x, [1, 2]));
+    for (let i = 0; i < 200_000 && fired < 3; i++) await sess.run(y, feed(x, [1, 2]));
     clearInterval(timer);
-    expect(fired).toBeGreaterThan(2);
+    expect(fired).toBeGreaterThanOrEqual(3);
   });
 });
 

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import * as tf from 'tensorloom';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 interface Run {
   readonly values?: readonly number[];
@@ -212,15 +212,13 @@ describe('MonitoredTrainingSession', () => {
     await expect(sess.run(x, [[x, 2]])).rejects.toThrow(/Same tensor is fed by a SessionRunHook and user.*x:0/);
   });
 
-  it('lets a worker wait for its chief', async () => {
+  it('lets a worker wait for its chief, no longer than it is told', { timeout: 25_000 }, async () => {
     model();
-    const started = Date.now();
     const creator = new tf.train.WorkerSessionCreator({ maxWaitSecs: 0 });
     // In this process nobody else initializes the variables of a new session.
     await expect(new tf.train.MonitoredSession({ sessionCreator: creator }).run('loss:0')).rejects.toThrow(
       /Session was not ready after waiting 0 secs.*not initialized: w, global_step/,
     );
-    expect(Date.now() - started).toBeLessThan(20_000);
   });
 
   it('runs one session of one machine that can be had', async () => {
@@ -248,14 +246,12 @@ describe('Supervisor', () => {
     const { train, w } = model();
     const sv = new tf.train.Supervisor({ logdir: folder, saveSummariesSecs: 100, saveModelSecs: 100 });
     let steps = 0;
-    const recorded = async () => {
-      await sv.summaryWriter!.flush();
-      return JSON.stringify(await events()).includes('losses/total');
-    };
+    const added = vi.spyOn(sv.summaryWriter!, 'addSummary');
+    const isRecorded = () => added.mock.calls.some(([summary]) => summary instanceof tf.NDArray);
     await tf.train.basicTrainLoop(sv, async (sess) => {
       await sess.run(train);
       // The tasks that write are started beside the loop, and a loop this short would end before they begin.
-      if (++steps >= 3 && tf.train.latestCheckpoint(folder) && (await recorded())) sv.requestStop();
+      if (++steps >= 3 && tf.train.latestCheckpoint(folder) && isRecorded()) sv.requestStop();
     });
     const last = tf.train.latestCheckpoint(folder)!;
     expect(last).toMatch(/model\.ckpt-\d+$/);
