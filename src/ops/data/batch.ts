@@ -3,22 +3,20 @@ import type { DType } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { NDArray } from '../../core/ndarray.ts';
 import { sameShape, showRuntime, sizeOf } from '../../core/shape.ts';
-import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
+
 import {
   Dataset,
   datasetIn,
   type Element,
   type ElementIterator,
+  Following,
   type Iteration,
   infinite,
   type Pulled,
   type Saved,
-  type Soon,
-  savedAll,
-  savedRecord,
   unknown,
 } from './dataset.ts';
-import { deterministic, elementAttrs, flag, handle, madeBy, metadata, scalarHandle, scalarOf } from './kit.ts';
+import { datasetOp, deterministic, elementAttrs, flag, metadata, scalarOf } from './kit.ts';
 
 /** Arrays of one shape as the rows of a new one. */
 function stacked(arrays: readonly NDArray[], component: number): NDArray {
@@ -59,14 +57,16 @@ export function stackElements(elements: readonly Element[]): Element {
 }
 
 /** Gathers elements and makes one of each group. */
-export class BatchIterator implements ElementIterator {
+export class BatchIterator extends Following {
   private hasEnded = false;
   constructor(
-    private readonly input: ElementIterator,
+    input: ElementIterator,
     private readonly size: number,
     private readonly dropsRemainder: boolean,
     private readonly join: (elements: readonly Element[]) => Element,
-  ) {}
+  ) {
+    super(input);
+  }
 
   next(): Pulled {
     return this.hasEnded ? undefined : this.gather([]);
@@ -93,13 +93,11 @@ export class BatchIterator implements ElementIterator {
     return elements.length === 0 || this.dropsRemainder ? undefined : this.join(elements);
   }
 
-  save(): Soon<Saved> {
-    return savedAll({ input: this.input.save(), hasEnded: this.hasEnded });
+  protected override state(): Saved {
+    return this.hasEnded;
   }
-  restore(saved: Saved): Soon<void> {
-    const { input, hasEnded } = savedRecord(saved);
-    this.hasEnded = hasEnded === true;
-    return this.input.restore(input!);
+  protected override setState(saved: Saved): void {
+    this.hasEnded = saved === true;
   }
 }
 
@@ -129,49 +127,34 @@ export function batched(
   });
 }
 
-export const BatchDataset = defineOp({
+export const BatchDataset = datasetOp({
   name: 'BatchDataset',
   inputs: { input_dataset: 'variant', batch_size: 'int64' },
-  outputs: handle,
   attrs: { ...elementAttrs, metadata },
-  shape: scalarHandle,
-  grad: notDifferentiable,
-  lower: (p, inputs, attrs) =>
-    madeBy(p, inputs, ({ input_dataset, batch_size }) => {
-      const size = scalarOf(batch_size, 'batch_size');
-      return batched(datasetIn(input_dataset), { size, dropsRemainder: false }, attrs);
-    }),
-  cases: () => [],
+  make({ input_dataset, batch_size }, attrs) {
+    const size = scalarOf(batch_size, 'batch_size');
+    return batched(datasetIn(input_dataset), { size, dropsRemainder: false }, attrs);
+  },
 });
 
-export const BatchDatasetV2 = defineOp({
+export const BatchDatasetV2 = datasetOp({
   name: 'BatchDatasetV2',
   inputs: { input_dataset: 'variant', batch_size: 'int64', drop_remainder: 'bool' },
-  outputs: handle,
   attrs: { parallel_copy: flag(false), ...elementAttrs, metadata },
-  shape: scalarHandle,
-  grad: notDifferentiable,
-  lower: (p, inputs, attrs) =>
-    madeBy(p, inputs, ({ input_dataset, batch_size, drop_remainder }) => {
-      const size = scalarOf(batch_size, 'batch_size');
-      const dropsRemainder = scalarOf(drop_remainder, 'drop_remainder') !== 0;
-      return batched(datasetIn(input_dataset), { size, dropsRemainder }, attrs);
-    }),
-  cases: () => [],
+  make({ input_dataset, batch_size, drop_remainder }, attrs) {
+    const size = scalarOf(batch_size, 'batch_size');
+    const dropsRemainder = scalarOf(drop_remainder, 'drop_remainder') !== 0;
+    return batched(datasetIn(input_dataset), { size, dropsRemainder }, attrs);
+  },
 });
 
-export const ParallelBatchDataset = defineOp({
+export const ParallelBatchDataset = datasetOp({
   name: 'ParallelBatchDataset',
   inputs: { input_dataset: 'variant', batch_size: 'int64', num_parallel_calls: 'int64', drop_remainder: 'bool' },
-  outputs: handle,
   attrs: { parallel_copy: flag(false), ...elementAttrs, deterministic, metadata },
-  shape: scalarHandle,
-  grad: notDifferentiable,
-  lower: (p, inputs, attrs) =>
-    madeBy(p, inputs, ({ input_dataset, batch_size, drop_remainder }) => {
-      const size = scalarOf(batch_size, 'batch_size');
-      const dropsRemainder = scalarOf(drop_remainder, 'drop_remainder') !== 0;
-      return batched(datasetIn(input_dataset), { size, dropsRemainder, kind: 'ParallelBatch' }, attrs);
-    }),
-  cases: () => [],
+  make({ input_dataset, batch_size, drop_remainder }, attrs) {
+    const size = scalarOf(batch_size, 'batch_size');
+    const dropsRemainder = scalarOf(drop_remainder, 'drop_remainder') !== 0;
+    return batched(datasetIn(input_dataset), { size, dropsRemainder, kind: 'ParallelBatch' }, attrs);
+  },
 });

@@ -4,7 +4,7 @@ import { InvalidArgumentError } from '../../core/errors.ts';
 import { NDArray } from '../../core/ndarray.ts';
 import { showRuntime, sizeOf } from '../../core/shape.ts';
 import { attr } from '../../op/attrs.ts';
-import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
+
 import { BatchIterator, batched, stackElements } from './batch.ts';
 import {
   Dataset,
@@ -20,23 +20,13 @@ import {
   soon,
   unknown,
 } from './dataset.ts';
-import {
-  argumentTypes,
-  elementAttrs,
-  flag,
-  functionOf,
-  handle,
-  madeBy,
-  metadata,
-  scalarHandle,
-  scalarOf,
-} from './kit.ts';
+import { argumentTypes, datasetOp, elementAttrs, flag, metadata, scalarOf } from './kit.ts';
 import { parallelCalls } from './map.ts';
 import { InOrder } from './parallel.ts';
 import { rowsAt } from './sources.ts';
 
 const mapAndBatchOp = (name: string, extra: object) =>
-  defineOp({
+  datasetOp({
     name,
     inputs: {
       input_dataset: 'variant',
@@ -45,7 +35,6 @@ const mapAndBatchOp = (name: string, extra: object) =>
       num_parallel_calls: 'int64',
       drop_remainder: 'bool',
     },
-    outputs: handle,
     attrs: {
       f: attr('func'),
       Targuments: argumentTypes,
@@ -53,34 +42,28 @@ const mapAndBatchOp = (name: string, extra: object) =>
       preserve_cardinality: flag(false),
       ...extra,
     },
-    shape: scalarHandle,
-    grad: notDifferentiable,
-    lower(p, inputs, attrs) {
-      const call = functionOf(p, attrs.f);
-      return madeBy(p, inputs, (arrays) => {
-        const input = datasetIn(arrays.input_dataset);
-        const size = scalarOf(arrays.batch_size, 'batch_size');
-        const dropsRemainder = scalarOf(arrays.drop_remainder, 'drop_remainder') !== 0;
-        const calls = parallelCalls(scalarOf(arrays.num_parallel_calls, 'num_parallel_calls'));
-        const apply = call(arrays.other_arguments);
-        const batches = batched(input, { size, dropsRemainder }, attrs);
-        return new Dataset({
-          kind: 'MapAndBatch',
-          types: attrs.output_types,
-          shapes: attrs.output_shapes,
-          sharesMemory: false,
-          cardinality: () => (attrs.preserve_cardinality ? batches.cardinality : unknown),
-          iterate: (scope) =>
-            new BatchIterator(
-              new InOrder(input.iterate(scope), scope, calls, apply),
-              size,
-              dropsRemainder,
-              stackElements,
-            ),
-        });
+    make(arrays, attrs, { f: call }) {
+      const input = datasetIn(arrays.input_dataset);
+      const size = scalarOf(arrays.batch_size, 'batch_size');
+      const dropsRemainder = scalarOf(arrays.drop_remainder, 'drop_remainder') !== 0;
+      const calls = parallelCalls(scalarOf(arrays.num_parallel_calls, 'num_parallel_calls'));
+      const apply = call(arrays.other_arguments);
+      const batches = batched(input, { size, dropsRemainder }, attrs);
+      return new Dataset({
+        kind: 'MapAndBatch',
+        types: attrs.output_types,
+        shapes: attrs.output_shapes,
+        sharesMemory: false,
+        cardinality: () => (attrs.preserve_cardinality ? batches.cardinality : unknown),
+        iterate: (scope) =>
+          new BatchIterator(
+            new InOrder(input.iterate(scope), scope, calls, apply),
+            size,
+            dropsRemainder,
+            stackElements,
+          ),
       });
     },
-    cases: () => [],
   });
 
 export const MapAndBatchDataset = mapAndBatchOp('MapAndBatchDataset', { metadata });
@@ -130,31 +113,26 @@ class UnbatchIterator implements ElementIterator {
 }
 
 const unbatchOp = (name: string, extra: object) =>
-  defineOp({
+  datasetOp({
     name,
     inputs: { input_dataset: 'variant' },
-    outputs: handle,
     attrs: { ...elementAttrs, ...extra },
-    shape: scalarHandle,
-    grad: notDifferentiable,
-    lower: (p, inputs, { output_types, output_shapes }) =>
-      madeBy(p, inputs, ({ input_dataset }) => {
-        const input = datasetIn(input_dataset);
-        return new Dataset({
-          kind: 'Unbatch',
-          types: output_types,
-          shapes: output_shapes,
-          sharesMemory: true,
-          cardinality() {
-            const n = input.cardinality;
-            const rows = input.shapes[0]?.[0];
-            if (n <= 0) return n;
-            return rows == null ? unknown : n * rows;
-          },
-          iterate: (scope) => new UnbatchIterator(input.iterate(scope)),
-        });
-      }),
-    cases: () => [],
+    make({ input_dataset }, { output_types, output_shapes }) {
+      const input = datasetIn(input_dataset);
+      return new Dataset({
+        kind: 'Unbatch',
+        types: output_types,
+        shapes: output_shapes,
+        sharesMemory: true,
+        cardinality() {
+          const n = input.cardinality;
+          const rows = input.shapes[0]?.[0];
+          if (n <= 0) return n;
+          return rows == null ? unknown : n * rows;
+        },
+        iterate: (scope) => new UnbatchIterator(input.iterate(scope)),
+      });
+    },
   });
 
 export const UnbatchDataset = unbatchOp('UnbatchDataset', { metadata });
@@ -215,23 +193,18 @@ function flatData(arrays: readonly NDArray[], total: number): NDArray {
 }
 
 const sparseBatchOp = (name: string) =>
-  defineOp({
+  datasetOp({
     name,
     inputs: { input_dataset: 'variant', batch_size: 'int64', row_shape: 'int64' },
-    outputs: handle,
     attrs: elementAttrs,
-    shape: scalarHandle,
-    grad: notDifferentiable,
-    lower: (p, inputs, attrs) =>
-      madeBy(p, inputs, ({ input_dataset, batch_size, row_shape }) => {
-        const input = datasetIn(input_dataset);
-        if (input.types.length !== 1)
-          throw new InvalidArgumentError('DenseToSparseBatchDataset only supports inputs with a single component.');
-        const size = scalarOf(batch_size, 'batch_size');
-        const batch = { size, dropsRemainder: false, kind: 'DenseToSparseBatch' };
-        return batched(input, batch, attrs, (elements) => sparseBatch(elements, row_shape.numbers()));
-      }),
-    cases: () => [],
+    make({ input_dataset, batch_size, row_shape }, attrs) {
+      const input = datasetIn(input_dataset);
+      if (input.types.length !== 1)
+        throw new InvalidArgumentError('DenseToSparseBatchDataset only supports inputs with a single component.');
+      const size = scalarOf(batch_size, 'batch_size');
+      const batch = { size, dropsRemainder: false, kind: 'DenseToSparseBatch' };
+      return batched(input, batch, attrs, (elements) => sparseBatch(elements, row_shape.numbers()));
+    },
   });
 
 export const DenseToSparseBatchDataset = sparseBatchOp('DenseToSparseBatchDataset');

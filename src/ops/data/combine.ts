@@ -1,7 +1,7 @@
 /** @file Datasets made of several others: side by side, one after the other, in an order that another one gives. */
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { attr } from '../../op/attrs.ts';
-import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
+
 import {
   Dataset,
   datasetIn,
@@ -17,7 +17,7 @@ import {
   soon,
   unknown,
 } from './dataset.ts';
-import { elementAttrs, flag, handle, madeBy, metadata, scalarHandle } from './kit.ts';
+import { datasetOp, elementAttrs, flag, metadata } from './kit.ts';
 
 /** The states of several iterators. */
 async function savedEach(iterators: readonly (ElementIterator | undefined)[]): Promise<Saved> {
@@ -76,31 +76,26 @@ class ZipIterator implements ElementIterator {
   }
 }
 
-export const ZipDataset = defineOp({
+export const ZipDataset = datasetOp({
   name: 'ZipDataset',
   inputs: { input_datasets: 'N * variant' },
-  outputs: handle,
   attrs: { ...elementAttrs, N: attr('int', { minimum: 1 }), metadata },
-  shape: scalarHandle,
-  grad: notDifferentiable,
-  lower: (p, inputs) =>
-    madeBy(p, inputs, ({ input_datasets }) => {
-      const parts = input_datasets.map(datasetIn);
-      return new Dataset({
-        kind: 'Zip',
-        types: parts.flatMap((d) => d.types),
-        shapes: parts.flatMap((d) => d.shapes),
-        sharesMemory: parts.some((d) => d.sharesMemory),
-        cardinality() {
-          const counts = parts.map((d) => d.cardinality);
-          if (counts.includes(unknown)) return unknown;
-          const finite = counts.filter((n) => n !== infinite);
-          return finite.length === 0 ? infinite : Math.min(...finite);
-        },
-        iterate: (scope) => new ZipIterator(parts.map((d) => d.iterate(scope))),
-      });
-    }),
-  cases: () => [],
+  make({ input_datasets }) {
+    const parts = input_datasets.map(datasetIn);
+    return new Dataset({
+      kind: 'Zip',
+      types: parts.flatMap((d) => d.types),
+      shapes: parts.flatMap((d) => d.shapes),
+      sharesMemory: parts.some((d) => d.sharesMemory),
+      cardinality() {
+        const counts = parts.map((d) => d.cardinality);
+        if (counts.includes(unknown)) return unknown;
+        const finite = counts.filter((n) => n !== infinite);
+        return finite.length === 0 ? infinite : Math.min(...finite);
+      },
+      iterate: (scope) => new ZipIterator(parts.map((d) => d.iterate(scope))),
+    });
+  },
 });
 
 /** One after the other. */
@@ -133,35 +128,30 @@ class ConcatenateIterator implements ElementIterator {
   }
 }
 
-export const ConcatenateDataset = defineOp({
+export const ConcatenateDataset = datasetOp({
   name: 'ConcatenateDataset',
   inputs: { input_dataset: 'variant', another_dataset: 'variant' },
-  outputs: handle,
   attrs: { ...elementAttrs, metadata },
-  shape: scalarHandle,
-  grad: notDifferentiable,
-  lower: (p, inputs, { output_types, output_shapes }) =>
-    madeBy(p, inputs, ({ input_dataset, another_dataset }) => {
-      const parts = [datasetIn(input_dataset), datasetIn(another_dataset)];
-      const [first, second] = parts as [Dataset, Dataset]; // just made
-      if (first.types.length !== second.types.length || first.types.some((t, i) => t !== second.types[i]))
-        throw new InvalidArgumentError(
-          `input dataset and dataset to concatenate have different output_types ${first.types.map((t) => t.runtimeName).join(', ')} and ${second.types.map((t) => t.runtimeName).join(', ')}`,
-        );
-      return new Dataset({
-        kind: 'Concatenate',
-        types: output_types,
-        shapes: output_shapes,
-        sharesMemory: parts.some((d) => d.sharesMemory),
-        cardinality() {
-          const counts = parts.map((d) => d.cardinality);
-          if (counts.includes(infinite)) return infinite;
-          return counts.includes(unknown) ? unknown : counts[0]! + counts[1]!;
-        },
-        iterate: (scope) => new ConcatenateIterator(parts, scope),
-      });
-    }),
-  cases: () => [],
+  make({ input_dataset, another_dataset }, { output_types, output_shapes }) {
+    const parts = [datasetIn(input_dataset), datasetIn(another_dataset)];
+    const [first, second] = parts as [Dataset, Dataset]; // just made
+    if (first.types.length !== second.types.length || first.types.some((t, i) => t !== second.types[i]))
+      throw new InvalidArgumentError(
+        `input dataset and dataset to concatenate have different output_types ${first.types.map((t) => t.runtimeName).join(', ')} and ${second.types.map((t) => t.runtimeName).join(', ')}`,
+      );
+    return new Dataset({
+      kind: 'Concatenate',
+      types: output_types,
+      shapes: output_shapes,
+      sharesMemory: parts.some((d) => d.sharesMemory),
+      cardinality() {
+        const counts = parts.map((d) => d.cardinality);
+        if (counts.includes(infinite)) return infinite;
+        return counts.includes(unknown) ? unknown : counts[0]! + counts[1]!;
+      },
+      iterate: (scope) => new ConcatenateIterator(parts, scope),
+    });
+  },
 });
 
 /** Takes each element from the dataset whose number comes next. */
@@ -206,34 +196,29 @@ class DirectedIterator implements ElementIterator {
 }
 
 const directedOp = (name: string, extra: object) =>
-  defineOp({
+  datasetOp({
     name,
     inputs: { selector_input_dataset: 'variant', data_input_datasets: 'N * variant' },
-    outputs: handle,
     attrs: { ...elementAttrs, N: attr('int', { minimum: 1 }), ...extra },
-    shape: scalarHandle,
-    grad: notDifferentiable,
-    lower: (p, inputs, attrs) =>
-      madeBy(p, inputs, ({ selector_input_dataset, data_input_datasets }) => {
-        const selector = datasetIn(selector_input_dataset);
-        const parts = data_input_datasets.map(datasetIn);
-        const stops = 'stop_on_empty_dataset' in attrs && attrs.stop_on_empty_dataset === true;
-        return new Dataset({
-          kind: 'DirectedInterleave',
-          types: attrs.output_types,
-          shapes: attrs.output_shapes,
-          sharesMemory: parts.some((d) => d.sharesMemory),
-          cardinality: () => directedCount(selector, parts, stops),
-          iterate: (scope) =>
-            new DirectedIterator(
-              selector.iterate(scope),
-              parts.map((d) => d.iterate(scope)),
-              scope,
-              stops,
-            ),
-        });
-      }),
-    cases: () => [],
+    make({ selector_input_dataset, data_input_datasets }, attrs) {
+      const selector = datasetIn(selector_input_dataset);
+      const parts = data_input_datasets.map(datasetIn);
+      const stops = 'stop_on_empty_dataset' in attrs && attrs.stop_on_empty_dataset === true;
+      return new Dataset({
+        kind: 'DirectedInterleave',
+        types: attrs.output_types,
+        shapes: attrs.output_shapes,
+        sharesMemory: parts.some((d) => d.sharesMemory),
+        cardinality: () => directedCount(selector, parts, stops),
+        iterate: (scope) =>
+          new DirectedIterator(
+            selector.iterate(scope),
+            parts.map((d) => d.iterate(scope)),
+            scope,
+            stops,
+          ),
+      });
+    },
   });
 
 /** What can be told before the order is known: nothing in, or no end of everything. */

@@ -1,11 +1,12 @@
 /** @file Datasets that count elements: repeat, take, skip, shard. */
 import { InvalidArgumentError } from '../../core/errors.ts';
-import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
+
 import {
   type Dataset,
   datasetIn,
   type Element,
   type ElementIterator,
+  Following,
   type Iteration,
   infinite,
   type Pulled,
@@ -17,7 +18,7 @@ import {
   soon,
   unknown,
 } from './dataset.ts';
-import { elementAttrs, flag, handle, madeBy, metadata, scalarHandle, scalarOf } from './kit.ts';
+import { datasetOp, elementAttrs, flag, metadata, scalarOf } from './kit.ts';
 import { someOf } from './map.ts';
 
 /** Begins again at the end. */
@@ -74,32 +75,29 @@ export function repeatedCount(n: number, count: number): number {
   return n === infinite || n === unknown ? n : n * count;
 }
 
-export const RepeatDataset = defineOp({
+export const RepeatDataset = datasetOp({
   name: 'RepeatDataset',
   inputs: { input_dataset: 'variant', count: 'int64' },
-  outputs: handle,
   attrs: { ...elementAttrs, metadata },
-  shape: scalarHandle,
-  grad: notDifferentiable,
-  lower: (p, inputs) =>
-    madeBy(p, inputs, (arrays) => {
-      const input = datasetIn(arrays.input_dataset);
-      const count = scalarOf(arrays.count, 'count');
-      const iterate = (scope: Iteration) => new RepeatIterator(input, scope, count);
-      return someOf('Repeat', input, () => repeatedCount(input.cardinality, count), iterate);
-    }),
-  cases: () => [],
+  make(arrays) {
+    const input = datasetIn(arrays.input_dataset);
+    const count = scalarOf(arrays.count, 'count');
+    const iterate = (scope: Iteration) => new RepeatIterator(input, scope, count);
+    return someOf('Repeat', input, () => repeatedCount(input.cardinality, count), iterate);
+  },
 });
 
 /** The elements from one position on to another. */
-class RangeIterator implements ElementIterator {
+class RangeIterator extends Following {
   private position = 0;
   constructor(
-    private readonly input: ElementIterator,
+    input: ElementIterator,
     private readonly scope: Iteration,
     private readonly from: number,
     private readonly to: number,
-  ) {}
+  ) {
+    super(input);
+  }
 
   next(): Pulled {
     while (this.position < this.from) {
@@ -125,70 +123,60 @@ class RangeIterator implements ElementIterator {
     return undefined;
   }
 
-  save(): Soon<Saved> {
-    return savedAll({ input: this.input.save(), position: this.position });
+  protected override state(): Saved {
+    return this.position;
   }
-  restore(saved: Saved): Soon<void> {
-    const { input, position } = savedRecord(saved);
-    this.position = savedNumber(position);
-    return this.input.restore(input!);
+  protected override setState(saved: Saved): void {
+    this.position = savedNumber(saved);
   }
 }
 
 const part = (kind: string, input: Dataset, from: number, to: number, cardinality: () => number) =>
   someOf(kind, input, cardinality, (scope) => new RangeIterator(input.iterate(scope), scope, from, to));
 
-export const TakeDataset = defineOp({
+export const TakeDataset = datasetOp({
   name: 'TakeDataset',
   inputs: { input_dataset: 'variant', count: 'int64' },
-  outputs: handle,
   attrs: { ...elementAttrs, metadata },
-  shape: scalarHandle,
-  grad: notDifferentiable,
-  lower: (p, inputs) =>
-    madeBy(p, inputs, (arrays) => {
-      const input = datasetIn(arrays.input_dataset);
-      const asked = scalarOf(arrays.count, 'count');
-      const count = asked < 0 ? Number.MAX_SAFE_INTEGER : asked;
-      return part('Take', input, 0, count, () => {
-        const n = input.cardinality;
-        if (n === unknown || asked < 0) return n;
-        return n === infinite ? count : Math.min(n, count);
-      });
-    }),
-  cases: () => [],
+  make(arrays) {
+    const input = datasetIn(arrays.input_dataset);
+    const asked = scalarOf(arrays.count, 'count');
+    const count = asked < 0 ? Number.MAX_SAFE_INTEGER : asked;
+    return part('Take', input, 0, count, () => {
+      const n = input.cardinality;
+      if (n === unknown || asked < 0) return n;
+      return n === infinite ? count : Math.min(n, count);
+    });
+  },
 });
 
-export const SkipDataset = defineOp({
+export const SkipDataset = datasetOp({
   name: 'SkipDataset',
   inputs: { input_dataset: 'variant', count: 'int64' },
-  outputs: handle,
   attrs: { ...elementAttrs, metadata },
-  shape: scalarHandle,
-  grad: notDifferentiable,
-  lower: (p, inputs) =>
-    madeBy(p, inputs, (arrays) => {
-      const input = datasetIn(arrays.input_dataset);
-      const asked = scalarOf(arrays.count, 'count');
-      const isEmpty = asked < 0;
-      return part('Skip', input, Math.max(0, asked), isEmpty ? 0 : Number.MAX_SAFE_INTEGER, () => {
-        const n = input.cardinality;
-        if (isEmpty) return 0;
-        return n === infinite || n === unknown ? n : Math.max(0, n - asked);
-      });
-    }),
-  cases: () => [],
+  make(arrays) {
+    const input = datasetIn(arrays.input_dataset);
+    const asked = scalarOf(arrays.count, 'count');
+    const isEmpty = asked < 0;
+    return part('Skip', input, Math.max(0, asked), isEmpty ? 0 : Number.MAX_SAFE_INTEGER, () => {
+      const n = input.cardinality;
+      if (isEmpty) return 0;
+      return n === infinite || n === unknown ? n : Math.max(0, n - asked);
+    });
+  },
 });
 
 /** Every so-manieth element. */
-class ShardIterator implements ElementIterator {
+class ShardIterator extends Following {
   private position = 0;
   constructor(
-    private readonly input: ElementIterator,
+    input: ElementIterator,
     private readonly count: number,
     private readonly index: number,
     private readonly mustHaveAll: boolean,
-  ) {}
+  ) {
+    super(input);
+  }
 
   next(): Pulled {
     for (;;) {
@@ -209,39 +197,32 @@ class ShardIterator implements ElementIterator {
     return this.position++ % this.count === this.index;
   }
 
-  save(): Soon<Saved> {
-    return savedAll({ input: this.input.save(), position: this.position });
+  protected override state(): Saved {
+    return this.position;
   }
-  restore(saved: Saved): Soon<void> {
-    const { input, position } = savedRecord(saved);
-    this.position = savedNumber(position);
-    return this.input.restore(input!);
+  protected override setState(saved: Saved): void {
+    this.position = savedNumber(saved);
   }
 }
 
-export const ShardDataset = defineOp({
+export const ShardDataset = datasetOp({
   name: 'ShardDataset',
   inputs: { input_dataset: 'variant', num_shards: 'int64', index: 'int64' },
-  outputs: handle,
   attrs: { require_non_empty: flag(false), ...elementAttrs, metadata },
-  shape: scalarHandle,
-  grad: notDifferentiable,
-  lower: (p, inputs, { require_non_empty }) =>
-    madeBy(p, inputs, (arrays) => {
-      const input = datasetIn(arrays.input_dataset);
-      const count = scalarOf(arrays.num_shards, 'num_shards');
-      const index = scalarOf(arrays.index, 'index');
-      if (count <= 0)
-        throw new InvalidArgumentError(`Number of shards must be greater than zero (currently num_shards = ${count}).`);
-      if (index < 0 || index >= count)
-        throw new InvalidArgumentError(`Index must be between 0 and ${count - 1} (currently index = ${index}).`);
-      const cardinality = () => {
-        const n = input.cardinality;
-        if (n === infinite || n === unknown) return n;
-        return Math.floor(n / count) + (index < n % count ? 1 : 0);
-      };
-      const iterate = (scope: Iteration) => new ShardIterator(input.iterate(scope), count, index, require_non_empty);
-      return someOf('Shard', input, cardinality, iterate);
-    }),
-  cases: () => [],
+  make(arrays, { require_non_empty }) {
+    const input = datasetIn(arrays.input_dataset);
+    const count = scalarOf(arrays.num_shards, 'num_shards');
+    const index = scalarOf(arrays.index, 'index');
+    if (count <= 0)
+      throw new InvalidArgumentError(`Number of shards must be greater than zero (currently num_shards = ${count}).`);
+    if (index < 0 || index >= count)
+      throw new InvalidArgumentError(`Index must be between 0 and ${count - 1} (currently index = ${index}).`);
+    const cardinality = () => {
+      const n = input.cardinality;
+      if (n === infinite || n === unknown) return n;
+      return Math.floor(n / count) + (index < n % count ? 1 : 0);
+    };
+    const iterate = (scope: Iteration) => new ShardIterator(input.iterate(scope), count, index, require_non_empty);
+    return someOf('Shard', input, cardinality, iterate);
+  },
 });

@@ -4,19 +4,10 @@ import { InvalidArgumentError } from '../../core/errors.ts';
 import { NDArray, scalar } from '../../core/ndarray.ts';
 import { CsvCutter, csvInteger, csvNumber, latin1 } from '../../io/csv.ts';
 import { attr } from '../../op/attrs.ts';
-import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
-import {
-  Dataset,
-  type Element,
-  type ElementIterator,
-  type Pulled,
-  type Saved,
-  type Soon,
-  soon,
-  unknown,
-} from './dataset.ts';
+
+import { Dataset, type Element, type ElementIterator, Following, type Pulled, soon, unknown } from './dataset.ts';
 import { checkedCompression, chunkSize, fromFiles, pathsIn, type Splitter } from './files.ts';
-import { handle, madeBy, scalarHandle, scalarOf, shapes, textOf } from './kit.ts';
+import { datasetOp, scalarOf, shapes, textOf } from './kit.ts';
 
 const quote = 34;
 const newline = 10;
@@ -87,19 +78,15 @@ function fieldValue(field: Uint8Array, fallback: NDArray, notAvailable: string, 
 }
 
 /** Lines as elements; one that cannot be parsed is an error, after which the next one comes. */
-class CsvIterator implements ElementIterator {
+class CsvIterator extends Following {
   constructor(
-    private readonly lines: ElementIterator,
+    input: ElementIterator,
     private readonly parsing: Parsing,
-  ) {}
+  ) {
+    super(input);
+  }
   next(): Pulled {
-    return soon(this.lines.next(), (line) => line && parsed(line[0]!.objects[0] as Uint8Array, this.parsing)); // strings are bytes
-  }
-  save(): Soon<Saved> {
-    return this.lines.save();
-  }
-  restore(saved: Saved): Soon<void> {
-    return this.lines.restore(saved);
+    return soon(this.input.next(), (line) => line && parsed(line[0]!.objects[0] as Uint8Array, this.parsing)); // strings are bytes
   }
 }
 
@@ -163,29 +150,20 @@ const csvAttrs = {
 } as const;
 
 const csvOp = (name: string) =>
-  defineOp({
+  datasetOp({
     name,
     inputs: csvInputs,
-    outputs: handle,
     attrs: csvAttrs,
     stateful: true,
-    shape: scalarHandle,
-    grad: notDifferentiable,
-    lower: (p, inputs, { output_types }) => madeBy(p, inputs, (arrays) => csvDataset(arrays, [], output_types)),
-    cases: () => [],
+    make: (arrays, { output_types }) => csvDataset(arrays, [], output_types),
   });
 export const CSVDataset = csvOp('CSVDataset');
 export const ExperimentalCSVDataset = csvOp('ExperimentalCSVDataset');
 
-export const CSVDatasetV2 = defineOp({
+export const CSVDatasetV2 = datasetOp({
   name: 'CSVDatasetV2',
   inputs: { ...csvInputs, exclude_cols: 'int64' },
-  outputs: handle,
   attrs: csvAttrs,
   stateful: true,
-  shape: scalarHandle,
-  grad: notDifferentiable,
-  lower: (p, inputs, { output_types }) =>
-    madeBy(p, inputs, (arrays) => csvDataset(arrays, arrays.exclude_cols.numbers(), output_types)),
-  cases: () => [],
+  make: (arrays, { output_types }) => csvDataset(arrays, arrays.exclude_cols.numbers(), output_types),
 });

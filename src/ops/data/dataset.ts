@@ -161,6 +161,25 @@ export function savedElements(saved: Saved | undefined): Element[] {
   return saved as Element[]; // written by `save` of the same iterator
 }
 
+/** An iterator over another one. What it must remember itself is its state; most have none. */
+export abstract class Following implements ElementIterator {
+  constructor(protected readonly input: ElementIterator) {}
+  abstract next(): Pulled;
+  protected state(): Saved {
+    return null;
+  }
+  protected setState(_: Saved): void {}
+
+  save(): Soon<Saved> {
+    return savedAll({ input: this.input.save(), state: this.state() });
+  }
+  restore(saved: Saved): Soon<void> {
+    const { input, state } = savedRecord(saved);
+    this.setState(state!);
+    return this.input.restore(input!);
+  }
+}
+
 /** A pull that failed is remembered like an element, and fails when its turn comes. */
 export class Failed {
   constructor(readonly error: unknown) {}

@@ -2,7 +2,7 @@
 import { availableParallelism } from 'node:os';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { attr } from '../../op/attrs.ts';
-import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
+
 import type { ProgramBuilder } from '../../program/builder.ts';
 import {
   Dataset,
@@ -19,15 +19,13 @@ import {
 } from './dataset.ts';
 import {
   argumentTypes,
+  datasetOp,
   deterministic,
   elementAttrs,
   flag,
-  functionOf,
+  type functionOf,
   type GraphFunction,
-  handle,
-  madeBy,
   metadata,
-  scalarHandle,
   scalarOf,
 } from './kit.ts';
 import { parallelCalls } from './map.ts';
@@ -171,23 +169,15 @@ function interleaved(kind: string, input: Dataset, call: GraphFunction, given: A
   });
 }
 
-export const FlatMapDataset = defineOp({
+export const FlatMapDataset = datasetOp({
   name: 'FlatMapDataset',
   inputs: { input_dataset: 'variant', other_arguments: 'Targuments' },
-  outputs: handle,
   attrs: { ...attrs, metadata },
-  shape: scalarHandle,
-  grad: notDifferentiable,
-  lower(p, inputs, given) {
-    const call = functionOf(p, given.f);
-    return madeBy(p, inputs, ({ input_dataset, other_arguments }) =>
-      interleaved('FlatMap', datasetIn(input_dataset), call(other_arguments), given, { cycle: 1, block: 1, ahead: 0 }),
-    );
-  },
-  cases: () => [],
+  make: ({ input_dataset, other_arguments }, given, { f: call }) =>
+    interleaved('FlatMap', datasetIn(input_dataset), call(other_arguments), given, { cycle: 1, block: 1, ahead: 0 }),
 });
 
-export const InterleaveDataset = defineOp({
+export const InterleaveDataset = datasetOp({
   name: 'InterleaveDataset',
   inputs: {
     input_dataset: 'variant',
@@ -195,21 +185,13 @@ export const InterleaveDataset = defineOp({
     cycle_length: 'int64',
     block_length: 'int64',
   },
-  outputs: handle,
   attrs: { ...attrs, metadata },
-  shape: scalarHandle,
-  grad: notDifferentiable,
-  lower(p, inputs, given) {
-    const call = functionOf(p, given.f);
-    return madeBy(p, inputs, ({ input_dataset, other_arguments, cycle_length, block_length }) =>
-      interleaved('Interleave', datasetIn(input_dataset), call(other_arguments), given, {
-        cycle: cycleLength(scalarOf(cycle_length, 'cycle_length')),
-        block: blockLength(scalarOf(block_length, 'block_length')),
-        ahead: 0,
-      }),
-    );
-  },
-  cases: () => [],
+  make: ({ input_dataset, other_arguments, cycle_length, block_length }, given, { f: call }) =>
+    interleaved('Interleave', datasetIn(input_dataset), call(other_arguments), given, {
+      cycle: cycleLength(scalarOf(cycle_length, 'cycle_length')),
+      block: blockLength(scalarOf(block_length, 'block_length')),
+      ahead: 0,
+    }),
 });
 
 const parallelInputs = {
@@ -221,31 +203,24 @@ const parallelInputs = {
 } as const;
 
 const parallelOp = (name: string, first: object, last: object) =>
-  defineOp({
+  datasetOp({
     name,
     inputs: parallelInputs,
-    outputs: handle,
     attrs: { f: attr('func'), ...first, Targuments: argumentTypes, ...elementAttrs, ...last, metadata },
-    shape: scalarHandle,
-    grad: notDifferentiable,
-    lower(p, inputs, given) {
-      const call = functionOf(p, given.f);
-      return madeBy(p, inputs, ({ input_dataset, other_arguments, cycle_length, block_length, num_parallel_calls }) => {
-        const cycle = cycleLength(scalarOf(cycle_length, 'cycle_length'));
-        const block = blockLength(scalarOf(block_length, 'block_length'));
-        const calls = scalarOf(num_parallel_calls, 'num_parallel_calls');
-        parallelCalls(calls);
-        const turns = { cycle, block, ahead: calls === 1 ? 0 : block };
-        return interleaved('ParallelInterleave', datasetIn(input_dataset), call(other_arguments), given, turns);
-      });
+    make({ input_dataset, other_arguments, cycle_length, block_length, num_parallel_calls }, given, { f: call }) {
+      const cycle = cycleLength(scalarOf(cycle_length, 'cycle_length'));
+      const block = blockLength(scalarOf(block_length, 'block_length'));
+      const calls = scalarOf(num_parallel_calls, 'num_parallel_calls');
+      parallelCalls(calls);
+      const turns = { cycle, block, ahead: calls === 1 ? 0 : block };
+      return interleaved('ParallelInterleave', datasetIn(input_dataset), call(other_arguments), given, turns);
     },
-    cases: () => [],
   });
 
 export const ParallelInterleaveDatasetV2 = parallelOp('ParallelInterleaveDatasetV2', {}, { sloppy: flag(false) });
 export const ParallelInterleaveDatasetV3 = parallelOp('ParallelInterleaveDatasetV3', { deterministic }, {});
 
-export const ParallelInterleaveDatasetV4 = defineOp({
+export const ParallelInterleaveDatasetV4 = datasetOp({
   name: 'ParallelInterleaveDatasetV4',
   inputs: {
     input_dataset: 'variant',
@@ -256,29 +231,22 @@ export const ParallelInterleaveDatasetV4 = defineOp({
     prefetch_input_elements: 'int64',
     num_parallel_calls: 'int64',
   },
-  outputs: handle,
   attrs: { f: attr('func'), deterministic, Targuments: argumentTypes, ...elementAttrs, metadata },
-  shape: scalarHandle,
-  grad: notDifferentiable,
-  lower(p, inputs, given) {
-    const call = functionOf(p, given.f);
-    return madeBy(p, inputs, (arrays) => {
-      const cycle = cycleLength(scalarOf(arrays.cycle_length, 'cycle_length'));
-      const block = blockLength(scalarOf(arrays.block_length, 'block_length'));
-      const asked = scalarOf(arrays.buffer_output_elements, 'buffer_output_elements');
-      if (asked === 0 || asked < -1)
-        throw new InvalidArgumentError(`\`buffer_output_elements\` must be -1 or > 0 but is ${asked}`);
-      const prefetch = scalarOf(arrays.prefetch_input_elements, 'prefetch_input_elements');
-      if (prefetch < -1)
-        throw new InvalidArgumentError(`\`prefetch_input_elements\` must be -1 or >= 0 but is ${prefetch}`);
-      const calls = scalarOf(arrays.num_parallel_calls, 'num_parallel_calls');
-      parallelCalls(calls);
-      const turns = { cycle, block, ahead: calls === 1 ? 0 : Math.max(asked, block) };
-      const input = datasetIn(arrays.input_dataset);
-      return interleaved('ParallelInterleave', input, call(arrays.other_arguments), given, turns);
-    });
+  make(arrays, given, { f: call }) {
+    const cycle = cycleLength(scalarOf(arrays.cycle_length, 'cycle_length'));
+    const block = blockLength(scalarOf(arrays.block_length, 'block_length'));
+    const asked = scalarOf(arrays.buffer_output_elements, 'buffer_output_elements');
+    if (asked === 0 || asked < -1)
+      throw new InvalidArgumentError(`\`buffer_output_elements\` must be -1 or > 0 but is ${asked}`);
+    const prefetch = scalarOf(arrays.prefetch_input_elements, 'prefetch_input_elements');
+    if (prefetch < -1)
+      throw new InvalidArgumentError(`\`prefetch_input_elements\` must be -1 or >= 0 but is ${prefetch}`);
+    const calls = scalarOf(arrays.num_parallel_calls, 'num_parallel_calls');
+    parallelCalls(calls);
+    const turns = { cycle, block, ahead: calls === 1 ? 0 : Math.max(asked, block) };
+    const input = datasetIn(arrays.input_dataset);
+    return interleaved('ParallelInterleave', input, call(arrays.other_arguments), given, turns);
   },
-  cases: () => [],
 });
 
 const legacyInputs = {
@@ -307,33 +275,19 @@ function legacy(arrays: LegacyArrays, call: ReturnType<typeof functionOf>, given
 }
 
 const sloppyOp = (name: string, extra: object) =>
-  defineOp({
+  datasetOp({
     name,
     inputs: { ...legacyInputs, sloppy: 'bool', ...bufferInputs },
-    outputs: handle,
     attrs: { ...attrs, ...extra },
-    shape: scalarHandle,
-    grad: notDifferentiable,
-    lower(p, inputs, given) {
-      const call = functionOf(p, given.f);
-      return madeBy(p, inputs, (arrays) => legacy(arrays, call, given));
-    },
-    cases: () => [],
+    make: (arrays, given, { f: call }) => legacy(arrays, call, given),
   });
 
 export const ParallelInterleaveDataset = sloppyOp('ParallelInterleaveDataset', { metadata });
 export const ExperimentalParallelInterleaveDataset = sloppyOp('ExperimentalParallelInterleaveDataset', {});
 
-export const LegacyParallelInterleaveDatasetV2 = defineOp({
+export const LegacyParallelInterleaveDatasetV2 = datasetOp({
   name: 'LegacyParallelInterleaveDatasetV2',
   inputs: { ...legacyInputs, ...bufferInputs },
-  outputs: handle,
   attrs: { f: attr('func'), deterministic, Targuments: argumentTypes, ...elementAttrs, metadata },
-  shape: scalarHandle,
-  grad: notDifferentiable,
-  lower(p, inputs, given) {
-    const call = functionOf(p, given.f);
-    return madeBy(p, inputs, (arrays) => legacy(arrays, call, given));
-  },
-  cases: () => [],
+  make: (arrays, given, { f: call }) => legacy(arrays, call, given),
 });

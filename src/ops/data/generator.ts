@@ -1,18 +1,9 @@
 /** @file GeneratorDataset: elements that functions make until they are out of range. */
 import { OutOfRangeError, UnimplementedError } from '../../core/errors.ts';
 import { attr } from '../../op/attrs.ts';
-import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
+
 import { Dataset, type Element, type ElementIterator, type Iteration, type Saved, unknown } from './dataset.ts';
-import {
-  argumentTypes,
-  elementAttrs,
-  functionOf,
-  type GraphFunction,
-  handle,
-  madeBy,
-  metadata,
-  scalarHandle,
-} from './kit.ts';
+import { argumentTypes, datasetOp, elementAttrs, type GraphFunction, metadata } from './kit.ts';
 
 interface Functions {
   readonly init: GraphFunction;
@@ -55,14 +46,13 @@ class GeneratorIterator implements ElementIterator {
   }
 }
 
-export const GeneratorDataset = defineOp({
+export const GeneratorDataset = datasetOp({
   name: 'GeneratorDataset',
   inputs: {
     init_func_other_args: 'Tinit_func_args',
     next_func_other_args: 'Tnext_func_args',
     finalize_func_other_args: 'Tfinalize_func_args',
   },
-  outputs: handle,
   attrs: {
     init_func: attr('func'),
     next_func: attr('func'),
@@ -74,27 +64,19 @@ export const GeneratorDataset = defineOp({
     metadata,
   },
   stateful: true,
-  shape: scalarHandle,
-  grad: notDifferentiable,
-  lower(p, inputs, attrs) {
-    const init = functionOf(p, attrs.init_func);
-    const next = functionOf(p, attrs.next_func);
-    const finalize = functionOf(p, attrs.finalize_func);
-    return madeBy(p, inputs, (arrays) => {
-      const functions = {
-        init: init(arrays.init_func_other_args),
-        next: next(arrays.next_func_other_args),
-        finalize: finalize(arrays.finalize_func_other_args),
-      };
-      return new Dataset({
-        kind: 'Generator',
-        types: attrs.output_types,
-        shapes: attrs.output_shapes,
-        sharesMemory: false,
-        cardinality: () => unknown,
-        iterate: (scope) => new GeneratorIterator(scope, functions),
-      });
+  make(arrays, attrs, { init_func: init, next_func: next, finalize_func: finalize }) {
+    const functions = {
+      init: init(arrays.init_func_other_args),
+      next: next(arrays.next_func_other_args),
+      finalize: finalize(arrays.finalize_func_other_args),
+    };
+    return new Dataset({
+      kind: 'Generator',
+      types: attrs.output_types,
+      shapes: attrs.output_shapes,
+      sharesMemory: false,
+      cardinality: () => unknown,
+      iterate: (scope) => new GeneratorIterator(scope, functions),
     });
   },
-  cases: () => [],
 });

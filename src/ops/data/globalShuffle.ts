@@ -1,6 +1,6 @@
 /** @file GlobalShuffleDataset: all elements of a dataset in a random order. */
 import { FailedPreconditionError, InvalidArgumentError } from '../../core/errors.ts';
-import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
+
 import {
   type Dataset,
   datasetIn,
@@ -13,7 +13,7 @@ import {
   savedRecord,
   unknown,
 } from './dataset.ts';
-import { elementAttrs, flag, handle, madeBy, metadata, scalarHandle } from './kit.ts';
+import { datasetOp, elementAttrs, flag, metadata } from './kit.ts';
 import { someOf } from './map.ts';
 import { generatorBehind, SeedGenerator, type Seeds, seedsOf, Words } from './random.ts';
 
@@ -84,22 +84,17 @@ function checkCount(input: Dataset): void {
     );
 }
 
-export const GlobalShuffleDataset = defineOp({
+export const GlobalShuffleDataset = datasetOp({
   name: 'GlobalShuffleDataset',
   inputs: { input_dataset: 'variant', seed: 'int64', seed2: 'int64', seed_generator: 'resource' },
-  outputs: handle,
   attrs: { reshuffle_each_iteration: flag(true), ...elementAttrs, metadata },
   stateful: true,
-  shape: scalarHandle,
-  grad: notDifferentiable,
-  lower: (p, inputs, { reshuffle_each_iteration }) =>
-    madeBy(p, inputs, ({ input_dataset, seed, seed2, seed_generator }) => {
-      const input = datasetIn(input_dataset);
-      checkCount(input);
-      const make = () => new SeedGenerator(seedsOf(seed, seed2), reshuffle_each_iteration);
-      const generator = generatorBehind(seed_generator, make);
-      const iterate = (scope: Iteration) => new GlobalShuffleIterator(input.iterate(scope), scope, generator);
-      return someOf('GlobalShuffle', input, () => input.cardinality, iterate);
-    }),
-  cases: () => [],
+  make({ input_dataset, seed, seed2, seed_generator }, { reshuffle_each_iteration }) {
+    const input = datasetIn(input_dataset);
+    checkCount(input);
+    const make = () => new SeedGenerator(seedsOf(seed, seed2), reshuffle_each_iteration);
+    const generator = generatorBehind(seed_generator, make);
+    const iterate = (scope: Iteration) => new GlobalShuffleIterator(input.iterate(scope), scope, generator);
+    return someOf('GlobalShuffle', input, () => input.cardinality, iterate);
+  },
 });

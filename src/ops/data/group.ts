@@ -4,7 +4,7 @@ import { int64 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { NDArray } from '../../core/ndarray.ts';
 import { attr } from '../../op/attrs.ts';
-import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
+
 import {
   Dataset,
   datasetIn,
@@ -18,16 +18,7 @@ import {
   savedRecord,
   unknown,
 } from './dataset.ts';
-import {
-  argumentTypes,
-  elementAttrs,
-  functionOf,
-  type GraphFunction,
-  handle,
-  madeBy,
-  metadata,
-  scalarHandle,
-} from './kit.ts';
+import { argumentTypes, datasetOp, elementAttrs, type GraphFunction, metadata } from './kit.ts';
 import { datasetOf } from './window.ts';
 
 const keyArray = (key: bigint) => new NDArray(int64, [], BigInt64Array.of(key));
@@ -141,7 +132,7 @@ class GroupIterator implements ElementIterator {
 }
 
 const groupByWindowOp = (name: string, extra: object) =>
-  defineOp({
+  datasetOp({
     name,
     inputs: {
       input_dataset: 'variant',
@@ -149,7 +140,6 @@ const groupByWindowOp = (name: string, extra: object) =>
       reduce_func_other_arguments: 'Treduce_func_other_arguments',
       window_size_func_other_arguments: 'Twindow_size_func_other_arguments',
     },
-    outputs: handle,
     attrs: {
       key_func: attr('func'),
       reduce_func: attr('func'),
@@ -160,31 +150,23 @@ const groupByWindowOp = (name: string, extra: object) =>
       ...elementAttrs,
       ...extra,
     },
-    shape: scalarHandle,
-    grad: notDifferentiable,
-    lower(p, inputs, attrs) {
-      const key = functionOf(p, attrs.key_func);
-      const reduce = functionOf(p, attrs.reduce_func);
-      const size = functionOf(p, attrs.window_size_func);
-      return madeBy(p, inputs, (arrays) => {
-        const input = datasetIn(arrays.input_dataset);
-        const functions = {
-          key: key(arrays.key_func_other_arguments),
-          reduce: reduce(arrays.reduce_func_other_arguments),
-          size: size(arrays.window_size_func_other_arguments),
-        };
-        return new Dataset({
-          kind: 'GroupByWindow',
-          types: attrs.output_types,
-          shapes: attrs.output_shapes,
-          // The function's datasets may give their own memory.
-          sharesMemory: true,
-          cardinality: () => (input.cardinality < 1 ? input.cardinality : unknown),
-          iterate: (scope) => new GroupIterator(input.iterate(scope), input, scope, functions),
-        });
+    make(arrays, attrs, { key_func: key, reduce_func: reduce, window_size_func: size }) {
+      const input = datasetIn(arrays.input_dataset);
+      const functions = {
+        key: key(arrays.key_func_other_arguments),
+        reduce: reduce(arrays.reduce_func_other_arguments),
+        size: size(arrays.window_size_func_other_arguments),
+      };
+      return new Dataset({
+        kind: 'GroupByWindow',
+        types: attrs.output_types,
+        shapes: attrs.output_shapes,
+        // The function's datasets may give their own memory.
+        sharesMemory: true,
+        cardinality: () => (input.cardinality < 1 ? input.cardinality : unknown),
+        iterate: (scope) => new GroupIterator(input.iterate(scope), input, scope, functions),
       });
     },
-    cases: () => [],
   });
 
 export const GroupByWindowDataset = groupByWindowOp('GroupByWindowDataset', { metadata });
@@ -243,7 +225,7 @@ class ReducerIterator implements ElementIterator {
 }
 
 const groupByReducerOp = (name: string) =>
-  defineOp({
+  datasetOp({
     name,
     inputs: {
       input_dataset: 'variant',
@@ -252,7 +234,6 @@ const groupByReducerOp = (name: string) =>
       reduce_func_other_arguments: 'Treduce_func_other_arguments',
       finalize_func_other_arguments: 'Tfinalize_func_other_arguments',
     },
-    outputs: handle,
     attrs: {
       key_func: attr('func'),
       init_func: attr('func'),
@@ -265,32 +246,23 @@ const groupByReducerOp = (name: string) =>
       ...elementAttrs,
     },
     stateful: true,
-    shape: scalarHandle,
-    grad: notDifferentiable,
-    lower(p, inputs, attrs) {
-      const key = functionOf(p, attrs.key_func);
-      const init = functionOf(p, attrs.init_func);
-      const reduce = functionOf(p, attrs.reduce_func);
-      const finalize = functionOf(p, attrs.finalize_func);
-      return madeBy(p, inputs, (arrays) => {
-        const input = datasetIn(arrays.input_dataset);
-        const functions = {
-          key: key(arrays.key_func_other_arguments),
-          init: init(arrays.init_func_other_arguments),
-          reduce: reduce(arrays.reduce_func_other_arguments),
-          finalize: finalize(arrays.finalize_func_other_arguments),
-        };
-        return new Dataset({
-          kind: 'GroupByReducer',
-          types: attrs.output_types,
-          shapes: attrs.output_shapes,
-          sharesMemory: false,
-          cardinality: () => (input.cardinality === 0 ? 0 : unknown),
-          iterate: (scope) => new ReducerIterator(input.iterate(scope), scope, functions),
-        });
+    make(arrays, attrs, { key_func: key, init_func: init, reduce_func: reduce, finalize_func: finalize }) {
+      const input = datasetIn(arrays.input_dataset);
+      const functions = {
+        key: key(arrays.key_func_other_arguments),
+        init: init(arrays.init_func_other_arguments),
+        reduce: reduce(arrays.reduce_func_other_arguments),
+        finalize: finalize(arrays.finalize_func_other_arguments),
+      };
+      return new Dataset({
+        kind: 'GroupByReducer',
+        types: attrs.output_types,
+        shapes: attrs.output_shapes,
+        sharesMemory: false,
+        cardinality: () => (input.cardinality === 0 ? 0 : unknown),
+        iterate: (scope) => new ReducerIterator(input.iterate(scope), scope, functions),
       });
     },
-    cases: () => [],
   });
 
 export const GroupByReducerDataset = groupByReducerOp('GroupByReducerDataset');

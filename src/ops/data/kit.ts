@@ -1,12 +1,14 @@
 /** @file What the dataset ops have in common: attributes, ports, and reading their inputs when a dataset is made. */
-import { bool, type DType, variant } from '../../core/dtypes.ts';
+import { bool, variant } from '../../core/dtypes.ts';
 import { InvalidArgumentError, OpError } from '../../core/errors.ts';
 import type { NDArray } from '../../core/ndarray.ts';
 import type { Dims } from '../../core/shape.ts';
-import { attr } from '../../op/attrs.ts';
+import { type AttrSpecs, type AttrValues, attr } from '../../op/attrs.ts';
+import { defineOp, notDifferentiable, type Op } from '../../op/defineOp.ts';
+import type { Ports, PortTypes } from '../../op/ports.ts';
 import type { FunctionRef, ProgramBuilder } from '../../program/builder.ts';
 import type { Value } from '../../program/value.ts';
-import type { Dataset, Element } from './dataset.ts';
+import type { Dataset, Element, Soon } from './dataset.ts';
 
 export const types = attr('list(type)', { minimum: 1 });
 /** Types of what functions are given besides elements. */
@@ -19,42 +21,66 @@ export const flag = (value: boolean) => attr('bool', { default: value });
 export const deterministic = attr('string', { default: 'default' });
 export const handle = { handle: 'variant' } as const;
 
-/** The shape rule of all ops that make datasets. */
+/** The shape rule of ops whose only output is a scalar handle. */
 export const scalarHandle = (): { handle: Dims } => ({ handle: [] });
 
-type Inputs = Readonly<Record<string, Value | readonly Value[]>>;
-type Arrays<V extends Inputs> = { readonly [K in keyof V]: V[K] extends readonly Value[] ? NDArray[] : NDArray };
+/** The functions among the attributes: each takes what it captures and gives a function of elements. */
+type FunctionsOf<A extends AttrSpecs> = {
+  readonly [K in keyof A as A[K]['kind'] extends 'func' ? K : never]: (captured: readonly NDArray[]) => GraphFunction;
+};
 
-/** A value that `make` gives when its inputs are there. */
-export function onHost<V extends Inputs>(
-  p: ProgramBuilder,
-  inputs: V,
-  results: readonly { readonly dtype: DType; readonly shape?: readonly number[] }[],
-  make: (arrays: Arrays<V>) => readonly NDArray[] | Promise<readonly NDArray[]>,
-): readonly Value[] {
-  const entries = Object.entries(inputs);
-  return p.host(
-    entries.flatMap(([, value]) => value as Value | Value[]),
-    results,
-    (given) => {
-      let next = 0;
-      const take = (value: Value | readonly Value[]) =>
-        Array.isArray(value) ? value.map(() => given[next++]!) : given[next++]!;
-      return make(Object.fromEntries(entries.map(([name, value]) => [name, take(value)])) as Arrays<V>); // same keys, same forms
-    },
-  );
+export interface DatasetOpSpec<I extends PortTypes, A extends AttrSpecs> {
+  readonly name: string;
+  readonly inputs: I;
+  readonly attrs: A;
+  readonly stateful?: boolean;
+  make(arrays: Ports<I, A, NDArray>, attrs: AttrValues<A>, functions: FunctionsOf<A>): Soon<Dataset>;
 }
 
-/** The lowering of an op that makes a dataset. */
-export function madeBy<V extends Inputs>(
+/** An op that makes a dataset of its inputs. */
+export function datasetOp<const I extends PortTypes, const A extends AttrSpecs>(
+  spec: DatasetOpSpec<I, A>,
+): Op<I, typeof handle, A> {
+  const { name, inputs, attrs, stateful = false } = spec;
+  const functionNames = Object.keys(attrs).filter((key) => attrs[key]!.kind === 'func');
+  return defineOp({
+    name,
+    inputs,
+    outputs: handle,
+    attrs,
+    stateful,
+    shape: scalarHandle as never, // the only output, whatever the attributes are
+    grad: notDifferentiable,
+    lower(p, values, given) {
+      const byName = given as Readonly<Record<string, unknown>>; // whatever their names
+      const functions = Object.fromEntries(
+        functionNames.map((key) => [key, functionOf(p, byName[key] as FunctionRef)]), // their kind was looked at
+      ) as FunctionsOf<A>;
+      return { handle: datasetValue(p, values, (arrays) => spec.make(arrays, given, functions)) } as never; // as for the shape
+    },
+    cases: () => [],
+  });
+}
+
+/** A dataset as a value, made when its inputs are there. */
+export function datasetValue<I extends PortTypes, A extends AttrSpecs>(
   p: ProgramBuilder,
-  inputs: V,
-  make: (arrays: Arrays<V>) => Dataset | Promise<Dataset>,
-): { handle: Value } {
-  const [value] = onHost(p, inputs, [{ dtype: variant, shape: [] }], async (arrays) => [
-    (await make(arrays)).asArray(),
-  ]);
-  return { handle: value! };
+  inputs: Ports<I, A, Value>,
+  make: (arrays: Ports<I, A, NDArray>) => Soon<Dataset>,
+): Value {
+  const entries = Object.entries(inputs) as [string, Value | readonly Value[]][]; // what ports hold
+  const [made] = p.host(
+    entries.flatMap(([, value]) => value),
+    [{ dtype: variant, shape: [] }],
+    async (arrays) => {
+      let next = 0;
+      const take = (value: Value | readonly Value[]) =>
+        Array.isArray(value) ? value.map(() => arrays[next++]!) : arrays[next++]!;
+      const named = Object.fromEntries(entries.map(([name, value]) => [name, take(value)]));
+      return [(await make(named as Ports<I, A, NDArray>)).asArray()]; // same ports, same forms
+    },
+  );
+  return made!;
 }
 
 /** The number in a scalar input. */

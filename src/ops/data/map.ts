@@ -1,33 +1,28 @@
 /** @file Datasets that apply a function to each element: map, filter, scan, takeWhile. */
 import { InvalidArgumentError, OutOfRangeError } from '../../core/errors.ts';
 import { attr } from '../../op/attrs.ts';
-import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
+
 import {
   Dataset,
   datasetIn,
   type Element,
   type ElementIterator,
+  Following,
   type Iteration,
   type Pulled,
   type Saved,
-  type Soon,
-  savedAll,
   savedElements,
-  savedRecord,
   unknown,
 } from './dataset.ts';
 import {
   argumentTypes,
+  datasetOp,
   deterministic,
   type ElementFunction,
   elementAttrs,
   flag,
-  functionOf,
   type GraphFunction,
-  handle,
-  madeBy,
   metadata,
-  scalarHandle,
   scalarOf,
   truthOf,
   types,
@@ -35,21 +30,17 @@ import {
 import { InOrder } from './parallel.ts';
 
 /** One call after the other. */
-class MapIterator implements ElementIterator {
+class MapIterator extends Following {
   constructor(
-    private readonly input: ElementIterator,
+    input: ElementIterator,
     private readonly call: ElementFunction,
-  ) {}
+  ) {
+    super(input);
+  }
   next(): Pulled {
     const pulled = this.input.next();
     if (pulled instanceof Promise) return pulled.then((element) => element && this.call(element));
     return pulled && this.call(pulled);
-  }
-  save(): Soon<Saved> {
-    return this.input.save();
-  }
-  restore(saved: Saved): Soon<void> {
-    return this.input.restore(saved);
   }
 }
 
@@ -107,50 +98,35 @@ function mapped(
 }
 
 const mapDataset = (name: string, extra: object) =>
-  defineOp({
+  datasetOp({
     name,
     inputs: { input_dataset: 'variant', other_arguments: 'Targuments' },
-    outputs: handle,
     attrs: { ...mapAttrs, preserve_cardinality: flag(false), force_synchronous: flag(false), ...extra },
-    shape: scalarHandle,
-    grad: notDifferentiable,
-    lower(p, inputs, attrs) {
-      const call = functionOf(p, attrs.f);
-      return madeBy(p, inputs, ({ input_dataset, other_arguments }) => {
-        const input = datasetIn(input_dataset);
-        const apply = endingByError(call(other_arguments), attrs.preserve_cardinality);
-        return mapped('Map', input, attrs, (scope) => new MapIterator(input.iterate(scope), apply));
-      });
+    make({ input_dataset, other_arguments }, attrs, { f: call }) {
+      const input = datasetIn(input_dataset);
+      const apply = endingByError(call(other_arguments), attrs.preserve_cardinality);
+      return mapped('Map', input, attrs, (scope) => new MapIterator(input.iterate(scope), apply));
     },
-    cases: () => [],
   });
 
 export const MapDataset = mapDataset('MapDataset', { metadata });
 export const ExperimentalMapDataset = mapDataset('ExperimentalMapDataset', {});
 
-export const ParallelMapDataset = defineOp({
+export const ParallelMapDataset = datasetOp({
   name: 'ParallelMapDataset',
   inputs: { input_dataset: 'variant', other_arguments: 'Targuments', num_parallel_calls: 'int32' },
-  outputs: handle,
   attrs: { ...mapAttrs, sloppy: flag(false), preserve_cardinality: flag(false), metadata },
-  shape: scalarHandle,
-  grad: notDifferentiable,
-  lower(p, inputs, attrs) {
-    const call = functionOf(p, attrs.f);
-    return madeBy(p, inputs, ({ input_dataset, other_arguments, num_parallel_calls }) => {
-      const input = datasetIn(input_dataset);
-      const apply = endingByError(call(other_arguments), attrs.preserve_cardinality);
-      const calls = parallelCalls(scalarOf(num_parallel_calls, 'num_parallel_calls'));
-      return mapped('ParallelMap', input, attrs, (scope) => new InOrder(input.iterate(scope), scope, calls, apply));
-    });
+  make({ input_dataset, other_arguments, num_parallel_calls }, attrs, { f: call }) {
+    const input = datasetIn(input_dataset);
+    const apply = endingByError(call(other_arguments), attrs.preserve_cardinality);
+    const calls = parallelCalls(scalarOf(num_parallel_calls, 'num_parallel_calls'));
+    return mapped('ParallelMap', input, attrs, (scope) => new InOrder(input.iterate(scope), scope, calls, apply));
   },
-  cases: () => [],
 });
 
-export const ParallelMapDatasetV2 = defineOp({
+export const ParallelMapDatasetV2 = datasetOp({
   name: 'ParallelMapDatasetV2',
   inputs: { input_dataset: 'variant', other_arguments: 'Targuments', num_parallel_calls: 'int64' },
-  outputs: handle,
   attrs: {
     ...mapAttrs,
     deterministic,
@@ -158,39 +134,29 @@ export const ParallelMapDatasetV2 = defineOp({
     use_unbounded_threadpool: flag(false),
     metadata,
   },
-  shape: scalarHandle,
-  grad: notDifferentiable,
-  lower(p, inputs, attrs) {
-    const call = functionOf(p, attrs.f);
-    return madeBy(p, inputs, ({ input_dataset, other_arguments, num_parallel_calls }) => {
-      const input = datasetIn(input_dataset);
-      const apply = endingByError(call(other_arguments), attrs.preserve_cardinality);
-      const calls = parallelCalls(scalarOf(num_parallel_calls, 'num_parallel_calls'));
-      return mapped('ParallelMap', input, attrs, (scope) => new InOrder(input.iterate(scope), scope, calls, apply));
-    });
+  make({ input_dataset, other_arguments, num_parallel_calls }, attrs, { f: call }) {
+    const input = datasetIn(input_dataset);
+    const apply = endingByError(call(other_arguments), attrs.preserve_cardinality);
+    const calls = parallelCalls(scalarOf(num_parallel_calls, 'num_parallel_calls'));
+    return mapped('ParallelMap', input, attrs, (scope) => new InOrder(input.iterate(scope), scope, calls, apply));
   },
-  cases: () => [],
 });
 
 /** Keeps the elements of which the predicate holds. */
-class FilterIterator implements ElementIterator {
+class FilterIterator extends Following {
   constructor(
-    private readonly input: ElementIterator,
+    input: ElementIterator,
     private readonly scope: Iteration,
     private readonly predicate: GraphFunction,
-  ) {}
+  ) {
+    super(input);
+  }
   async next(): Promise<Element | undefined> {
     for (;;) {
       this.scope.check();
       const element = await this.input.next();
       if (!element || truthOf(await this.predicate(element), '`predicate`')) return element;
     }
-  }
-  save(): Soon<Saved> {
-    return this.input.save();
-  }
-  restore(saved: Saved): Soon<void> {
-    return this.input.restore(saved);
   }
 }
 
@@ -207,50 +173,36 @@ export function someOf(
 
 const someAreKept = (input: Dataset) => (input.cardinality === 0 ? 0 : unknown);
 
-export const FilterDataset = defineOp({
+export const FilterDataset = datasetOp({
   name: 'FilterDataset',
   inputs: { input_dataset: 'variant', other_arguments: 'Targuments' },
-  outputs: handle,
   attrs: { predicate: attr('func'), Targuments: argumentTypes, ...elementAttrs, metadata },
-  shape: scalarHandle,
-  grad: notDifferentiable,
-  lower(p, inputs, { predicate }) {
-    const call = functionOf(p, predicate);
-    return madeBy(p, inputs, ({ input_dataset, other_arguments }) => {
-      const input = datasetIn(input_dataset);
-      const holds = call(other_arguments);
-      const iterate = (scope: Iteration) => new FilterIterator(input.iterate(scope), scope, holds);
-      return someOf('Filter', input, () => someAreKept(input), iterate);
-    });
+  make({ input_dataset, other_arguments }, _, { predicate: call }) {
+    const input = datasetIn(input_dataset);
+    const holds = call(other_arguments);
+    const iterate = (scope: Iteration) => new FilterIterator(input.iterate(scope), scope, holds);
+    return someOf('Filter', input, () => someAreKept(input), iterate);
   },
-  cases: () => [],
 });
 
-export const ParallelFilterDataset = defineOp({
+export const ParallelFilterDataset = datasetOp({
   name: 'ParallelFilterDataset',
   inputs: { input_dataset: 'variant', other_arguments: 'Targuments', num_parallel_calls: 'int64' },
-  outputs: handle,
   attrs: { predicate: attr('func'), deterministic, Targuments: argumentTypes, ...elementAttrs, metadata },
-  shape: scalarHandle,
-  grad: notDifferentiable,
-  lower(p, inputs, { predicate }) {
-    const call = functionOf(p, predicate);
-    return madeBy(p, inputs, ({ input_dataset, other_arguments, num_parallel_calls }) => {
-      const input = datasetIn(input_dataset);
-      const holds = call(other_arguments);
-      const calls = parallelCalls(scalarOf(num_parallel_calls, 'num_parallel_calls'));
-      const judged = async (element: Element) => [...element, ...(await holds(element))];
-      const iterate = (scope: Iteration) =>
-        new FilterIterator(
-          new InOrder(input.iterate(scope), scope, calls, judged),
-          scope,
-          async (element) => element.slice(-1), // what the predicate said stands last
-        );
-      const filtered = someOf('ParallelFilter', input, () => someAreKept(input), iterate);
-      return withoutLast(filtered);
-    });
+  make({ input_dataset, other_arguments, num_parallel_calls }, _, { predicate: call }) {
+    const input = datasetIn(input_dataset);
+    const holds = call(other_arguments);
+    const calls = parallelCalls(scalarOf(num_parallel_calls, 'num_parallel_calls'));
+    const judged = async (element: Element) => [...element, ...(await holds(element))];
+    const iterate = (scope: Iteration) =>
+      new FilterIterator(
+        new InOrder(input.iterate(scope), scope, calls, judged),
+        scope,
+        async (element) => element.slice(-1), // what the predicate said stands last
+      );
+    const filtered = someOf('ParallelFilter', input, () => someAreKept(input), iterate);
+    return withoutLast(filtered);
   },
-  cases: () => [],
 });
 
 /** A dataset whose iterators give one component more than it has. */
@@ -271,35 +223,34 @@ function withoutLast(dataset: Dataset): Dataset {
 }
 
 /** Hands a state from element to element. */
-class ScanIterator implements ElementIterator {
+class ScanIterator extends Following {
   constructor(
-    private readonly input: ElementIterator,
-    private state: Element,
+    input: ElementIterator,
+    private carried: Element,
     private readonly call: GraphFunction,
-  ) {}
+  ) {
+    super(input);
+  }
   async next(): Promise<Element | undefined> {
     const element = await this.input.next();
     if (!element) return undefined;
-    const results = await this.call([...this.state, ...element]);
-    const count = this.state.length;
-    this.state = results.slice(0, count);
+    const results = await this.call([...this.carried, ...element]);
+    const count = this.carried.length;
+    this.carried = results.slice(0, count);
     return results.slice(count);
   }
-  save(): Soon<Saved> {
-    return savedAll({ input: this.input.save(), state: [this.state] });
+  protected override state(): Saved {
+    return [this.carried];
   }
-  restore(saved: Saved): Soon<void> {
-    const { input, state } = savedRecord(saved);
-    [this.state] = savedElements(state) as [Element]; // as it was saved
-    return this.input.restore(input!);
+  protected override setState(saved: Saved): void {
+    [this.carried] = savedElements(saved) as [Element]; // as it was saved
   }
 }
 
 const scanDataset = (name: string, extra: object) =>
-  defineOp({
+  datasetOp({
     name,
     inputs: { input_dataset: 'variant', initial_state: 'Tstate', other_arguments: 'Targuments' },
-    outputs: handle,
     attrs: {
       f: attr('func'),
       Tstate: types,
@@ -308,63 +259,50 @@ const scanDataset = (name: string, extra: object) =>
       preserve_cardinality: flag(false),
       ...extra,
     },
-    shape: scalarHandle,
-    grad: notDifferentiable,
-    lower(p, inputs, attrs) {
-      const call = functionOf(p, attrs.f);
-      return madeBy(p, inputs, ({ input_dataset, initial_state, other_arguments }) => {
-        const input = datasetIn(input_dataset);
-        const apply = call(other_arguments);
-        return mapped('Scan', input, attrs, (scope) => new ScanIterator(input.iterate(scope), initial_state, apply));
-      });
+    make({ input_dataset, initial_state, other_arguments }, attrs, { f: call }) {
+      const input = datasetIn(input_dataset);
+      const apply = call(other_arguments);
+      return mapped('Scan', input, attrs, (scope) => new ScanIterator(input.iterate(scope), initial_state, apply));
     },
-    cases: () => [],
   });
 
 export const ScanDataset = scanDataset('ScanDataset', { use_default_device: flag(true), metadata });
 export const ExperimentalScanDataset = scanDataset('ExperimentalScanDataset', {});
 
 /** Ends with the first element of which the predicate does not hold. */
-class TakeWhileIterator implements ElementIterator {
+class TakeWhileIterator extends Following {
   private isOver = false;
   constructor(
-    private readonly input: ElementIterator,
+    input: ElementIterator,
     private readonly predicate: GraphFunction,
-  ) {}
+  ) {
+    super(input);
+  }
   async next(): Promise<Element | undefined> {
     const element = this.isOver ? undefined : await this.input.next();
     if (element && truthOf(await this.predicate(element), '`predicate`')) return element;
     this.isOver = true;
     return undefined;
   }
-  save(): Soon<Saved> {
-    return savedAll({ input: this.input.save(), isOver: this.isOver });
+  protected override state(): Saved {
+    return this.isOver;
   }
-  restore(saved: Saved): Soon<void> {
-    const { input, isOver } = savedRecord(saved);
-    this.isOver = isOver === true;
-    return this.input.restore(input!);
+  protected override setState(saved: Saved): void {
+    this.isOver = saved === true;
   }
 }
 
 const takeWhileDataset = (name: string, extra: object) =>
-  defineOp({
+  datasetOp({
     name,
     inputs: { input_dataset: 'variant', other_arguments: 'Targuments' },
-    outputs: handle,
     attrs: { predicate: attr('func'), Targuments: argumentTypes, ...elementAttrs, ...extra },
-    shape: scalarHandle,
-    grad: notDifferentiable,
-    lower(p, inputs, { predicate }) {
-      const call = functionOf(p, predicate);
-      return madeBy(p, inputs, ({ input_dataset, other_arguments }) => {
-        const input = datasetIn(input_dataset);
-        const holds = call(other_arguments);
-        const iterate = (scope: Iteration) => new TakeWhileIterator(input.iterate(scope), holds);
-        return someOf('TakeWhile', input, () => unknown, iterate);
-      });
+    make({ input_dataset, other_arguments }, _, { predicate: call }) {
+      const input = datasetIn(input_dataset);
+      const holds = call(other_arguments);
+      const iterate = (scope: Iteration) => new TakeWhileIterator(input.iterate(scope), holds);
+      return someOf('TakeWhile', input, () => unknown, iterate);
     },
-    cases: () => [],
   });
 
 export const TakeWhileDataset = takeWhileDataset('TakeWhileDataset', { metadata });

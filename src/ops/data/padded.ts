@@ -3,10 +3,10 @@ import { DataLossError, InvalidArgumentError } from '../../core/errors.ts';
 import { NDArray } from '../../core/ndarray.ts';
 import { type Shape, showRuntime, sizeOf, stridesOf } from '../../core/shape.ts';
 import { attr } from '../../op/attrs.ts';
-import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
+
 import { batched } from './batch.ts';
 import { type Dataset, datasetIn, type Element } from './dataset.ts';
-import { flag, handle, madeBy, metadata, scalarHandle, scalarOf, shapes, types } from './kit.ts';
+import { datasetOp, flag, metadata, scalarOf, shapes, types } from './kit.ts';
 
 /** The arrays as rows of one, each with `filler` behind its elements on every axis. */
 function paddedRows(arrays: readonly NDArray[], wanted: Shape, filler: NDArray, component: number): NDArray {
@@ -101,7 +101,7 @@ function padder(input: Dataset, { shapes: wanted, values }: Padding): (elements:
 
 const paddedAttrs = { Toutput_types: types, output_shapes: shapes, N: attr('int', { minimum: 1 }), metadata } as const;
 
-export const PaddedBatchDataset = defineOp({
+export const PaddedBatchDataset = datasetOp({
   name: 'PaddedBatchDataset',
   inputs: {
     input_dataset: 'variant',
@@ -109,21 +109,16 @@ export const PaddedBatchDataset = defineOp({
     padded_shapes: 'N * int64',
     padding_values: 'Toutput_types',
   },
-  outputs: handle,
   attrs: paddedAttrs,
-  shape: scalarHandle,
-  grad: notDifferentiable,
-  lower: (p, inputs, { Toutput_types, output_shapes }) =>
-    madeBy(p, inputs, ({ input_dataset, batch_size, padded_shapes, padding_values }) => {
-      const input = datasetIn(input_dataset);
-      const batch = { size: scalarOf(batch_size, 'batch_size'), dropsRemainder: false, kind: 'PaddedBatch' };
-      const join = padder(input, { shapes: padded_shapes, values: padding_values });
-      return batched(input, batch, { output_types: Toutput_types, output_shapes }, join);
-    }),
-  cases: () => [],
+  make({ input_dataset, batch_size, padded_shapes, padding_values }, { Toutput_types, output_shapes }) {
+    const input = datasetIn(input_dataset);
+    const batch = { size: scalarOf(batch_size, 'batch_size'), dropsRemainder: false, kind: 'PaddedBatch' };
+    const join = padder(input, { shapes: padded_shapes, values: padding_values });
+    return batched(input, batch, { output_types: Toutput_types, output_shapes }, join);
+  },
 });
 
-export const PaddedBatchDatasetV2 = defineOp({
+export const PaddedBatchDatasetV2 = datasetOp({
   name: 'PaddedBatchDatasetV2',
   inputs: {
     input_dataset: 'variant',
@@ -132,17 +127,12 @@ export const PaddedBatchDatasetV2 = defineOp({
     padding_values: 'Toutput_types',
     drop_remainder: 'bool',
   },
-  outputs: handle,
   attrs: { parallel_copy: flag(false), ...paddedAttrs },
-  shape: scalarHandle,
-  grad: notDifferentiable,
-  lower: (p, inputs, { Toutput_types, output_shapes }) =>
-    madeBy(p, inputs, ({ input_dataset, batch_size, padded_shapes, padding_values, drop_remainder }) => {
-      const input = datasetIn(input_dataset);
-      const dropsRemainder = scalarOf(drop_remainder, 'drop_remainder') !== 0;
-      const batch = { size: scalarOf(batch_size, 'batch_size'), dropsRemainder, kind: 'PaddedBatch' };
-      const join = padder(input, { shapes: padded_shapes, values: padding_values });
-      return batched(input, batch, { output_types: Toutput_types, output_shapes }, join);
-    }),
-  cases: () => [],
+  make({ input_dataset, batch_size, padded_shapes, padding_values, drop_remainder }, { Toutput_types, output_shapes }) {
+    const input = datasetIn(input_dataset);
+    const dropsRemainder = scalarOf(drop_remainder, 'drop_remainder') !== 0;
+    const batch = { size: scalarOf(batch_size, 'batch_size'), dropsRemainder, kind: 'PaddedBatch' };
+    const join = padder(input, { shapes: padded_shapes, values: padding_values });
+    return batched(input, batch, { output_types: Toutput_types, output_shapes }, join);
+  },
 });

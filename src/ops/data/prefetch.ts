@@ -1,7 +1,7 @@
 /** @file PrefetchDataset: makes elements while the consumer is busy with earlier ones. */
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { attr } from '../../op/attrs.ts';
-import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
+
 import {
   datasetIn,
   type Element,
@@ -14,7 +14,7 @@ import {
   savedElements,
   savedRecord,
 } from './dataset.ts';
-import { elementAttrs, flag, handle, madeBy, metadata, scalarHandle, scalarOf } from './kit.ts';
+import { datasetOp, elementAttrs, flag, metadata, scalarOf } from './kit.ts';
 import { someOf } from './map.ts';
 
 /** So many elements are made ahead where it is left to the runtime. */
@@ -107,10 +107,9 @@ export class PrefetchIterator implements ElementIterator {
   }
 }
 
-export const PrefetchDataset = defineOp({
+export const PrefetchDataset = datasetOp({
   name: 'PrefetchDataset',
   inputs: { input_dataset: 'variant', buffer_size: 'int64' },
-  outputs: handle,
   attrs: {
     ...elementAttrs,
     slack_period: attr('int', { default: 0 }),
@@ -118,18 +117,14 @@ export const PrefetchDataset = defineOp({
     buffer_size_min: attr('int', { default: 0 }),
     metadata,
   },
-  shape: scalarHandle,
-  grad: notDifferentiable,
-  lower: (p, inputs) =>
-    madeBy(p, inputs, ({ input_dataset, buffer_size }) => {
-      const input = datasetIn(input_dataset);
-      const asked = scalarOf(buffer_size, 'buffer_size');
-      if (asked < -1)
-        throw new InvalidArgumentError('buffer_size must be >= 0 or set buffer_size to be -1 for auto-tuning');
-      const room = asked === -1 ? automaticElements : asked;
-      const iterate = (scope: Iteration) =>
-        room === 0 ? input.iterate(scope) : new PrefetchIterator(input.iterate(scope), scope, room);
-      return someOf('Prefetch', input, () => input.cardinality, iterate);
-    }),
-  cases: () => [],
+  make({ input_dataset, buffer_size }) {
+    const input = datasetIn(input_dataset);
+    const asked = scalarOf(buffer_size, 'buffer_size');
+    if (asked < -1)
+      throw new InvalidArgumentError('buffer_size must be >= 0 or set buffer_size to be -1 for auto-tuning');
+    const room = asked === -1 ? automaticElements : asked;
+    const iterate = (scope: Iteration) =>
+      room === 0 ? input.iterate(scope) : new PrefetchIterator(input.iterate(scope), scope, room);
+    return someOf('Prefetch', input, () => input.cardinality, iterate);
+  },
 });

@@ -14,7 +14,7 @@ import {
   savedNumber,
   savedRecord,
 } from './dataset.ts';
-import { elementAttrs, flag, handle, madeBy, metadata, scalarHandle } from './kit.ts';
+import { datasetOp, elementAttrs, flag, metadata, scalarHandle } from './kit.ts';
 
 /** Two seeds. (0, 0) stands for none. */
 export interface Seeds {
@@ -205,35 +205,24 @@ function randomNumbers(generator: SeedGenerator): Dataset {
 }
 
 const randomOp = (name: string, extra: object) =>
-  defineOp({
+  datasetOp({
     name,
     inputs: { seed: 'int64', seed2: 'int64' },
-    outputs: handle,
     attrs: { ...elementAttrs, ...extra },
     stateful: true,
-    shape: scalarHandle,
-    grad: notDifferentiable,
-    lower: (p, inputs) =>
-      madeBy(p, inputs, ({ seed, seed2 }) => randomNumbers(new SeedGenerator(seedsOf(seed, seed2), false))),
-    cases: () => [],
+    make: ({ seed, seed2 }) => randomNumbers(new SeedGenerator(seedsOf(seed, seed2), false)),
   });
 
 export const RandomDataset = randomOp('RandomDataset', { metadata });
 export const ExperimentalRandomDataset = randomOp('ExperimentalRandomDataset', {});
 
-export const RandomDatasetV2 = defineOp({
+export const RandomDatasetV2 = datasetOp({
   name: 'RandomDatasetV2',
   inputs: { seed: 'int64', seed2: 'int64', seed_generator: 'resource' },
-  outputs: handle,
   attrs: { rerandomize_each_iteration: flag(false), ...elementAttrs, metadata },
   stateful: true,
-  shape: scalarHandle,
-  grad: notDifferentiable,
-  lower: (p, inputs, { rerandomize_each_iteration }) =>
-    madeBy(p, inputs, ({ seed, seed2, seed_generator }) =>
-      randomNumbers(
-        generatorBehind(seed_generator, () => new SeedGenerator(seedsOf(seed, seed2), rerandomize_each_iteration)),
-      ),
+  make: ({ seed, seed2, seed_generator }, { rerandomize_each_iteration }) =>
+    randomNumbers(
+      generatorBehind(seed_generator, () => new SeedGenerator(seedsOf(seed, seed2), rerandomize_each_iteration)),
     ),
-  cases: () => [],
 });

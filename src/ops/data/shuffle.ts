@@ -1,7 +1,7 @@
 /** @file Shuffling: elements in the order in which a random generator picks them from a buffer. */
 import { InvalidArgumentError } from '../../core/errors.ts';
 import type { NDArray } from '../../core/ndarray.ts';
-import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
+
 import { repeatedCount } from './count.ts';
 import {
   type Dataset,
@@ -17,7 +17,7 @@ import {
   savedRecord,
   unknown,
 } from './dataset.ts';
-import { elementAttrs, flag, handle, madeBy, metadata, scalarHandle, scalarOf } from './kit.ts';
+import { datasetOp, elementAttrs, flag, metadata, scalarOf } from './kit.ts';
 import { someOf } from './map.ts';
 import { generatorBehind, SeedGenerator, seedsOf, Words } from './random.ts';
 
@@ -181,35 +181,25 @@ function shuffled(input: Dataset, generator: SeedGenerator, shuffling: Shuffling
 
 const reshuffle = { reshuffle_each_iteration: flag(true) } as const;
 
-export const ShuffleDataset = defineOp({
+export const ShuffleDataset = datasetOp({
   name: 'ShuffleDataset',
   inputs: { input_dataset: 'variant', buffer_size: 'int64', seed: 'int64', seed2: 'int64' },
-  outputs: handle,
   attrs: { ...reshuffle, ...elementAttrs, metadata },
-  shape: scalarHandle,
-  grad: notDifferentiable,
-  lower: (p, inputs, { reshuffle_each_iteration }) =>
-    madeBy(p, inputs, ({ input_dataset, buffer_size, seed, seed2 }) => {
-      const generator = new SeedGenerator(seedsOf(seed, seed2), reshuffle_each_iteration);
-      return shuffled(datasetIn(input_dataset), generator, { size: bufferSize(buffer_size), rounds: 1 });
-    }),
-  cases: () => [],
+  make({ input_dataset, buffer_size, seed, seed2 }, { reshuffle_each_iteration }) {
+    const generator = new SeedGenerator(seedsOf(seed, seed2), reshuffle_each_iteration);
+    return shuffled(datasetIn(input_dataset), generator, { size: bufferSize(buffer_size), rounds: 1 });
+  },
 });
 
-export const ShuffleDatasetV2 = defineOp({
+export const ShuffleDatasetV2 = datasetOp({
   name: 'ShuffleDatasetV2',
   inputs: { input_dataset: 'variant', buffer_size: 'int64', seed_generator: 'resource' },
-  outputs: handle,
   attrs: { ...elementAttrs, metadata },
   stateful: true,
-  shape: scalarHandle,
-  grad: notDifferentiable,
-  lower: (p, inputs) =>
-    madeBy(p, inputs, ({ input_dataset, buffer_size, seed_generator }) => {
-      const generator = generatorBehind(seed_generator, unseeded);
-      return shuffled(datasetIn(input_dataset), generator, { size: bufferSize(buffer_size), rounds: 1 });
-    }),
-  cases: () => [],
+  make({ input_dataset, buffer_size, seed_generator }) {
+    const generator = generatorBehind(seed_generator, unseeded);
+    return shuffled(datasetIn(input_dataset), generator, { size: bufferSize(buffer_size), rounds: 1 });
+  },
 });
 
 function unseeded(): SeedGenerator {
@@ -217,7 +207,7 @@ function unseeded(): SeedGenerator {
   return new SeedGenerator({ seed: seed!, seed2: seed2! }, true);
 }
 
-export const ShuffleDatasetV3 = defineOp({
+export const ShuffleDatasetV3 = datasetOp({
   name: 'ShuffleDatasetV3',
   inputs: {
     input_dataset: 'variant',
@@ -226,18 +216,13 @@ export const ShuffleDatasetV3 = defineOp({
     seed2: 'int64',
     seed_generator: 'resource',
   },
-  outputs: handle,
   attrs: { ...reshuffle, ...elementAttrs, metadata },
   stateful: true,
-  shape: scalarHandle,
-  grad: notDifferentiable,
-  lower: (p, inputs, { reshuffle_each_iteration }) =>
-    madeBy(p, inputs, ({ input_dataset, buffer_size, seed, seed2, seed_generator }) => {
-      const make = () => new SeedGenerator(seedsOf(seed, seed2), reshuffle_each_iteration);
-      const generator = generatorBehind(seed_generator, make);
-      return shuffled(datasetIn(input_dataset), generator, { size: bufferSize(buffer_size), rounds: 1 });
-    }),
-  cases: () => [],
+  make({ input_dataset, buffer_size, seed, seed2, seed_generator }, { reshuffle_each_iteration }) {
+    const make = () => new SeedGenerator(seedsOf(seed, seed2), reshuffle_each_iteration);
+    const generator = generatorBehind(seed_generator, make);
+    return shuffled(datasetIn(input_dataset), generator, { size: bufferSize(buffer_size), rounds: 1 });
+  },
 });
 
 /** How many rounds: any number but 0, which is none. */
@@ -247,23 +232,18 @@ function roundsOf(array: NDArray): number {
   throw new InvalidArgumentError('count must be greater than zero or equal to -1.');
 }
 
-export const ShuffleAndRepeatDataset = defineOp({
+export const ShuffleAndRepeatDataset = datasetOp({
   name: 'ShuffleAndRepeatDataset',
   inputs: { input_dataset: 'variant', buffer_size: 'int64', seed: 'int64', seed2: 'int64', count: 'int64' },
-  outputs: handle,
   attrs: { ...elementAttrs, ...reshuffle, metadata },
-  shape: scalarHandle,
-  grad: notDifferentiable,
-  lower: (p, inputs, { reshuffle_each_iteration }) =>
-    madeBy(p, inputs, ({ input_dataset, buffer_size, seed, seed2, count }) => {
-      const generator = new SeedGenerator(seedsOf(seed, seed2), reshuffle_each_iteration);
-      const shuffling = { size: bufferSize(buffer_size), rounds: roundsOf(count) };
-      return shuffled(datasetIn(input_dataset), generator, shuffling, 'ShuffleAndRepeat');
-    }),
-  cases: () => [],
+  make({ input_dataset, buffer_size, seed, seed2, count }, { reshuffle_each_iteration }) {
+    const generator = new SeedGenerator(seedsOf(seed, seed2), reshuffle_each_iteration);
+    const shuffling = { size: bufferSize(buffer_size), rounds: roundsOf(count) };
+    return shuffled(datasetIn(input_dataset), generator, shuffling, 'ShuffleAndRepeat');
+  },
 });
 
-export const ShuffleAndRepeatDatasetV2 = defineOp({
+export const ShuffleAndRepeatDatasetV2 = datasetOp({
   name: 'ShuffleAndRepeatDatasetV2',
   inputs: {
     input_dataset: 'variant',
@@ -273,16 +253,11 @@ export const ShuffleAndRepeatDatasetV2 = defineOp({
     count: 'int64',
     seed_generator: 'resource',
   },
-  outputs: handle,
   attrs: { ...reshuffle, ...elementAttrs, metadata },
   stateful: true,
-  shape: scalarHandle,
-  grad: notDifferentiable,
-  lower: (p, inputs, { reshuffle_each_iteration }) =>
-    madeBy(p, inputs, ({ input_dataset, buffer_size, seed, seed2, count, seed_generator }) => {
-      const make = () => new SeedGenerator(seedsOf(seed, seed2), reshuffle_each_iteration);
-      const shuffling = { size: bufferSize(buffer_size), rounds: roundsOf(count) };
-      return shuffled(datasetIn(input_dataset), generatorBehind(seed_generator, make), shuffling, 'ShuffleAndRepeat');
-    }),
-  cases: () => [],
+  make({ input_dataset, buffer_size, seed, seed2, count, seed_generator }, { reshuffle_each_iteration }) {
+    const make = () => new SeedGenerator(seedsOf(seed, seed2), reshuffle_each_iteration);
+    const shuffling = { size: bufferSize(buffer_size), rounds: roundsOf(count) };
+    return shuffled(datasetIn(input_dataset), generatorBehind(seed_generator, make), shuffling, 'ShuffleAndRepeat');
+  },
 });

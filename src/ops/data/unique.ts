@@ -8,26 +8,24 @@ import {
   datasetIn,
   type Element,
   type ElementIterator,
+  Following,
   type Iteration,
   type Saved,
-  type Soon,
-  savedAll,
-  savedRecord,
   unknown,
 } from './dataset.ts';
-import { elementAttrs, handle, madeBy, metadata, scalarHandle, scalarOf } from './kit.ts';
+import { datasetOp, datasetValue, elementAttrs, metadata, scalarOf } from './kit.ts';
 import { someOf } from './map.ts';
 import { seedsOf, Words } from './random.ts';
 
 /** Gives the elements that are wanted. */
-abstract class PickingIterator implements ElementIterator {
+abstract class PickingIterator extends Following {
   constructor(
-    private readonly input: ElementIterator,
+    input: ElementIterator,
     private readonly scope: Iteration,
-  ) {}
+  ) {
+    super(input);
+  }
   protected abstract wants(element: Element): boolean;
-  abstract state(): Saved;
-  abstract setState(saved: Saved): void;
 
   async next(): Promise<Element | undefined> {
     for (;;) {
@@ -35,14 +33,6 @@ abstract class PickingIterator implements ElementIterator {
       const element = await this.input.next();
       if (!element || this.wants(element)) return element;
     }
-  }
-  save(): Soon<Saved> {
-    return savedAll({ input: this.input.save(), state: this.state() });
-  }
-  restore(saved: Saved): Soon<void> {
-    const { input, state } = savedRecord(saved);
-    this.setState(state!);
-    return this.input.restore(input!);
   }
 }
 
@@ -61,40 +51,35 @@ class UniqueIterator extends PickingIterator {
     this.seen.add(content);
     return true;
   }
-  state(): Saved {
+  protected override state(): Saved {
     return [...this.seen];
   }
-  setState(saved: Saved): void {
+  protected override setState(saved: Saved): void {
     this.seen = new Set(saved as readonly string[]); // as `state` gave it
   }
 }
 
 const uniqueOp = (name: string, extra: object) =>
-  defineOp({
+  datasetOp({
     name,
     inputs: { input_dataset: 'variant' },
-    outputs: handle,
     attrs: { ...elementAttrs, ...extra },
-    shape: scalarHandle,
-    grad: notDifferentiable,
-    lower: (p, inputs) =>
-      madeBy(p, inputs, ({ input_dataset }) => {
-        const input = datasetIn(input_dataset);
-        const [dtype] = input.types;
-        if (input.types.length !== 1)
-          throw new InvalidArgumentError('UniqueDataset only supports inputs with a single component.');
-        if (dtype !== int32 && dtype !== int64 && dtype !== string)
-          throw new InvalidArgumentError(
-            'UniqueDataset only supports inputs with a single `tf.int32`, `tf.int64`, or `tf.string` component.',
-          );
-        return someOf(
-          'Unique',
-          input,
-          () => (input.cardinality === 0 ? 0 : unknown),
-          (scope) => new UniqueIterator(input.iterate(scope), scope),
+    make({ input_dataset }) {
+      const input = datasetIn(input_dataset);
+      const [dtype] = input.types;
+      if (input.types.length !== 1)
+        throw new InvalidArgumentError('UniqueDataset only supports inputs with a single component.');
+      if (dtype !== int32 && dtype !== int64 && dtype !== string)
+        throw new InvalidArgumentError(
+          'UniqueDataset only supports inputs with a single `tf.int32`, `tf.int64`, or `tf.string` component.',
         );
-      }),
-    cases: () => [],
+      return someOf(
+        'Unique',
+        input,
+        () => (input.cardinality === 0 ? 0 : unknown),
+        (scope) => new UniqueIterator(input.iterate(scope), scope),
+      );
+    },
   });
 export const UniqueDataset = uniqueOp('UniqueDataset', { metadata });
 export const ExperimentalUniqueDataset = uniqueOp('ExperimentalUniqueDataset', {});
@@ -112,34 +97,29 @@ class SamplingIterator extends PickingIterator {
     // 23 random bits behind a leading one are a float in [1, 2), as TensorFlow makes uniform numbers.
     return (this.words.next() & 0x7fffff) / 0x800000 < this.rate;
   }
-  state(): Saved {
+  protected override state(): Saved {
     return this.words.save();
   }
-  setState(saved: Saved): void {
+  protected override setState(saved: Saved): void {
     this.words = Words.restored(saved);
   }
 }
 
-export const SamplingDataset = defineOp({
+export const SamplingDataset = datasetOp({
   name: 'SamplingDataset',
   inputs: { input_dataset: 'variant', rate: 'float32', seed: 'int64', seed2: 'int64' },
-  outputs: handle,
   attrs: elementAttrs,
-  shape: scalarHandle,
-  grad: notDifferentiable,
-  lower: (p, inputs) =>
-    madeBy(p, inputs, ({ input_dataset, rate, seed, seed2 }) => {
-      const input = datasetIn(input_dataset);
-      const seeds = seedsOf(seed, seed2);
-      const share = scalarOf(rate, 'rate');
-      return someOf(
-        'Sampling',
-        input,
-        () => (input.cardinality === 0 ? 0 : unknown),
-        (scope) => new SamplingIterator(input.iterate(scope), scope, new Words(seeds), share),
-      );
-    }),
-  cases: () => [],
+  make({ input_dataset, rate, seed, seed2 }) {
+    const input = datasetIn(input_dataset);
+    const seeds = seedsOf(seed, seed2);
+    const share = scalarOf(rate, 'rate');
+    return someOf(
+      'Sampling',
+      input,
+      () => (input.cardinality === 0 ? 0 : unknown),
+      (scope) => new SamplingIterator(input.iterate(scope), scope, new Words(seeds), share),
+    );
+  },
 });
 
 class LastSaysIterator extends PickingIterator {
@@ -151,10 +131,6 @@ class LastSaysIterator extends PickingIterator {
   override async next(): Promise<Element | undefined> {
     return (await super.next())?.slice(0, -1);
   }
-  state(): Saved {
-    return null;
-  }
-  setState(): void {}
 }
 
 export const FilterByLastComponentDataset = defineOp({
@@ -165,7 +141,7 @@ export const FilterByLastComponentDataset = defineOp({
   shape: () => ({ output: [] }),
   grad: notDifferentiable,
   lower: (p, inputs, { output_types, output_shapes }) => ({
-    output: madeBy(p, inputs, ({ input_dataset }) => {
+    output: datasetValue(p, inputs, ({ input_dataset }) => {
       const input = datasetIn(input_dataset);
       return new Dataset({
         kind: 'FilterByLastComponent',
@@ -175,7 +151,7 @@ export const FilterByLastComponentDataset = defineOp({
         cardinality: () => (input.cardinality === 0 ? 0 : unknown),
         iterate: (scope) => new LastSaysIterator(input.iterate(scope), scope),
       });
-    }).handle,
+    }),
   }),
   cases: () => [],
 });

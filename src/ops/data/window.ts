@@ -3,21 +3,21 @@ import { type DType, variant } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import type { NDArray } from '../../core/ndarray.ts';
 import type { Dims } from '../../core/shape.ts';
-import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
+
 import {
   Dataset,
   datasetIn,
   type Element,
   type ElementIterator,
   Failed,
+  Following,
   infinite,
   type Saved,
-  savedAll,
   savedElements,
   savedRecord,
   unknown,
 } from './dataset.ts';
-import { elementAttrs, handle, madeBy, metadata, scalarHandle, scalarOf } from './kit.ts';
+import { datasetOp, elementAttrs, metadata, scalarOf } from './kit.ts';
 import { indexed } from './sources.ts';
 
 interface Windows {
@@ -40,14 +40,16 @@ export function datasetOf(
   return indexed(kind, { types, shapes, sharesMemory: true }, elements.length, (i) => elements[i]!);
 }
 
-class WindowIterator implements ElementIterator {
+class WindowIterator extends Following {
   private buffer: (Element | Failed)[] = [];
   private hasEnded = false;
   constructor(
-    private readonly input: ElementIterator,
+    input: ElementIterator,
     private readonly source: Dataset,
     private readonly windows: Windows,
-  ) {}
+  ) {
+    super(input);
+  }
 
   async next(): Promise<Element | undefined> {
     const { shift, stride, dropsRemainder } = this.windows;
@@ -87,15 +89,14 @@ class WindowIterator implements ElementIterator {
     );
   }
 
-  save(): Promise<Saved> {
+  protected override state(): Saved {
     const elements = this.buffer.filter((x) => !(x instanceof Failed)) as Element[]; // what is left
-    return savedAll({ input: this.input.save(), elements, hasEnded: this.hasEnded });
+    return { elements, hasEnded: this.hasEnded };
   }
-  async restore(saved: Saved): Promise<void> {
-    const { input, elements, hasEnded } = savedRecord(saved);
+  protected override setState(saved: Saved): void {
+    const { elements, hasEnded } = savedRecord(saved);
     this.buffer = savedElements(elements);
     this.hasEnded = hasEnded === true;
-    await this.input.restore(input!);
   }
 }
 
@@ -106,35 +107,30 @@ function windowCount(n: number, windows: Windows): number {
   return n < span ? 0 : Math.floor((n - span) / windows.shift) + 1;
 }
 
-export const WindowDataset = defineOp({
+export const WindowDataset = datasetOp({
   name: 'WindowDataset',
   inputs: { input_dataset: 'variant', size: 'int64', shift: 'int64', stride: 'int64', drop_remainder: 'bool' },
-  outputs: handle,
   attrs: { ...elementAttrs, metadata },
-  shape: scalarHandle,
-  grad: notDifferentiable,
-  lower: (p, inputs) =>
-    madeBy(p, inputs, (arrays) => {
-      const input = datasetIn(arrays.input_dataset);
-      const positive = (name: 'size' | 'shift' | 'stride') => {
-        const value = scalarOf(arrays[name], name);
-        if (value <= 0) throw new InvalidArgumentError(`Window ${name} must be greater than zero.`);
-        return value;
-      };
-      const windows = {
-        size: positive('size'),
-        shift: positive('shift'),
-        stride: positive('stride'),
-        dropsRemainder: scalarOf(arrays.drop_remainder, 'drop_remainder') !== 0,
-      };
-      return new Dataset({
-        kind: 'Window',
-        types: input.types.map(() => variant),
-        shapes: input.types.map(() => []),
-        sharesMemory: false,
-        cardinality: () => windowCount(input.cardinality, windows),
-        iterate: (scope) => new WindowIterator(input.iterate(scope), input, windows),
-      });
-    }),
-  cases: () => [],
+  make(arrays) {
+    const input = datasetIn(arrays.input_dataset);
+    const positive = (name: 'size' | 'shift' | 'stride') => {
+      const value = scalarOf(arrays[name], name);
+      if (value <= 0) throw new InvalidArgumentError(`Window ${name} must be greater than zero.`);
+      return value;
+    };
+    const windows = {
+      size: positive('size'),
+      shift: positive('shift'),
+      stride: positive('stride'),
+      dropsRemainder: scalarOf(arrays.drop_remainder, 'drop_remainder') !== 0,
+    };
+    return new Dataset({
+      kind: 'Window',
+      types: input.types.map(() => variant),
+      shapes: input.types.map(() => []),
+      sharesMemory: false,
+      cardinality: () => windowCount(input.cardinality, windows),
+      iterate: (scope) => new WindowIterator(input.iterate(scope), input, windows),
+    });
+  },
 });

@@ -6,18 +6,16 @@ import {
   datasetIn,
   type Element,
   type ElementIterator,
+  Following,
   type Iteration,
   infinite,
   type Pulled,
   type Saved,
-  type Soon,
-  savedAll,
   savedNumber,
-  savedRecord,
   soon,
   unknown,
 } from './dataset.ts';
-import { elementAttrs, flag, handle, madeBy, metadata, scalarHandle, scalarOf } from './kit.ts';
+import { datasetOp, elementAttrs, flag, handle, metadata, scalarHandle, scalarOf } from './kit.ts';
 import { someOf } from './map.ts';
 
 const int = (value: number) => attr('int', { default: value });
@@ -97,11 +95,13 @@ export const WrapDatasetVariant = wrapper('WrapDatasetVariant');
 export const UnwrapDatasetVariant = wrapper('UnwrapDatasetVariant');
 
 /** Passes over elements that fail. */
-class IgnoringIterator implements ElementIterator {
+class IgnoringIterator extends Following {
   constructor(
-    private readonly input: ElementIterator,
+    input: ElementIterator,
     private readonly scope: Iteration,
-  ) {}
+  ) {
+    super(input);
+  }
   async next(): Promise<Element | undefined> {
     for (;;) {
       this.scope.check();
@@ -112,29 +112,18 @@ class IgnoringIterator implements ElementIterator {
       }
     }
   }
-  save(): Soon<Saved> {
-    return this.input.save();
-  }
-  restore(saved: Saved): Soon<void> {
-    return this.input.restore(saved);
-  }
 }
 
 const ignoreOp = (name: string) =>
-  defineOp({
+  datasetOp({
     name,
     inputs: { input_dataset: 'variant' },
-    outputs: handle,
     attrs: { ...elementAttrs, log_warning: flag(false) },
-    shape: scalarHandle,
-    grad: notDifferentiable,
-    lower: (p, inputs) =>
-      madeBy(p, inputs, ({ input_dataset }) => {
-        const input = datasetIn(input_dataset);
-        const iterate = (scope: Iteration) => new IgnoringIterator(input.iterate(scope), scope);
-        return someOf('IgnoreErrors', input, () => (input.cardinality === infinite ? infinite : unknown), iterate);
-      }),
-    cases: () => [],
+    make({ input_dataset }) {
+      const input = datasetIn(input_dataset);
+      const iterate = (scope: Iteration) => new IgnoringIterator(input.iterate(scope), scope);
+      return someOf('IgnoreErrors', input, () => (input.cardinality === infinite ? infinite : unknown), iterate);
+    },
   });
 export const IgnoreErrorsDataset = ignoreOp('IgnoreErrorsDataset');
 export const ExperimentalIgnoreErrorsDataset = ignoreOp('ExperimentalIgnoreErrorsDataset');
@@ -142,12 +131,14 @@ export const ExperimentalIgnoreErrorsDataset = ignoreOp('ExperimentalIgnoreError
 const words = (n: number) => (n === infinite ? 'an infinite number of elements' : `${n} element${n === 1 ? '' : 's'}`);
 
 /** Fails when there are more or fewer elements than were promised. */
-class CountingIterator implements ElementIterator {
+class CountingIterator extends Following {
   private count = 0;
   constructor(
-    private readonly input: ElementIterator,
+    input: ElementIterator,
     private readonly expected: number,
-  ) {}
+  ) {
+    super(input);
+  }
   next(): Pulled {
     return soon(this.input.next(), (element) => {
       if (element) this.count++;
@@ -162,40 +153,35 @@ class CountingIterator implements ElementIterator {
       return element;
     });
   }
-  save(): Soon<Saved> {
-    return savedAll({ input: this.input.save(), count: this.count });
+  protected override state(): Saved {
+    return this.count;
   }
-  restore(saved: Saved): Soon<void> {
-    const { input, count } = savedRecord(saved);
-    this.count = savedNumber(count);
-    return this.input.restore(input!);
+  protected override setState(saved: Saved): void {
+    this.count = savedNumber(saved);
   }
 }
 
-export const AssertCardinalityDataset = defineOp({
+export const AssertCardinalityDataset = datasetOp({
   name: 'AssertCardinalityDataset',
   inputs: { input_dataset: 'variant', cardinality: 'int64' },
-  outputs: handle,
   attrs: elementAttrs,
-  shape: scalarHandle,
-  grad: notDifferentiable,
-  lower: (p, inputs) =>
-    madeBy(p, inputs, (arrays) => {
-      const input = datasetIn(arrays.input_dataset);
-      const expected = scalarOf(arrays.cardinality, 'cardinality');
-      const iterate = (scope: Iteration) => new CountingIterator(input.iterate(scope), expected);
-      return someOf('AssertCardinality', input, () => expected, iterate);
-    }),
-  cases: () => [],
+  make(arrays) {
+    const input = datasetIn(arrays.input_dataset);
+    const expected = scalarOf(arrays.cardinality, 'cardinality');
+    const iterate = (scope: Iteration) => new CountingIterator(input.iterate(scope), expected);
+    return someOf('AssertCardinality', input, () => expected, iterate);
+  },
 });
 
 /** Waits before each element. */
-class SleepingIterator implements ElementIterator {
+class SleepingIterator extends Following {
   constructor(
-    private readonly input: ElementIterator,
+    input: ElementIterator,
     private readonly scope: Iteration,
     private readonly milliseconds: number,
-  ) {}
+  ) {
+    super(input);
+  }
   async next(): Promise<Element | undefined> {
     await new Promise<void>((resolve) => {
       const timer = setTimeout(done, this.milliseconds);
@@ -209,30 +195,19 @@ class SleepingIterator implements ElementIterator {
     this.scope.check();
     return await this.input.next();
   }
-  save(): Soon<Saved> {
-    return this.input.save();
-  }
-  restore(saved: Saved): Soon<void> {
-    return this.input.restore(saved);
-  }
 }
 
 const sleepOp = (name: string) =>
-  defineOp({
+  datasetOp({
     name,
     inputs: { input_dataset: 'variant', sleep_microseconds: 'int64' },
-    outputs: handle,
     attrs: elementAttrs,
-    shape: scalarHandle,
-    grad: notDifferentiable,
-    lower: (p, inputs) =>
-      madeBy(p, inputs, ({ input_dataset, sleep_microseconds }) => {
-        const input = datasetIn(input_dataset);
-        const time = scalarOf(sleep_microseconds, 'sleep_microseconds') / 1000;
-        const iterate = (scope: Iteration) => new SleepingIterator(input.iterate(scope), scope, time);
-        return someOf('Sleep', input, () => input.cardinality, iterate);
-      }),
-    cases: () => [],
+    make({ input_dataset, sleep_microseconds }) {
+      const input = datasetIn(input_dataset);
+      const time = scalarOf(sleep_microseconds, 'sleep_microseconds') / 1000;
+      const iterate = (scope: Iteration) => new SleepingIterator(input.iterate(scope), scope, time);
+      return someOf('Sleep', input, () => input.cardinality, iterate);
+    },
   });
 export const SleepDataset = sleepOp('SleepDataset');
 export const ExperimentalSleepDataset = sleepOp('ExperimentalSleepDataset');
