@@ -19,7 +19,7 @@ import type { Placement } from './placement.ts';
 import { Frame, type Path, replay } from './program.ts';
 import { NodeStates, Reference, type ResourceManager } from './resources.ts';
 import { Run } from './run.ts';
-import { type Port, prune, RunGraph, type RunNode } from './runGraph.ts';
+import { functionsIn, type Port, prune, RunGraph, type RunNode } from './runGraph.ts';
 import { type Piece, type Simplified, simplify } from './simplify.ts';
 import type { StatsCollector } from './stepStats.ts';
 import { type Guards, Trace } from './tracer.ts';
@@ -125,7 +125,8 @@ class TracedExecutable implements Executable {
     // Another run may have done some of it, or all.
     this.simplifying ??= inTurns(this.work);
     this.simplified = await this.simplifying;
-    return new Body('', this.simplified.nodes, this.feeds, this.simplified.fetches);
+    const { nodes, fetches, targets } = this.simplified;
+    return new Body('', nodes, this.feeds, fetches, targets);
   }
   private simplifying: Promise<Simplified> | undefined;
 
@@ -234,16 +235,11 @@ export class Engine {
       const wanted = fetches.map((name) => this.graph.port(name, 'FetchOutputs'));
       const names = new Set(feeds);
       const isFed = (p: Port) => names.has(`${p.node.name}:${p.index}`);
-      const roots = [
-        ...wanted.filter((p) => !isFed(p)).map((p) => p.node),
-        ...targets.map((name) => this.graph.target(name)),
-      ];
-      found = this.executable(
-        prune(roots, isFed),
-        fed,
-        wanted,
-        targets.map((name) => this.graph.target(name)),
-      );
+      const fetched = wanted.filter((p) => !isFed(p)).map((p) => p.node);
+      const asked = targets.map((name) => this.graph.target(name));
+      // Who fetches from a branch or a loop itself, and not from a node behind it, asks for all that it does.
+      const whole = [...asked, ...fetched.filter(({ rawAttrs }) => [...functionsIn(rawAttrs)].length > 0)];
+      found = this.executable(prune([...fetched, ...asked], isFed), fed, wanted, whole);
       this.executables.set(key, found);
     }
     return found;
@@ -279,7 +275,7 @@ export class Engine {
 
   /** A loop that runs its body once per trip. The same loop in another program is the same. */
   loop(cond: Body, body: Body, callPath: string): HostCall {
-    const key = `${callPath}|${cond.name}|${body.name}`;
+    const key = `${callPath}|${cond.name}|${body.name}${body.variant}`;
     let found = this.loops.get(key);
     if (!found) {
       found = hostLoop(cond, body, (each, suffix) => this.ofBody(each, callPath + suffix));
@@ -290,7 +286,7 @@ export class Engine {
 
   /** A call of a function that is run by itself. */
   call(body: Body, callPath: string): HostFunction {
-    const key = `${callPath}|${body.name}`;
+    const key = `${callPath}|${body.name}${body.variant}`;
     let found = this.calls.get(key);
     if (!found) {
       const executable = this.ofBody(body, callPath);
@@ -301,10 +297,10 @@ export class Engine {
   }
 
   /** A function's body, which is simplified already. */
-  private ofBody({ nodes, args, results }: Body, callPath: string): Executable {
+  private ofBody({ nodes, args, results, targets }: Body, callPath: string): Executable {
     const run = (piece: Piece, keepsReferences: boolean) =>
       new TracedExecutable(this, piece.nodes, piece.feeds, simplify(piece, false), { callPath, keepsReferences });
-    const piece = { nodes, feeds: args, fetches: results, targets: [] };
+    const piece = { nodes, feeds: args, fetches: results, targets };
     if (!hasFrames(nodes)) return run(piece, false);
     return new Dataflow(piece, this.device, (cluster) => run(cluster, true), this.options.joinsNodes);
   }

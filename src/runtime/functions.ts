@@ -1,5 +1,6 @@
 /** @file The functions of a graph's library as pieces of graph that can be lowered in place or run by themselves. */
 import { InternalError, InvalidArgumentError, NotFoundError } from '../core/errors.ts';
+import { zeros } from '../core/ndarray.ts';
 import { functionSchema } from '../graph/functionSchema.ts';
 import { functionBehind, functionDerivative } from '../op/functionDerivative.ts';
 import { findOp, type OpDefinition, type PortSpec } from '../op/registry.ts';
@@ -21,6 +22,10 @@ export class Body {
     readonly nodes: readonly RunNode[],
     readonly args: readonly Port[],
     readonly results: readonly Port[],
+    /** Nodes that run although nothing may be taken from them. */
+    readonly targets: readonly RunNode[] = [],
+    /** Tells it from other pieces of the same function. */
+    readonly variant = '',
   ) {
     for (const [k, node] of nodes.entries()) for (const { node: from } of node.inputs) this.lastUse.set(from, k);
     for (const { node } of results) this.lastUse.set(node, nodes.length);
@@ -30,6 +35,23 @@ export class Body {
   get hasFrames(): boolean {
     return hasFrames(this.nodes);
   }
+
+  /** The outputs of a node that others use; undefined where the node itself was asked for, with all that it does. */
+  usedOutputs(node: RunNode): ReadonlySet<number> | undefined {
+    return this.targets.includes(node) ? undefined : (this.uses().get(node) ?? new Set());
+  }
+
+  private uses(): ReadonlyMap<RunNode, ReadonlySet<number>> {
+    if (this.used) return this.used;
+    const used = new Map<RunNode, Set<number>>();
+    for (const { node, index } of [...this.nodes.flatMap(({ inputs }) => inputs), ...this.results]) {
+      const outputs = used.get(node);
+      if (outputs) outputs.add(index);
+      else used.set(node, new Set([index]));
+    }
+    return (this.used = used);
+  }
+  private used: ReadonlyMap<RunNode, ReadonlySet<number>> | undefined;
 
   /** This piece, then another that takes the first one's results; gives the results of both. */
   followedBy(next: Body): Body {
@@ -44,10 +66,13 @@ export class Body {
         inputs: node.inputs.map(moved),
         control: node.control.map((n) => copies.get(n) ?? n).filter((n) => !next.args.some((a) => a.node === n)),
       });
-    return new Body(this.name, [...this.nodes, ...copies.values()], this.args, [
-      ...this.results,
-      ...next.results.map(moved),
-    ]);
+    return new Body(
+      this.name,
+      [...this.nodes, ...copies.values()],
+      this.args,
+      [...this.results, ...next.results.map(moved)],
+      [...this.targets, ...next.targets.map((node) => copies.get(node) ?? node)],
+    );
   }
 }
 
@@ -70,7 +95,7 @@ export class FunctionLibrary {
   /** What an op type means; the name of a function is one, and comes first. */
   readonly findOp = (type: string): OpDefinition => {
     const def = this.defs.get(type);
-    if (!def) return type === argument.name ? argument : findOp(type);
+    if (!def) return internalOps.get(type) ?? findOp(type);
     let op = this.ops.get(type);
     if (!op) this.ops.set(type, (op = callOf(def)));
     return op;
@@ -95,24 +120,45 @@ export class FunctionLibrary {
    * the rest of a graph, those that have effects.
    */
   body(func: NameAttrList, isPruned = false): Body {
-    const key = `${isPruned ? 'pruned ' : ''}${func.name}${Object.keys(func.attr).length === 0 ? '' : JSON.stringify(func.attr, printable)}`;
+    return this.cached(`${isPruned ? 'pruned ' : ''}${keyOf(func)}`, () =>
+      this.instantiate(func, (linker) => linker.link(isPruned)),
+    );
+  }
+
+  /** The nodes of a function that some of its results need; the others are there, but have no value. */
+  bodyFor(func: NameAttrList, wanted: ReadonlySet<number>): Body {
+    const variant = `[${[...wanted].sort((a, b) => a - b)}]`;
+    return this.cached(`${variant} ${keyOf(func)}`, () =>
+      this.instantiate(func, (linker) => linker.link(true, wanted), variant),
+    );
+  }
+
+  /** The body of a loop of which some results are wanted; what neither they nor the test need is passed on as it is. */
+  loopBodyFor(cond: NameAttrList, func: NameAttrList, wanted: ReadonlySet<number>): Body {
+    const test = this.body(cond, true);
+    const tested = test.args.flatMap(({ node }, i) => (test.lastUse.has(node) ? [i] : []));
+    const variant = `[${[...new Set([...wanted, ...tested])].sort((a, b) => a - b)}] of a loop`;
+    return this.cached(`${variant} ${keyOf(func)}`, () =>
+      this.instantiate(func, (linker) => linker.linkLoop([...wanted, ...tested]), variant),
+    );
+  }
+
+  private cached(key: string, make: () => Body): Body {
     let body = this.bodies.get(key);
-    if (!body) this.bodies.set(key, (body = this.instantiate(func, isPruned)));
+    if (!body) this.bodies.set(key, (body = make()));
     return body;
   }
 
-  private instantiate(func: NameAttrList, isPruned: boolean): Body {
+  private instantiate(func: NameAttrList, link: (linker: Linker) => Linked, variant = ''): Body {
     const def = this.definition(func);
     if (!def?.signature)
       throw new NotFoundError(
         `Function ${func.name} is not defined. A graph that calls it must bring it in its library.`,
       );
-    const linked = new Linker(def, func, this).link(isPruned);
-    if (hasFrames(linked.nodes)) return new Body(func.name, linked.nodes, linked.args, linked.results);
-    const { nodes, fetches } = finish(
-      simplify({ ...linked, feeds: linked.args, fetches: linked.results }, this.simplifies),
-    );
-    return new Body(func.name, nodes, linked.args, fetches);
+    const { nodes, args, results, targets } = link(new Linker(def, func, this));
+    if (hasFrames(nodes)) return new Body(func.name, nodes, args, results, targets, variant);
+    const simple = finish(simplify({ nodes, feeds: args, fetches: results, targets }, this.simplifies));
+    return new Body(func.name, simple.nodes, args, simple.fetches, simple.targets, variant);
   }
 
   /** A function of the library, or the derivative of one. */
@@ -127,11 +173,21 @@ export class FunctionLibrary {
   }
 }
 
+/** The nodes of a function that are needed for some of its results. */
+interface Linked {
+  readonly nodes: readonly RunNode[];
+  readonly args: readonly Port[];
+  readonly results: readonly Port[];
+  readonly targets: readonly RunNode[];
+}
+
 /** Turns the NodeDefs of a function, which name outputs by port, into linked nodes. */
 class Linker {
   /** Where each value of the body is found in an ordinary graph: `node:port` to `node` and first output. */
   private readonly graph: RunGraph;
-  private readonly args: string[] = [];
+  private readonly args: readonly Port[];
+  private readonly results: readonly Port[];
+  private readonly argNames: string[] = [];
   /** Names of list arguments' elements. */
   private readonly elements = new Map<string, readonly string[]>();
 
@@ -141,10 +197,7 @@ class Linker {
     private readonly library: FunctionLibrary,
   ) {
     this.graph = new RunGraph(library.findOp, library.mayWait);
-  }
-
-  link(isPruned: boolean) {
-    const { signature, node_def, ret, control_ret } = this.def;
+    const { signature, node_def, ret } = def;
     const arguments_ = signature!.input_arg.flatMap((arg) => this.argumentNodes(arg));
     const bodies = node_def.map((node) => this.substituted(node));
     const defs = new Map(bodies.map((node) => [node.name, node]));
@@ -152,27 +205,65 @@ class Linker {
       ...arguments_,
       ...bodies.map((node) => ({ ...node, input: node.input.map((text) => this.plainInput(text, defs)) })),
     ]);
-    const args = this.args.map((name) => this.graph.port(name, 'FeedInputs'));
-    const results = signature!.output_arg.map((arg) => {
+    this.args = this.argNames.map((name) => this.graph.port(name, 'FeedInputs'));
+    this.results = signature!.output_arg.map((arg) => {
       const text = ret[arg.name];
       if (text === undefined)
         throw new InvalidArgumentError(`Return ${arg.name} missing from function ${this.func.name}.`);
       return this.graph.port(this.plainInput(text, defs), 'FetchOutputs');
     });
+  }
+
+  /** What all results need, or the wanted ones. */
+  link(isPruned: boolean, wanted?: ReadonlySet<number>): Linked {
+    if (!wanted) return this.linked(this.results, isPruned);
+    return this.linked(
+      this.results.map((port, i) => (wanted.has(i) ? port : this.nothing(port))),
+      isPruned,
+    );
+  }
+
+  /** What these results of a loop's body need, and those that the next trip needs for them. */
+  linkLoop(wanted: Iterable<number>): Linked {
+    const live = new Set(wanted);
+    for (;;) {
+      const linked = this.linked(
+        this.results.map((port, i) => (live.has(i) ? port : (this.args[i] ?? port))),
+        true,
+      );
+      const ports = [...linked.nodes.flatMap((node) => node.inputs), ...[...live].map((i) => linked.results[i]!)];
+      const used = new Set(ports.map((port) => port.node));
+      const more = this.args.flatMap(({ node }, i) => (used.has(node) && !live.has(i) ? [i] : []));
+      if (more.length === 0) return linked;
+      for (const i of more) live.add(i);
+    }
+  }
+
+  private linked(results: readonly Port[], isPruned: boolean): Linked {
+    const effects = new Set(Object.values(this.def.control_ret));
     // A function's effects happen although nothing is returned from them, unless it was only a part of a graph.
-    const targets = bodies
+    const targets = this.def.node_def
       .map(({ name }) => this.graph.target(name))
-      .filter((node) => (node.def.isStateful && !isPruned) || Object.values(control_ret).includes(node.name));
-    const given = new Set(args.map((p) => p.node));
+      .filter((node) => (node.def.isStateful && !isPruned) || effects.has(node.name));
+    const given = new Set(this.args.map((p) => p.node));
     const roots = [...results.map((p) => p.node), ...targets].filter((node) => !given.has(node));
-    return { nodes: prune(roots, (p) => given.has(p.node)), args, results, targets };
+    return { nodes: prune(roots, (p) => given.has(p.node)), args: this.args, results, targets };
+  }
+
+  /** Stands for a result that nobody uses. */
+  private nothing({ node, index }: Port): Port {
+    const { dtype } = node.outputs[index]!;
+    const name = `nothing/${dtype.name}`;
+    if (!this.graph.find(name))
+      this.graph.extend([{ name, op: absent.name, input: [], device: '', attr: { T: { type: dtype.number } } }]);
+    return this.graph.port(name, 'FetchOutputs');
   }
 
   private argumentNodes(arg: ArgDef): NodeDef[] {
     const types = argTypes(arg, this.func.attr);
     const names = types.length === 1 && !isList(arg) ? [arg.name] : types.map((_, i) => `${arg.name}/element_${i}`);
     if (isList(arg)) this.elements.set(arg.name, names);
-    this.args.push(...names);
+    this.argNames.push(...names);
     return names.map((name, i) => ({
       name,
       op: argument.name,
@@ -254,17 +345,31 @@ const internal = {
   cases: () => [],
 } as const satisfies Partial<OpDefinition>;
 
-/** An argument of a function: its value is set by the caller. */
-const argument: OpDefinition = {
+/** Ops with one output and no inputs. */
+const source = {
   ...internal,
-  name: '_Arg',
   outputPorts: [{ name: 'output', typeAttr: 'T', isRef: false }],
   complete: (given) => ({ ...given }),
   outputs: (attrs) => [{ dtype: dtypeFromProto(attrs['T']?.type ?? 0), isRef: false }],
+} as const satisfies Partial<OpDefinition>;
+
+/** An argument of a function: its value is set by the caller. */
+const argument: OpDefinition = {
+  ...source,
+  name: '_Arg',
   lower() {
     throw new InternalError('an argument was not given');
   },
 };
+
+/** A result of a function that nobody uses. */
+const absent: OpDefinition = {
+  ...source,
+  name: '_Absent',
+  lower: (p, _inputs, _attrs, { outputTypes }) => [p.constant(zeros(outputTypes[0]!, [0]))],
+};
+
+const internalOps: ReadonlyMap<string, OpDefinition> = new Map([argument, absent].map((op) => [op.name, op]));
 
 /** A function as an op of its own. */
 function callOf(def: FunctionDef): OpDefinition {
@@ -286,6 +391,10 @@ function callOf(def: FunctionDef): OpDefinition {
     lower: (p, inputs, attrs) => p.call({ name, attr: attrs as Record<string, AttrValue> }, inputs), // as `decodeAttrs` leaves them
   };
 }
+
+/** A function with the values of its attributes. */
+const keyOf = ({ name, attr }: NameAttrList) =>
+  Object.keys(attr).length === 0 ? name : `${name}${JSON.stringify(attr, printable)}`;
 
 function printable(_key: string, value: unknown): unknown {
   if (typeof value === 'bigint') return `${value}n`;

@@ -47,5 +47,5 @@ function turnByTurn(test: BodyRunner, body: BodyRunner): HostCall {
 function stepOf(cond: Body, body: Body, changing: readonly number[]): Body {
   const both = body.followedBy(cond);
   const results = [...changing.map((i) => both.results[i]!), both.results.at(-1)!];
-  return new Body(both.name, both.nodes, both.args, results);
+  return new Body(both.name, both.nodes, both.args, results, both.targets);
 }

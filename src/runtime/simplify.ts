@@ -31,6 +31,7 @@ export class Simplified {
     readonly nodes: readonly RunNode[],
     readonly fetches: readonly Port[],
     readonly report: readonly string[],
+    readonly targets: readonly RunNode[],
   ) {}
 
   toGraphDef(): GraphDef {
@@ -53,7 +54,7 @@ function nodeDefOf({ name, def, inputs, control, device, rawAttrs }: RunNode) {
 
 /** Simplifies a piece; with `enabled` false it is only copied. */
 export function* simplify(piece: Piece, enabled: boolean): Work<Simplified> {
-  if (!enabled) return new Simplified(piece.nodes, piece.fetches, []);
+  if (!enabled) return new Simplified(piece.nodes, piece.fetches, [], piece.targets);
   return yield* new Simplifier(piece).run();
 }
 
@@ -88,7 +89,7 @@ class Simplifier {
     const targets = this.piece.targets.map((node) => this.nodeFor(node));
     const isFed = (p: Port) => this.fed.has(keyOf(p));
     const nodes = prune([...fetches.filter((p) => !isFed(p)).map((p) => p.node), ...targets], isFed);
-    return new Simplified(nodes, fetches, this.report);
+    return new Simplified(nodes, fetches, this.report, targets);
   }
 
   private countUse(node: RunNode): void {

@@ -326,7 +326,7 @@ export class Trace implements ProgramState {
     const callPath = `${level.callPath}${node.name}/`;
     // TensorFlow makes the functions of such nodes part of the graph around them before it looks what a run needs.
     const isPruned = node.rawAttrs['_lower_using_switch_merge']?.b === true;
-    const body = this.bodyOf(functions.body, isPruned);
+    const body = isPruned ? this.prunedBody(functions, node, level) : this.bodyOf(functions.body, false);
     if (!functions.cond) {
       if (body.hasFrames) return await this.runCall(this.task.runner(body, callPath), body, inputs, state);
       this.call(body, inputs, callPath, state);
@@ -345,6 +345,17 @@ export class Trace implements ProgramState {
       return await this.runCall(this.task.loop(cond, body, callPath), body, inputs, state);
     state.stack.push(new Unrolling(cond, body, callPath, inputs));
     return undefined;
+  }
+
+  /** What of a branch or of a loop's body the outputs need that are used. */
+  private prunedBody(functions: CallNeeded['functions'], node: RunNode, level: Activation): Body {
+    const library = this.task.functions;
+    // Functions come from attributes of nodes.
+    const [body, cond] = [functions.body as NameAttrList, functions.cond as NameAttrList | undefined];
+    const used = level.body.usedOutputs(node);
+    // To wait for a branch is to wait for the choice only; to wait for a loop is to wait for all of it.
+    if (!used || used.size === node.outputs.length || (cond && used.size === 0)) return library.body(body, true);
+    return cond ? library.loopBodyFor(cond, body, used) : library.bodyFor(body, used);
   }
 
   private bodyOf(func: FunctionRef, isPruned: boolean): Body {
@@ -462,7 +473,10 @@ export class Trace implements ProgramState {
       instruction.inputs.map((v) => v.buffer),
       true,
     );
-    const outputs = results.map((r) => ({ slot: this.assembler.openSlot(), dtype: r.dtype }));
+    const outputs = results.map((r) => ({
+      slot: this.assembler.openSlot(instruction.options?.givesAway === true),
+      dtype: r.dtype,
+    }));
     steps.push({
       kind: 'host',
       instruction,
@@ -510,7 +524,7 @@ export class Trace implements ProgramState {
   private async assemble(state: State, buffers: readonly Buffer[], goesOn: boolean) {
     const keep = new Set(buffers);
     if (goesOn) keepLiveValues(state, keep);
-    return await this.assembler.assemble(state.builder, keep);
+    return await this.assembler.assemble(state.builder, keep, goesOn);
   }
 }
 
