@@ -40,5 +40,7 @@ export interface Device {
   fromHost(array: NDArray): DeviceBuffer;
   /** A host array of a buffer's content; shares the memory where it can, so the caller must own the buffer. */
   toHost(buffer: DeviceBuffer, dtype: DType, shape: Shape): NDArray | Promise<NDArray>;
+  /** Takes back memory that only the caller had, for the next who asks for as much. */
+  recycle?(buffer: DeviceBuffer): void;
   compile(segment: Segment): Kernel;
 }

@@ -16,8 +16,8 @@ export interface TensorReader {
   readonly names: readonly string[];
   has(name: string): boolean;
   entry(name: string): { readonly dtype: DType; readonly shape: Shape };
-  /** A whole tensor, or a slice of it. */
-  read(name: string, slice?: TensorSlice): Promise<NDArray>;
+  /** A whole tensor, or a slice of it. `allocate` gives memory for the result, of undefined content; it need not be used. */
+  read(name: string, slice?: TensorSlice, allocate?: (bytes: number) => Uint8Array): Promise<NDArray>;
   close(): Promise<void>;
 }
 

@@ -230,11 +230,11 @@ export class BundleReader {
     return described(found);
   }
 
-  /** The whole tensor, or a slice of it. */
-  async read(name: string, slice?: TensorSlice): Promise<NDArray> {
+  /** The whole tensor, or a slice of it. `allocate` gives memory for the result, of undefined content; it need not be used. */
+  async read(name: string, slice?: TensorSlice, allocate?: (bytes: number) => Uint8Array): Promise<NDArray> {
     const found = this.entries.get(latin1(text.encode(name)));
     if (!found) throw new NotFoundError(`Key ${name} not found in checkpoint`);
-    const whole = found.slices.length === 0 ? await this.load(name, found) : await this.joined(name, found);
+    const whole = found.slices.length === 0 ? await this.load(name, found, allocate) : await this.joined(name, found);
     return slice ? sliced(whole, slice) : whole;
   }
 
@@ -251,7 +251,11 @@ export class BundleReader {
     return result;
   }
 
-  private async load(name: string, entry: BundleEntryProto): Promise<NDArray> {
+  private async load(
+    name: string,
+    entry: BundleEntryProto,
+    allocate: (bytes: number) => Uint8Array = (bytes) => new Uint8Array(bytes),
+  ): Promise<NDArray> {
     const { dtype, shape } = described(entry);
     if (!dtype.isObject && entry.size !== sizeOf(shape) * dtype.size)
       throw new DataLossError(`tensor ${name} has ${entry.size} bytes, but its shape is ${showRuntime(shape)}`);
@@ -260,7 +264,8 @@ export class BundleReader {
     const path = dataPath(this.prefix, entry.shard_id, this.shards);
     if (entry.offset + entry.size > (await file.stat()).size)
       throw new DataLossError(`${path} ends within tensor ${name}`);
-    const bytes = new Uint8Array(entry.size);
+    // Objects are parts of what was read, which they may outlive.
+    const bytes = dtype.isObject ? new Uint8Array(entry.size) : allocate(entry.size);
     const crc = await readBytes(file, bytes, entry.offset, !dtype.isObject);
     if (crc === undefined) throw new DataLossError(`${path} ends within tensor ${name}`);
     if (dtype.name === 'variant') {
@@ -270,7 +275,7 @@ export class BundleReader {
     }
     if (dtype.isObject) return strings(name, this.prefix, bytes, shape, dtype, entry.crc32c);
     if (crc !== unmaskCrc(entry.crc32c)) throw checksumError(name, this.prefix);
-    return new NDArray(dtype, shape, dtype.over(bytes.buffer, 0, sizeOf(shape)));
+    return new NDArray(dtype, shape, dtype.over(bytes.buffer, bytes.byteOffset, sizeOf(shape)));
   }
 
   private async file(shard: number): Promise<FileHandle> {

@@ -24,6 +24,7 @@ import {
   type Failure,
   type HostCall,
   type HostInstruction,
+  type HostOptions,
   type Origin,
   type RandomInstruction,
   type ReduceOp,
@@ -85,7 +86,13 @@ export interface SharedName {
 }
 
 /** A function of the graph as the host calls it: in the run given, or in one of its own. */
-export type HostFunction = (inputs: NDArray[], run?: RunScope) => Promise<readonly NDArray[]>;
+export interface HostFunction {
+  (inputs: NDArray[], run?: RunScope): Promise<readonly NDArray[]>;
+  /** The ops with state or effects in it, and in what it calls. */
+  readonly statefulOps: readonly string[];
+  /** The function with random numbers that begin anew for each owner, and go on as long as the owner is there. */
+  ownedBy(owner: object): HostFunction;
+}
 
 /** Thrown by `demand` to make the tracer run what is recorded so far, so that the value becomes known. */
 export class ValueNeeded extends Error {
@@ -471,7 +478,12 @@ export class ProgramBuilder {
    * Calls a function on host values. Results of known shape are given as `HostResult`s with a shape; when any shape is
    * left out, lowering of this node is resumed after the call has run, so put the call first in `lower`.
    */
-  host(inputs: readonly Value[], results: readonly HostResult[], call: HostCall): readonly Value[] {
+  host(
+    inputs: readonly Value[],
+    results: readonly HostResult[],
+    call: HostCall,
+    options?: HostOptions,
+  ): readonly Value[] {
     const isKnown = results.every((r) => r.shape !== undefined);
     const resumed = isKnown ? undefined : this.hostResults[this.hostCalls++];
     if (resumed) return resumed;
@@ -479,6 +491,7 @@ export class ProgramBuilder {
       kind: 'host',
       inputs: inputs.map((v) => this.whole(v)),
       call,
+      options,
       node: this.node,
     };
     if (!isKnown) throw new HostResultNeeded(instruction, results);

@@ -250,10 +250,28 @@ export interface HostInstruction {
   /** Views whose shape is known before the call; absent when the results' shapes depend on data. */
   readonly outputs?: readonly View[];
   readonly call: HostCall;
+  readonly options?: HostOptions | undefined;
 }
 
-/** What the host does between two segments. `run` is the run that it happens in. */
-export type HostCall = (inputs: NDArray[], run: RunScope) => readonly NDArray[] | Promise<readonly NDArray[]>;
+/** What a host call promises, so that less has to be copied. */
+export interface HostOptions {
+  /** It only reads its inputs and is done with them when it ends: nothing keeps them, no result is one of them. */
+  readonly borrows?: boolean;
+  /** Its results are in memory that it got from `allocate`, one each, and it keeps none of them. */
+  readonly givesAway?: boolean;
+}
+
+/**
+ * What the host does between two segments. `run` is the run that it happens in; `allocate` gives memory of undefined content,
+ * of which the device can use whole results as they are.
+ */
+export type HostCall = (
+  inputs: NDArray[],
+  run: RunScope,
+  allocate: Allocate,
+) => readonly NDArray[] | Promise<readonly NDArray[]>;
+
+export type Allocate = (bytes: number) => Uint8Array;
 
 /** What belongs to one run and is gone after it. */
 export interface RunScope {

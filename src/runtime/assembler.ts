@@ -2,15 +2,16 @@
 import type { DType } from '../core/dtypes.ts';
 import { InternalError } from '../core/errors.ts';
 import { NDArray, zeros } from '../core/ndarray.ts';
-import type { Shape } from '../core/shape.ts';
+import { type Shape, sizeOf } from '../core/shape.ts';
 import type { Device, DeviceBuffer } from '../devices/device.ts';
 import { readsOf, writesOf } from '../program/access.ts';
 import type { ProgramBuilder, Recorded } from '../program/builder.ts';
 import { Buffer, type DeviceInstruction, type View } from '../program/instructions.ts';
 import { protectReads } from '../program/passes.ts';
 import { planSegment } from '../program/plan.ts';
+import { isContiguous } from '../program/value.ts';
 import { yieldIfLong } from './eventLoop.ts';
-import type { HostStep, Located, SegmentStep, Source } from './program.ts';
+import type { AdoptStep, Located, SegmentStep, Source, Step } from './program.ts';
 import { Variable } from './resources.ts';
 
 /** So many instructions are planned and compiled without a pause; a longer stretch becomes several segments. */
@@ -20,6 +21,8 @@ export class Assembler {
   private readonly given = new Map<Buffer, Source>();
   private readonly fixed = new Map<DeviceBuffer, Buffer>();
   private readonly slots = new Map<Buffer, number>();
+  /** Slots whose memory nobody knows but the run. */
+  private readonly givenAway = new Set<number>();
 
   constructor(
     private readonly device: Device,
@@ -53,9 +56,11 @@ export class Assembler {
     return buffer;
   }
 
-  /** A slot for what a host call will give, of unknown size yet. */
-  openSlot(): number {
-    return this.slotFor(new Buffer('temp', 0));
+  /** A slot for what a host call will give, of unknown size yet, and whether only the run will know it. */
+  openSlot(isGivenAway: boolean): number {
+    const slot = this.slotFor(new Buffer('temp', 0));
+    if (isGivenAway) this.givenAway.add(slot);
+    return slot;
   }
 
   /** The buffer in a slot, now that its shape is known. */
@@ -68,16 +73,22 @@ export class Assembler {
     return buffer;
   }
 
-  /** Turns what is recorded into steps. Buffers in `keep` are needed after them and survive in slots. */
-  async assemble(builder: ProgramBuilder, keep: ReadonlySet<Buffer>): Promise<(SegmentStep | HostStep)[]> {
-    const chunks = split(protectReads(builder.instructions.splice(0)));
+  /**
+   * Turns what is recorded into steps. Buffers in `keep` are needed after them and survive in slots; the trace `goesOn` after
+   * them, or these are the last.
+   */
+  async assemble(builder: ProgramBuilder, keep: ReadonlySet<Buffer>, goesOn: boolean): Promise<Step[]> {
+    const recorded = protectReads(builder.instructions.splice(0));
+    const adoptions = goesOn ? new Map<Recorded, AdoptStep>() : this.adoptions(builder, recorded, keep);
+    const chunks = split(recorded.filter((i) => !adoptions.has(i)));
     const lastRead = new Map<Buffer, number>();
     for (const [k, { device, host }] of chunks.entries()) {
       for (const i of device) for (const v of readsOf(i)) lastRead.set(v.buffer, k);
       // A host call comes after its chunk's segment.
       for (const v of host?.inputs ?? []) lastRead.set(v.buffer, k + 0.5);
     }
-    const steps: (SegmentStep | HostStep)[] = [];
+    // Nothing else in these steps has to do with what is handed over, so the place does not matter.
+    const steps: Step[] = [...adoptions.values()];
     for (const [k, { device, host }] of chunks.entries()) {
       const pause = yieldIfLong();
       if (pause) await pause;
@@ -93,6 +104,31 @@ export class Assembler {
         });
     }
     return steps;
+  }
+
+  /** Copies of what host calls gave away to variables: where nothing else has to do with either, no copy is needed. */
+  private adoptions(
+    builder: ProgramBuilder,
+    recorded: readonly Recorded[],
+    keep: ReadonlySet<Buffer>,
+  ): Map<Recorded, AdoptStep> {
+    const found = new Map<Recorded, AdoptStep>();
+    if (this.givenAway.size === 0) return found;
+    const uses = new Map<object, number>();
+    for (const i of recorded)
+      for (const { buffer } of [...readsOf(i), ...writesOf(i)]) {
+        const used = buffer.owner ?? buffer;
+        uses.set(used, (uses.get(used) ?? 0) + 1);
+      }
+    for (const i of recorded) {
+      const copy = copiedWhole(i);
+      const slot = copy && this.slots.get(copy.from);
+      const variable = copy?.to.owner;
+      if (slot === undefined || !this.givenAway.has(slot) || !(variable instanceof Variable)) continue;
+      if (keep.has(copy!.from) || uses.get(copy!.from) !== 1 || uses.get(variable) !== 1) continue;
+      found.set(i, { kind: 'adopt', variable, slot, shape: builder.shapeOfVersion(copy!.to) });
+    }
+    return found;
   }
 
   private segment(
@@ -165,6 +201,15 @@ export class Assembler {
 interface Chunk {
   readonly device: DeviceInstruction[];
   host?: Extract<Recorded, { kind: 'host' }>;
+}
+
+/** The two buffers, if all that the instruction does is to copy one whole to another. */
+function copiedWhole(i: Recorded): { from: Buffer; to: Buffer } | undefined {
+  if (i.kind !== 'map' || i.inputs.length !== 1 || i.outputs.length !== 1 || i.results[0]!.op !== 'input')
+    return undefined;
+  const isWhole = (v: View) => v.offset === 0 && isContiguous(v) && v.buffer.bytes === sizeOf(v.shape) * v.dtype.size;
+  const [from, to] = [i.inputs[0]!, i.outputs[0]!];
+  return from.dtype === to.dtype && isWhole(from) && isWhole(to) ? { from: from.buffer, to: to.buffer } : undefined;
 }
 
 /** Cuts at host calls, and where a stretch would be too long to plan in one go. */

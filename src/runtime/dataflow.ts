@@ -1,7 +1,7 @@
 /** @file Runs graphs with control flow by frames, as TensorFlow's executor does: values, alive or dead, wake what waits for them. */
 import { int32 } from '../core/dtypes.ts';
 import { FailedPreconditionError, InternalError, InvalidArgumentError, OpError } from '../core/errors.ts';
-import { type NDArray, scalar } from '../core/ndarray.ts';
+import { NDArray, scalar } from '../core/ndarray.ts';
 import { showRuntime } from '../core/shape.ts';
 import type { Device } from '../devices/device.ts';
 import type { RunMetadata } from './config.ts';
@@ -289,7 +289,9 @@ class DataflowRun {
     if (!variable) return token;
     if (!variable.shape) throw uninitialized(variable.name, reader);
     if (variable.objects) return variable.objects.copy();
-    return (await this.dataflow.device.toHost(variable.storage!, variable.dtype, variable.shape)).copy();
+    const given = this.dataflow.device.toHost(variable.storage!.buffer, variable.dtype, variable.shape);
+    // Memory that is shared is copied before anyone else has a turn.
+    return given instanceof NDArray ? given.copy() : await given;
   }
 
   /** A unit has done its work: what it gives goes on. */

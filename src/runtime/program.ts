@@ -5,7 +5,7 @@ import { NDArray } from '../core/ndarray.ts';
 import { type Shape, sameShape } from '../core/shape.ts';
 import type { Device, DeviceBuffer, Kernel } from '../devices/device.ts';
 import { DeviceFailure, type DeviceInstruction, type HostInstruction, type Origin } from '../program/instructions.ts';
-import type { Variable } from './resources.ts';
+import type { Storage, Variable } from './resources.ts';
 import type { Run } from './run.ts';
 
 /** Where a bound buffer's memory comes from at each run. */
@@ -37,6 +37,16 @@ export interface HostStep {
   readonly outputs: readonly { slot: number; dtype: DType; shape?: Shape }[];
 }
 
+/** The memory in a slot becomes that of a variable, in place of a copy. */
+export interface AdoptStep {
+  readonly kind: 'adopt';
+  readonly variable: Variable;
+  readonly slot: number;
+  readonly shape: Shape;
+}
+
+export type Step = SegmentStep | HostStep | AdoptStep;
+
 /** A row-major value and where its memory is. */
 export interface Located {
   readonly source: Source | { readonly kind: 'known'; readonly array: NDArray };
@@ -46,7 +56,7 @@ export interface Located {
 
 /** A run of steps, ended by completion or by a look at values or shapes that decides how to go on. */
 export interface Path {
-  readonly steps: (SegmentStep | HostStep)[];
+  readonly steps: Step[];
   end?: { readonly fetches: readonly Located[] } | Branch;
 }
 
@@ -96,17 +106,48 @@ export class Frame {
     return this.objects.push(object) - 1;
   }
 
-  /** A host array of a located value; `own` when the memory will not be used again. */
-  async read({ source, dtype, shape }: Located, own: boolean): Promise<NDArray> {
+  /**
+   * A host array of a located value; `own` when the memory will not be used again. With `loans` it is for someone who only
+   * reads it and ends the loans that are added to them; where it can be, it is not copied then.
+   */
+  async read({ source, dtype, shape }: Located, own: boolean, loans?: Storage[]): Promise<NDArray> {
     if (source.kind === 'known') return own ? source.array.copy() : source.array;
-    const array = await this.device.toHost(this.resolve(source), dtype.isObject ? int32 : dtype, shape);
+    const lent =
+      loans && !dtype.isObject && source.kind === 'variable' ? source.variable.lend(source.bytes) : undefined;
+    if (lent) loans!.push(lent);
+    // Nobody writes to the slots of a run, nor to what was fed, while one of its steps is under way.
+    const mayShare = own || lent || (loans && (source.kind === 'slot' || source.kind === 'feed'));
+    const given = this.device.toHost(this.resolve(source), dtype.isObject ? int32 : dtype, shape);
+    // Memory that is shared is copied before anyone else has a turn.
+    if (given instanceof NDArray && !dtype.isObject) return mayShare ? given : given.copy();
+    const array = await given;
     if (dtype.isObject)
       return new NDArray(
         dtype,
         shape,
         Array.from(array.data as Int32Array, (id) => this.objectAt(id)),
       ); // ids are int32
-    return own ? array : array.copy();
+    return array;
+  }
+
+  private readonly made = new Set<ArrayBufferLike>();
+  /** Memory for the results of host calls. */
+  readonly allocate = (bytes: number): Uint8Array => {
+    const { host } = this.device.allocate(bytes);
+    if (!host) return new Uint8Array(bytes);
+    this.made.add(host.buffer);
+    return host;
+  };
+
+  /** Gives the memory in a slot to a variable; memory that someone else may know is copied. */
+  handOver({ variable, slot, shape }: AdoptStep): void {
+    let buffer = this.slots[slot]!;
+    if (!buffer.host || !this.made.delete(buffer.host.buffer)) {
+      const copy = this.device.allocate(buffer.bytes);
+      copy.host!.set(buffer.host!); // such steps are made for devices that compute in host memory
+      buffer = copy;
+    }
+    variable.adopt(buffer, shape);
   }
 
   /** Puts a host array into a slot. */
@@ -131,7 +172,7 @@ export async function replay(first: Path, frame: Frame): Promise<NDArray[]> {
   for (let path = first; ; ) {
     for (const step of path.steps) {
       frame.run.stop.throwIfStopped();
-      const pending = step.kind === 'segment' ? runSegment(step, frame) : runHost(step, frame);
+      const pending = runStep(step, frame);
       // A device finishes what it has begun, and keeps the memory until then; a stopped run need not wait for it.
       if (pending) await frame.run.stop.unlessStopped(pending);
     }
@@ -180,8 +221,20 @@ function objectKey(object: object): string {
   return `#${id}`;
 }
 
+function runStep(step: Step, frame: Frame): void | Promise<void> {
+  switch (step.kind) {
+    case 'segment':
+      return runSegment(step, frame);
+    case 'host':
+      return runHost(step, frame);
+    case 'adopt':
+      return frame.handOver(step);
+  }
+}
+
 function runSegment(step: SegmentStep, frame: Frame): void | Promise<void> {
   for (const { slot, bytes } of step.allocates) frame.slots[slot] = frame.device.allocate(bytes);
+  for (const { variable } of step.assigned) variable.leaveLoans();
   const bound = step.sources.map((s) => frame.resolve(s));
   const done = () => {
     for (const { variable, shape } of step.assigned) variable.shape = shape;
@@ -190,16 +243,20 @@ function runSegment(step: SegmentStep, frame: Frame): void | Promise<void> {
   if (timeline) frame.run.stats?.useMemory(step.arenaBytes + frame.slots.reduce((sum, b) => sum + (b?.bytes ?? 0), 0));
   try {
     const pending = step.kernel.run(bound, timeline ? { timeline } : undefined);
-    if (pending)
+    if (pending) {
+      const end = beginUse(step);
       return pending.then(
         () => {
+          end();
           frame.run.stats?.end(step.instructions, timeline);
           done();
         },
         (error) => {
+          end();
           throw explained(error, step.instructions);
         },
       );
+    }
   } catch (error) {
     throw explained(error, step.instructions);
   }
@@ -207,13 +264,32 @@ function runSegment(step: SegmentStep, frame: Frame): void | Promise<void> {
   done();
 }
 
+/** Notes that a segment uses the memory of variables, until the result is called. */
+function beginUse({ sources, assigned }: SegmentStep): () => void {
+  const read = sources.flatMap((s) => (s.kind === 'variable' && s.variable.storage ? [s.variable.storage] : []));
+  const written = assigned.flatMap(({ variable }) => variable.storage ?? []);
+  for (const storage of read) storage.readers++;
+  for (const storage of written) storage.writers++;
+  return () => {
+    for (const storage of read) storage.readers--;
+    for (const storage of written) storage.writers--;
+  };
+}
+
 async function runHost(step: HostStep, frame: Frame): Promise<void> {
-  const inputs: NDArray[] = [];
-  for (const i of step.inputs) inputs.push(await frame.read(i, false));
+  const loans: Storage[] = [];
   const { stats } = frame.run;
-  const start = stats?.now() ?? 0;
-  const results = await callHost(step.instruction, inputs, frame);
-  stats?.host(step.instruction.node ?? '', start);
+  let results: readonly NDArray[];
+  try {
+    const inputs: NDArray[] = [];
+    const { borrows } = step.instruction.options ?? {};
+    for (const i of step.inputs) inputs.push(await frame.read(i, false, borrows ? loans : undefined));
+    const start = stats?.now() ?? 0;
+    results = await callHost(step.instruction, inputs, frame);
+    stats?.host(step.instruction.node ?? '', start);
+  } finally {
+    for (const storage of loans) storage.loans--;
+  }
   for (const [i, { slot, shape }] of step.outputs.entries()) {
     const array = results[i]!;
     if (shape && !sameShape(shape, array.shape))
@@ -229,7 +305,7 @@ async function callHost(
   frame: Frame,
 ): Promise<readonly NDArray[]> {
   try {
-    return await instruction.call(inputs, frame.run);
+    return await instruction.call(inputs, frame.run, frame.allocate);
   } catch (error) {
     if (!(error instanceof OpError)) throw new UnknownError(String(error), { node: instruction.node, cause: error });
     throw error.node === undefined ? error.extended(error.message, { node: instruction.node }) : error;

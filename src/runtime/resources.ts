@@ -7,9 +7,23 @@ import type { SharedHandle } from '../core/sharedObject.ts';
 import type { Device, DeviceBuffer } from '../devices/device.ts';
 import type { VariableState } from '../program/value.ts';
 
-/** A variable's storage. */
+/** The memory of a variable, and who is using it at the moment. */
+export class Storage {
+  /** Segments under way that have it bound. */
+  readers = 0;
+  writers = 0;
+  /** Host calls under way that read it. */
+  loans = 0;
+  constructor(readonly buffer: DeviceBuffer) {}
+
+  get isInUse(): boolean {
+    return this.readers + this.writers + this.loans > 0;
+  }
+}
+
+/** A variable's content. */
 export class Variable implements VariableState {
-  storage: DeviceBuffer | undefined;
+  storage: Storage | undefined;
   objects: NDArray | undefined;
   private contentShape: Shape | undefined;
   constructor(
@@ -27,8 +41,36 @@ export class Variable implements VariableState {
 
   /** Memory for that much content: the present memory when it has the right size. */
   memoryFor(bytes: number): DeviceBuffer {
-    if (this.storage?.bytes !== bytes) this.storage = this.device.allocate(bytes);
-    return this.storage;
+    if (this.storage?.buffer.bytes !== bytes) this.storage = new Storage(this.device.allocate(bytes));
+    return this.storage.buffer;
+  }
+
+  /**
+   * Its memory for a host call that reads it and says when it is done, or undefined where it cannot be lent: a segment that
+   * writes it is under way, or the host cannot read it.
+   */
+  lend(bytes: number): Storage | undefined {
+    const { storage } = this;
+    if (storage?.buffer.bytes !== bytes || storage.writers > 0 || !storage.buffer.host) return undefined;
+    storage.loans++;
+    return storage;
+  }
+
+  /** To be called before the content is changed in place: who has borrowed it keeps what it was. */
+  leaveLoans(): void {
+    const { storage } = this;
+    if (!storage || storage.loans === 0) return;
+    const fresh = this.device.allocate(storage.buffer.bytes);
+    fresh.host!.set(storage.buffer.host!); // what is lent is memory of the host
+    this.storage = new Storage(fresh);
+  }
+
+  /** Takes memory with new content in place of what it has. */
+  adopt(buffer: DeviceBuffer, shape: Shape): void {
+    const before = this.storage;
+    this.storage = new Storage(buffer);
+    this.shape = shape;
+    if (before && !before.isInUse) this.device.recycle?.(before.buffer);
   }
 
   clear(): void {
@@ -74,6 +116,10 @@ export class ResourceHandle {
   ) {}
   get key(): string {
     return `${this.container}/${this.name}`;
+  }
+  /** What a user sees who fetched the handle where the value was meant. */
+  toString(): string {
+    return `<resource '${this.name}'>`;
   }
 }
 

@@ -43,6 +43,8 @@ export interface TraceTask {
   readonly device: Device;
   readonly resources: ResourceManager;
   readonly nodeStates: NodeStates;
+  /** Where random generators of nodes have their states. */
+  readonly generators: NodeStates;
   readonly defaultContainer: string;
   readonly functions: FunctionLibrary;
   /** Names the call that the nodes belong to, where they are a function's. */
@@ -211,7 +213,7 @@ export class Trace implements ProgramState {
     return this.task.runner(this.bodyOf(func, false), callPath);
   }
   nodeState(node: string, initial: () => Uint8Array): Buffer {
-    return this.assembler.fixedMemory(this.task.nodeStates.get(node, initial));
+    return this.assembler.fixedMemory(this.task.generators.get(node, initial));
   }
   reliesOn(variable: VariableState, shape: Shape): void {
     if (variable instanceof Variable && !this.guards.variables.has(variable))

@@ -35,6 +35,19 @@ itNative('gives memory out again once its array buffer is gone', async () => {
   expect(new Uint8Array(held.memory).every((x) => x === 7)).toBe(true);
 });
 
+itNative('gives out again what was given back, array buffer and all', () => {
+  const blocks = new LargeBlocks(library as NativeLibrary); // else the test is skipped
+  const { memory, address } = blocks.allocate(bytes);
+  blocks.takeBack(memory);
+  blocks.takeBack(memory);
+  blocks.takeBack(new ArrayBuffer(bytes));
+  expect(blocks.allocate(2 * bytes).memory).not.toBe(memory);
+  const again = blocks.allocate(bytes);
+  expect(again.memory).toBe(memory);
+  expect(again.address).toBe(address);
+  expect(blocks.allocate(bytes).memory).not.toBe(memory);
+});
+
 itNative('does not let its memory be moved to another thread', () => {
   const { memory } = new LargeBlocks(library as NativeLibrary).allocate(bytes); // else the test is skipped
   // Older versions of Node copy instead, newer ones refuse.

@@ -91,6 +91,10 @@ class Turns {
     return new CpuBuffer(new Uint8Array(memory), address);
   }
 
+  recycle({ host }: CpuBuffer): void {
+    if (host.byteLength === host.buffer.byteLength) this.#large.takeBack(host.buffer);
+  }
+
   /** The address of scratch memory for the segment about to run. */
   arena(bytes: number): bigint {
     if (this.#arena.bytes < bytes) this.#arena = allocateAligned(this.library, bytes);
@@ -166,6 +170,10 @@ export class CpuDevice implements Device {
 
   allocate(bytes: number): DeviceBuffer {
     return this.turns.allocate(bytes);
+  }
+
+  recycle(buffer: DeviceBuffer): void {
+    if (buffer instanceof CpuBuffer) this.turns.recycle(buffer);
   }
 
   fromHost(array: NDArray): DeviceBuffer {

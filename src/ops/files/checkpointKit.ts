@@ -6,6 +6,7 @@ import { sameShape, showRuntime } from '../../core/shape.ts';
 import type { TensorReader } from '../../io/checkpointReader.ts';
 import type { StoredTensor } from '../../io/tensorBundle.ts';
 import { parseShapeAndSlice, sliceShape } from '../../io/tensorSlice.ts';
+import type { Allocate } from '../../program/instructions.ts';
 
 /** The texts in a tensor of strings. */
 export const texts = (array: NDArray): string[] =>
@@ -46,6 +47,7 @@ export async function restoredTensor(
   name: string,
   dtype: DType,
   slice: string,
+  allocate?: Allocate,
 ): Promise<NDArray> {
   const entry = reader.entry(name);
   if (entry.dtype !== dtype)
@@ -57,5 +59,5 @@ export async function restoredTensor(
     throw new InvalidArgumentError(
       `tensor_name = ${name}; shape in shape_and_slice spec ${showRuntime(part.shape)} does not match the shape stored in checkpoint: ${showRuntime(entry.shape)}`,
     );
-  return await reader.read(name, part?.slice);
+  return await reader.read(name, part?.slice, allocate);
 }

@@ -19,10 +19,15 @@ export const SaveV2 = defineOp({
   shape: () => ({}),
   grad: notDifferentiable,
   lower(p, { prefix, tensor_names, shape_and_slices, tensors }) {
-    p.host([prefix, tensor_names, shape_and_slices, ...tensors], [], async ([path, name, slice, ...arrays]) => {
-      await writeBundle(texts(path!)[0]!, storedTensors(texts(name!), texts(slice!), arrays));
-      return [];
-    });
+    p.host(
+      [prefix, tensor_names, shape_and_slices, ...tensors],
+      [],
+      async ([path, name, slice, ...arrays]) => {
+        await writeBundle(texts(path!)[0]!, storedTensors(texts(name!), texts(slice!), arrays));
+        return [];
+      },
+      { borrows: true },
+    );
     return {};
   },
   cases: () => [],
@@ -50,7 +55,7 @@ export const RestoreV2 = defineOp({
     tensors: p.host(
       [prefix, tensor_names, shape_and_slices],
       dtypes.map((dtype) => ({ dtype })),
-      async ([path, name, slice]) => {
+      async ([path, name, slice], _run, allocate) => {
         const names = texts(name!);
         const slices = texts(slice!);
         checkCounts(names, slices, dtypes.length);
@@ -58,12 +63,13 @@ export const RestoreV2 = defineOp({
         try {
           const arrays: NDArray[] = [];
           for (const [i, dtype] of dtypes.entries())
-            arrays.push(await restoredTensor(reader, names[i]!, dtype, slices[i]!));
+            arrays.push(await restoredTensor(reader, names[i]!, dtype, slices[i]!, allocate));
           return arrays;
         } finally {
           await reader.close();
         }
       },
+      { borrows: true, givesAway: true },
     ),
   }),
   cases: () => [],
