@@ -6,6 +6,7 @@
  * is loaded from where they are. Every tap finds its tile in the same split image.
  */
 #include <algorithm>
+#include <atomic>
 #include <vector>
 
 #include "../core/pool.h"

@@ -7,6 +7,7 @@
  * pixels away it reads a second copy, whose lines begin with the other pixels.
  */
 #include <algorithm>
+#include <atomic>
 #include <vector>
 
 #include "../core/pool.h"

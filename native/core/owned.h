@@ -10,8 +10,7 @@ class Owned {
   explicit Owned(T* object) : object_(object) {}
   /** Takes over from another owner, of T or of a class derived from it. */
   template <class Other>
-    requires requires(Other o) { static_cast<T*>(o.release()); }
-  Owned(Other&& other) : object_(other.release()) {}
+  Owned(Owned<Other>&& other) : object_(other.release()) {}
   Owned(Owned&& other) noexcept : object_(other.release()) {}
   Owned& operator=(Owned&& other) noexcept {
     T* const mine = object_;

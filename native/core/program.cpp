@@ -8,6 +8,7 @@
 
 #include "../tensorloom.h"
 #include "../simd/kernels.h"
+#include "packs.h"
 #include "pool.h"
 
 namespace tl {

@@ -1,7 +1,5 @@
 /** A program: instructions decoded and prepared once, run many times. */
 #pragma once
-#include <atomic>
-
 #include "owned.h"
 #include "view.h"
 
@@ -22,31 +20,6 @@ class Instruction {
 };
 
 using InstructionPtr = Owned<Instruction>;
-
-/** A matrix in the form that the matrix unit wants, for all products of a run that share it. */
-struct Packed {
-  enum State : int { missing, underWay, there };
-  std::atomic<int> state{missing};
-  /** Whether it could be split. */
-  bool finite = false;
-  std::vector<char> memory;
-};
-
-/** What the products of a program share. */
-class Packs {
- public:
-  Packed& of(int64_t id) {
-    while (static_cast<int64_t>(all_.size()) <= id) all_.push_back(make<Packed>());
-    return *all_[static_cast<size_t>(id)];
-  }
-  /** A run begins: matrices may have changed since the last one. */
-  void restart() {
-    for (Owned<Packed>& packed : all_) packed->state.store(Packed::missing, std::memory_order_relaxed);
-  }
-
- private:
-  std::vector<Owned<Packed>> all_;
-};
 
 InstructionPtr decodeMap(Reader&);
 InstructionPtr decodeReduce(Reader&);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "../core/packs.h"
 #include "../map/map.h"
 
 namespace tl {

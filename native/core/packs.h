@@ -1,0 +1,35 @@
+/** Matrices that several products of a program share, packed once in each run. */
+#pragma once
+#include <atomic>
+#include <vector>
+
+#include "owned.h"
+
+namespace tl {
+
+/** A matrix in the form that the matrix unit wants, for all products of a run that share it. */
+struct Packed {
+  enum State : int { missing, underWay, there };
+  std::atomic<int> state{missing};
+  /** Whether it could be split. */
+  bool finite = false;
+  std::vector<char> memory;
+};
+
+/** What the products of a program share. */
+class Packs {
+ public:
+  Packed& of(int64_t id) {
+    while (static_cast<int64_t>(all_.size()) <= id) all_.push_back(make<Packed>());
+    return *all_[static_cast<size_t>(id)];
+  }
+  /** A run begins: matrices may have changed since the last one. */
+  void restart() {
+    for (Owned<Packed>& packed : all_) packed->state.store(Packed::missing, std::memory_order_relaxed);
+  }
+
+ private:
+  std::vector<Owned<Packed>> all_;
+};
+
+}  // namespace tl
