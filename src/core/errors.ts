@@ -16,27 +16,31 @@ export interface ErrorDetails {
 /** Base of all errors that carry a TensorFlow status code. */
 export class OpError extends Error {
   readonly code: number = 2;
-  readonly node: string | undefined;
-  readonly op: string | undefined;
-  readonly createdAt: string | undefined;
-  constructor(
-    /** The message without the place. */
-    readonly text: string,
-    details: ErrorDetails = {},
-  ) {
-    const { calledAt, cause } = details;
+  // Declared only: Node prints the fields of an error that nobody catches, and those without a value say nothing.
+  declare readonly node: string | undefined;
+  declare readonly op: string | undefined;
+  declare readonly createdAt: string | undefined;
+  /** The message without the place. */
+  declare readonly text: string;
+
+  constructor(text: string, details: ErrorDetails = {}) {
+    const { calledAt, cause, node, op, createdAt = calledAt } = details;
     super(calledAt === undefined ? text : `${text}\n  at ${calledAt}`, cause === undefined ? undefined : { cause });
-    this.name = new.target.name;
-    this.node = details.node;
-    this.op = details.op;
-    this.createdAt = details.createdAt ?? calledAt;
+    Object.defineProperty(this, 'name', { value: new.target.name });
+    Object.defineProperty(this, 'text', { value: text });
+    if (node !== undefined) this.node = node;
+    if (op !== undefined) this.op = op;
+    if (createdAt !== undefined) this.createdAt = createdAt;
   }
 
-  /** An error of the same class that says more; this one is its cause. */
+  /** An error of the same class that says more; its stack is still that of the place where things went wrong. */
   extended(message: string, details: Omit<ErrorDetails, 'cause'>): OpError {
-    const { node, op, createdAt } = this;
+    const { node, op, createdAt, cause } = this;
     const Class = this.constructor as new (message: string, details: ErrorDetails) => OpError; // subclasses share the signature
-    return new Class(message, { node, op, createdAt, ...details, cause: this });
+    const error = new Class(message, { node, op, createdAt, ...details, cause });
+    const frames = this.stack?.indexOf('\n    at ') ?? -1;
+    if (frames >= 0) error.stack = `${error.name}: ${error.message}${this.stack!.slice(frames)}`;
+    return error;
   }
 }
 

@@ -7,7 +7,7 @@ import { withContext } from '../graph/context.ts';
 import { colocateWith, controlDependencies, type Graph, graphFor, nameScope } from '../graph/graph.ts';
 import type { IndexedSlices } from '../graph/indexedSlices.ts';
 import type { Operation } from '../graph/operation.ts';
-import { type ConvertibleToTensor, Tensor, type TensorLike } from '../graph/tensor.ts';
+import { type ConvertibleToTensor, noNumber, Tensor, type TensorLike } from '../graph/tensor.ts';
 import { userError } from '../graph/userError.ts';
 import { convertToTensor } from '../op/convert.ts';
 import { getItem, type SliceSpec } from '../ops/array/getItem.ts';
@@ -309,6 +309,11 @@ export abstract class BaseVariable implements ConvertibleToTensor {
     return new UpdatedVariable(this.handle!, this.dtype, this.shape, op);
   }
 
+  /** As for a tensor: `v * 2` would be NaN without a word. */
+  [Symbol.toPrimitive](hint: string): string {
+    if (hint === 'number') throw noNumber(this.toString());
+    return this.toString();
+  }
   toString(): string {
     const dtype = this.ref ? `${this.dtype}_ref` : `${this.dtype}`;
     return `<tf.Variable '${this.name}' shape=${showTuple(this.shape)} dtype=${dtype}>`;

@@ -5,6 +5,7 @@ import type { NDArray } from '../core/ndarray.ts';
 import { compatible, type Dims, mergeShapes, showShape, showTuple } from '../core/shape.ts';
 import type { Graph } from './graph.ts';
 import type { Operation } from './operation.ts';
+import { userError } from './userError.ts';
 
 /** Values of other classes that know how to become a tensor: variables, indexed slices. */
 export interface ConvertibleToTensor {
@@ -75,10 +76,22 @@ export class Tensor<out D extends DType = DType, out S extends Dims = Dims> {
     return this.op.graph.consumersOf(this);
   }
 
+  /** A tensor has no value yet, so `x * 2` would be NaN without a word. */
+  [Symbol.toPrimitive](hint: string): string {
+    if (hint === 'number') throw noNumber(this.toString());
+    return this.toString();
+  }
   toString(): string {
     return `Tensor '${this.name}' shape=${showTuple(this.#shape)} dtype=${this.dtype}${this.isRef ? '_ref' : ''}`;
   }
   [Symbol.for('nodejs.util.inspect.custom')](): string {
     return this.toString();
   }
+}
+
+/** What is said when arithmetic of JavaScript is tried on something that only stands for a value. */
+export function noNumber(what: string): InvalidArgumentError {
+  return userError(
+    `${what} is no number: it has a value only in a run. Use its methods, as in x.mul(2), or Number(await sess.run(x)).`,
+  );
 }

@@ -1,6 +1,6 @@
 /** @file Attribute kinds of ops: how each is declared, checked, and carried in a NodeDef. */
 import * as d from '../core/dtypes.ts';
-import { DType, dtypeFromNumber } from '../core/dtypes.ts';
+import { DType, dtypeFromName, dtypeFromNumber } from '../core/dtypes.ts';
 import { InvalidArgumentError } from '../core/errors.ts';
 import { NDArray } from '../core/ndarray.ts';
 import type { Dims } from '../core/shape.ts';
@@ -191,7 +191,8 @@ export function attrMistake(op: string, name: string, spec: AttrSpec, value: unk
   if (list ? Array.isArray(value) && value.every(is) : is(value)) return undefined;
   const isText = typeof value === 'string';
   const shown = isText ? `'${value}'` : showGiven(value);
-  const near = isText && spec.kind === 'type' ? nearest(value, Object.keys(d)) : undefined;
+  const near =
+    isText && spec.kind === 'type' ? (dtypeFromName(value)?.name ?? nearest(value, Object.keys(d))) : undefined;
   const hint = near !== undefined ? ` Write tf.${near}.` : isText && spec.kind === 'shape' ? nameHint(value) : '';
   return `${op}: ${name} is ${shown}, but must be ${list ? 'a list, each ' : ''}${words}.${hint}`;
 }
@@ -199,7 +200,8 @@ export function attrMistake(op: string, name: string, spec: AttrSpec, value: unk
 const nameHint = (text: string) => ` If it is a name, it goes into the options: { name: '${text}' }.`;
 
 function showGiven(value: unknown): string {
-  return Array.isArray(value) ? `[${value.map(showGiven).join(', ')}]` : String(value);
+  if (Array.isArray(value)) return `[${value.map(showGiven).join(', ')}]`;
+  return value instanceof Object && value.constructor === Object ? JSON.stringify(value) : String(value);
 }
 
 /** The NodeDef form of an attribute value. */

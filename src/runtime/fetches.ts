@@ -30,7 +30,7 @@ export function planFetches(fetch: unknown, graph: Graph): FetchPlan {
     return (results) => results[at]!;
   };
   const visit = (x: unknown): ((results: readonly NDArray[]) => unknown) => {
-    if (x === null || x === undefined) return () => null;
+    if (x === null) return () => null;
     if (x instanceof IndexedSlices) {
       const [values, indices, dense] = [
         place(own(x.values)),
@@ -57,8 +57,9 @@ export function planFetches(fetch: unknown, graph: Graph): FetchPlan {
       const parts = Object.entries(x).map(([key, value]) => [key, visit(value)] as const);
       return (r) => Object.fromEntries(parts.map(([key, part]) => [key, part(r)]));
     }
+    const hint = x === undefined ? ' Is a name misspelt?' : '';
     throw userError(
-      `Fetch argument ${String(x)} is neither a Tensor, an Operation, a name, nor an array or record of these.`,
+      `Fetch argument ${String(x)} is neither a Tensor, an Operation, a name, nor an array or record of these.${hint}`,
     );
   };
   function own(x: Parameters<Graph['asGraphElement']>[0]): Tensor & Operation;

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import * as tf from 'tensorloom';
 import { beforeEach, describe, expect, it } from 'vitest';
 
@@ -44,6 +45,7 @@ const mistakes: Record<string, [call: () => unknown, ...says: RegExp[]]> = {
   'a fraction of a size': [() => tf.placeholder(tf.float32, [2.5]), /shape is \[2.5\]/],
   'a misspelt dtype': [() => tf.placeholder(wrong('float31')), /dtype is 'float31'/, /tf\.float32/],
   'a dtype by name': [() => tf.cast(x(), wrong('int32')), /is 'int32'/, /write tf\.int32/i],
+  "a dtype by Python's name": [() => tf.placeholder(wrong('float')), /is 'float'/, /Write tf\.float32\./],
   'no dtype': [() => tf.placeholder(wrong(undefined)), /dtype/, /tf\.float32/],
   'a ragged literal': [() => tf.constant(wrong([[1], [2, 3]])), /\[0\] has 1 .* \[1\] has 2/, /same length/],
   'a ragged literal in an op': [() => tf.add(x(), wrong([[1], [2, 3]])), /same length/],
@@ -51,6 +53,7 @@ const mistakes: Record<string, [call: () => unknown, ...says: RegExp[]]> = {
   'a literal of another type': [() => tf.constant('a', tf.float32 as never), /a/],
   'a literal that does not fill its shape': [() => tf.constant([1, 2], { shape: [3] }), /2 values.*\[3\]/],
   'a text for a count': [() => tf.unstack(x(), { num: wrong('2') }), /num.*'2'/, /whole number/],
+  'a record for a count': [() => new tf.FIFOQueue(wrong({ capacity: 3 }), tf.int32), /capacity is \{"capacity":3\}/],
   'a fraction for an axis': [() => tf.stack([x(), x()], { axis: 0.5 }), /axis.*0\.5/, /whole number/],
   'a number for a flag': [() => tf.matmul(x(), x(), { transposeB: wrong(1) }), /transpose_b.*1/, /true or false/],
   'two kinds of transposing': [() => tf.matmul(x(), x(), { transposeB: true, adjointB: true }), /Only one of/],
@@ -85,6 +88,14 @@ const mistakes: Record<string, [call: () => unknown, ...says: RegExp[]]> = {
     /Cannot feed 'p:0'/,
   ],
   'a fetch of nothing': [() => new tf.Session().run('nowhere:0'), /Fetch argument nowhere:0/],
+  'a fetch of what is not defined': [() => new tf.Session().run([x(), wrong(undefined)]), /undefined.*misspelt/],
+  'the axis before the list': [() => tf.concat(wrong(1), wrong([x(), x()])), /list of tensors first.*is 1/],
+  'labels and logits by place': [
+    () => tf.nn.softmaxCrossEntropyWithLogits(wrong(x())),
+    /write tf\.nn\.softmaxCrossEntropyWithLogits\(\{ labels, logits \}\)/,
+  ],
+  'arithmetic on a tensor': [() => wrong(x()) * 2, /Tensor 'ones:0'.*is no number/, /x\.mul\(2\)/],
+  'arithmetic on a variable': [() => wrong(v()) - 1, /<tf\.Variable 'Variable:0'.*is no number/],
 };
 
 describe('mistakes say what was given, what to do and where', () => {
@@ -95,4 +106,16 @@ describe('mistakes say what was given, what to do and where', () => {
       expect(error.message).toMatch(here);
       expect(error.createdAt).toMatch(here);
     });
+});
+
+it('An error that nobody catches is printed once, with what is known about it', async () => {
+  const bad = tf.gather([1, 2], 7, { name: 'bad' });
+  const error = await new tf.Session().run(bad).catch((e: unknown) => e);
+  const printed = inspect(error);
+  expect(printed.match(/indices = 7 is not in \[0, 2\)/g)).toHaveLength(1);
+  expect(printed).toMatch(
+    /^InvalidArgumentError: .*\n\t \[\[GatherV2 'bad', created at .*mistakes\.test\.ts.*\n {4}at /,
+  );
+  expect(printed).toMatch(/node: 'bad'/);
+  expect(printed).not.toMatch(/undefined|cause/);
 });

@@ -209,10 +209,13 @@ describe('runs', () => {
   it('of new shapes can be traced at the same time', async () => {
     const x = tf.placeholder(tf.float32, []);
     let y = tf.fill(tf.stack([tf.cast(x.mul(2), tf.int32)]), 1.5);
-    const steps = 2000; // so many that tracing pauses to let others run
+    const steps = 300;
     for (let i = 0; i < steps; i++) y = tf.abs(y.add(x));
     const sess = new tf.Session();
     await sess.run(y, feed(x, 1));
+    // A clock by which every question for the time takes a millisecond, so that tracing often pauses to let others run.
+    let time = 0;
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => ++time);
     const turn = () => new Promise((resolve) => setImmediate(resolve));
     const runs: Promise<tf.NDArray>[] = [];
     for (let k = 2; k < 6; k++) {
@@ -220,7 +223,9 @@ describe('runs', () => {
       await turn();
       await turn();
     }
-    for (const [i, result] of (await Promise.all(runs)).entries())
+    const results = await Promise.all(runs);
+    clock.mockRestore();
+    for (const [i, result] of results.entries())
       expect(result.numbers()).toEqual(new Array(2 * (i + 2)).fill(1.5 + steps * (i + 2)));
   });
 

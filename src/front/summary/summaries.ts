@@ -71,7 +71,7 @@ export function image(name: string, tensor: TensorLike, options: OutputsOptions 
     collections,
     family,
     maxOutputs = 3,
-  } = onlyOptions('tf.summary.image', options, 'collections', 'family', 'maxOutputs');
+  } = onlyOptions('tf.summary.image', options, 'maxOutputs', 'collections', 'family');
   return summaryScope(name, family, (tag, scope) =>
     collect(
       ImageSummary.build({ tag, tensor }, { name: scope, attrs: { max_images: maxOutputs } }).summary,
@@ -92,7 +92,7 @@ export function audio(name: string, tensor: TensorLike, sampleRate: TensorLike, 
     collections,
     family,
     maxOutputs = 3,
-  } = onlyOptions('tf.summary.audio', options, 'collections', 'family', 'maxOutputs');
+  } = onlyOptions('tf.summary.audio', options, 'maxOutputs', 'collections', 'family');
   return summaryScope(name, family, (tag, scope) => {
     const sample_rate = convertToTensor(sampleRate, { dtype: float32, name: 'sample_rate' });
     const attrs = { max_outputs: maxOutputs };

@@ -7,6 +7,7 @@ import { IndexedSlices } from '../../graph/indexedSlices.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Concat as Concatenated, DTypeOf, KnownShape, ShapeOf } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { anyType, attr, indexTypes } from '../../op/attrs.ts';
 import { constantValue } from '../../op/constantValue.ts';
 import { convertToTensor } from '../../op/convert.ts';
@@ -265,6 +266,8 @@ export function concat<X extends TensorLike, const A extends TensorLike>(
 ): Tensor<DTypeOf<X>, KnownShape<Concatenated<ShapeOf<X>, A>>>;
 export function concat(values: readonly TensorLike[], axis: TensorLike, options: Named = {}): Tensor {
   const { name = 'concat' } = onlyOptions('tf.concat', options, 'name');
+  if (!Array.isArray(values))
+    throw userError(`tf.concat takes a list of tensors first and then the axis, but the list is ${String(values)}.`);
   if (values.length === 1)
     return scoped(name, values, () => {
       convertToTensor(axis, { name: 'concat_dim' });

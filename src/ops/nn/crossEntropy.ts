@@ -54,9 +54,9 @@ interface LabelsAndLogits {
 
 /** Throws unless `args` has labels and logits, and nothing that the function does not know. */
 function checkArgs<T extends LabelsAndLogits>(name: string, args: T, ...others: readonly (keyof T & string)[]): void {
-  onlyOptions(`tf.nn.${name}`, args, 'labels', 'logits', 'name', ...others);
   if (args.labels === undefined || args.logits === undefined)
     throw userError(`Both labels and logits must be provided: write tf.nn.${name}({ labels, logits }).`);
+  onlyOptions(`tf.nn.${name}`, args, 'labels', 'logits', 'name', ...others);
 }
 
 /** A matrix of all the rows, with the static shape where it is known. */
