@@ -66,6 +66,10 @@ const tableOps = [
   ...['HashTable', 'MutableHashTable', 'MutableHashTableOfTensors', 'InitializeTable', 'InitializeTableFromTextFile'],
   ...['Find', 'Insert', 'Import', 'Export', 'Size'].map((action) => `LookupTable${action}`),
 ].flatMap((name) => [name, `${name}V2`]);
+const moreTableOps = [
+  ...['LookupTableRemoveV2', 'MutableDenseHashTableV2', 'AnonymousMutableDenseHashTable'],
+  ...['AnonymousHashTable', 'AnonymousMutableHashTable', 'AnonymousMutableHashTableOfTensors'],
+];
 
 /** No value case. */
 export const withoutValueCase: Readonly<Record<string, string>> = {
@@ -74,7 +78,7 @@ export const withoutValueCase: Readonly<Record<string, string>> = {
   ...each([...listOps, ...optionalOps, 'EmptyTensorList'], inLists),
   ...each(fileOps, inFiles),
   ...each(writerOps, inWriters),
-  ...each([...tableOps, 'LookupTableRemoveV2'], inTables),
+  ...each([...tableOps, ...moreTableOps], inTables),
   ...each(vocabularyOps, 'reads files; tested in test/whole/checkpoints.test.ts'),
   ...each([...frameOps, ...refLoopOps, 'RefSelect', '_SwitchN'], inFrames),
   Abort: 'would end the process of a TensorFlow it is compared with; tested in test/whole/frameOps.test.ts',

@@ -1,55 +1,13 @@
-/** @file The ops that make lookup tables, fill them, look into them and empty them, for both forms of handles. */
+/** @file The ops that fill lookup tables, look into them and empty them, for both forms of handles. */
 import { int64 } from '../../core/dtypes.ts';
-import { InvalidArgumentError } from '../../core/errors.ts';
 import { type NDArray, scalar } from '../../core/ndarray.ts';
-import type { Dims, Shape } from '../../core/shape.ts';
-import { anyType, attr } from '../../op/attrs.ts';
+import { anyType } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
-import { byReference, byResource, type Form, handleTo, objectAt, sharedAttrs } from '../queue/handles.ts';
-import { LookupTable, type TableSpec } from './table.ts';
+import { mergeDim, ofRank } from '../array/common.ts';
+import { byReference, byResource, type Form, objectAt } from '../queue/handles.ts';
+import { LookupTable } from './table.ts';
 
 const tableAt = (handle: NDArray | undefined) => objectAt(handle!, LookupTable);
-const tableAttrs = {
-  ...sharedAttrs,
-  use_node_name_sharing: attr('bool', { default: false }),
-  key_dtype: anyType,
-  value_dtype: anyType,
-} as const;
-const tensorAttrs = { ...tableAttrs, value_shape: attr('shape', { default: [] }) } as const;
-
-function makeTable(kind: TableSpec['kind'], form: Form): void {
-  const name = `${kind}${form.suffix}`;
-  defineOp({
-    name,
-    inputs: {},
-    outputs: { table_handle: form.port },
-    attrs: kind === 'MutableHashTableOfTensors' ? tensorAttrs : tableAttrs,
-    stateful: true,
-    shape: () => ({ table_handle: form.handleShape }),
-    grad: notDifferentiable,
-    lower(p, _, attrs, node) {
-      const valueShape = 'value_shape' in attrs ? ((attrs.value_shape as Dims) ?? []) : [];
-      if (valueShape.includes(null)) throw new InvalidArgumentError('The shape of values must be fully known');
-      const { key_dtype: keyType, value_dtype: valueType } = attrs;
-      const spec = { kind, keyType, valueType, valueShape: valueShape as Shape }; // checked above
-      const shared_name = attrs.shared_name || (attrs.use_node_name_sharing ? node.name : '');
-      const check = (present: object) => {
-        if (!(present instanceof LookupTable))
-          throw new InvalidArgumentError(`Resource '${shared_name}' is no table, but a ${present.constructor.name}`);
-        present.checkTypes(keyType, valueType);
-      };
-      const table_handle = handleTo(
-        p,
-        form,
-        { container: attrs.container, shared_name },
-        () => new LookupTable(spec),
-        check,
-      );
-      return { table_handle };
-    },
-    cases: () => [{ shape: `-> ${form.handleCase}`, attrs: { key_dtype: 'string', value_dtype: 'int64' } }],
-  });
-}
 
 function makeFind({ suffix, port, stateful, handleCase }: Form): void {
   defineOp({
@@ -58,11 +16,12 @@ function makeFind({ suffix, port, stateful, handleCase }: Form): void {
     outputs: { values: 'Tout' },
     attrs: { Tin: anyType, Tout: anyType },
     stateful,
-    shape: ({ keys, default_value }) => ({ values: default_value?.length === 0 ? keys : null }),
+    shape: () => ({ values: null }),
     grad: notDifferentiable,
     lower(p, { table_handle, keys, default_value }, { Tin, Tout }) {
-      // One plain value by default: the result has the shape of the keys.
-      const shape = default_value.shape.length === 0 ? { shape: keys.shape } : {};
+      // Of a table that is known, so is the shape of what it gives.
+      const known = table_handle.known && tableAt(table_handle.known);
+      const shape = known && { shape: known.resultShape(keys.shape) };
       const [values] = p.host([table_handle, keys, default_value], [{ dtype: Tout, ...shape }], ([at, k, d]) => {
         const table = tableAt(at);
         table.checkTypes(Tin, Tout);
@@ -70,7 +29,7 @@ function makeFind({ suffix, port, stateful, handleCase }: Form): void {
       });
       return { values: values! };
     },
-    cases: () => [{ shape: `${handleCase}, [2, ?], [] -> [2, ?]` }],
+    cases: () => [{ shape: `${handleCase}, [2, ?], [] -> ?` }],
   });
 }
 
@@ -83,7 +42,12 @@ function makeChange(name: string, method: 'insert' | 'import' | 'initialize', fo
     outputs: {},
     attrs: { [Tkey]: anyType, [Tvalue]: anyType } as Record<typeof Tkey | typeof Tvalue, typeof anyType>, // the two just named
     stateful: form.stateful,
-    shape: () => ({}),
+    shape({ keys, values }) {
+      if (method === 'insert') return {};
+      ofRank(keys, 1, 'keys');
+      if (keys && values && values.length > 0) mergeDim(keys[0]!, values[0]!, 'the number of keys and of values');
+      return {};
+    },
     grad: notDifferentiable,
     lower(p, { table_handle, keys, values }) {
       p.host([table_handle, keys, values], [], ([at, k, v]) => {
@@ -123,7 +87,7 @@ function makeExport({ suffix, port, stateful, handleCase }: Form): void {
     outputs: { keys: 'Tkeys', values: 'Tvalues' },
     attrs: { Tkeys: anyType, Tvalues: anyType },
     stateful,
-    shape: () => ({ keys: [null], values: null }),
+    shape: () => ({ keys: null, values: null }),
     grad: notDifferentiable,
     lower(p, { table_handle }, { Tkeys, Tvalues }) {
       const [keys, values] = p.host([table_handle], [{ dtype: Tkeys }, { dtype: Tvalues }], ([at]) => {
@@ -133,12 +97,11 @@ function makeExport({ suffix, port, stateful, handleCase }: Form): void {
       });
       return { keys: keys!, values: values! };
     },
-    cases: () => [{ shape: `${handleCase} -> [?], ?`, attrs: { Tkeys: 'string', Tvalues: 'int64' } }],
+    cases: () => [{ shape: `${handleCase} -> ?, ?`, attrs: { Tkeys: 'string', Tvalues: 'int64' } }],
   });
 }
 
 for (const form of [byResource, byReference]) {
-  for (const kind of ['HashTable', 'MutableHashTable', 'MutableHashTableOfTensors'] as const) makeTable(kind, form);
   makeFind(form);
   makeChange('LookupTableInsert', 'insert', form);
   makeChange('LookupTableImport', 'import', form);
@@ -157,7 +120,9 @@ export const LookupTableRemoveV2 = defineOp({
   grad: notDifferentiable,
   lower(p, { table_handle, keys }) {
     p.host([table_handle, keys], [], ([at, k]) => {
-      tableAt(at).remove(k!);
+      const table = tableAt(at);
+      table.checkTypes(k!.dtype, undefined);
+      table.remove(k!);
       return [];
     });
     return {};

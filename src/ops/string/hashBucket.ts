@@ -1,11 +1,24 @@
 /** @file Strings to numbers of buckets, by hashes that never change. */
 import { int64 } from '../../core/dtypes.ts';
+import { InvalidArgumentError } from '../../core/errors.ts';
 import { NDArray } from '../../core/ndarray.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { attr } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
+import type { ProgramBuilder } from '../../program/builder.ts';
+import type { Value } from '../../program/value.ts';
 import { fingerprint64 } from './farmHash.ts';
+import { murmurHash64 } from './murmurHash.ts';
+import { sipHash64 } from './sipHash.ts';
+
+/** The rest of each string's hash, divided by the number of buckets. */
+function buckets(p: ProgramBuilder, texts: Value, count: number, hash: (text: Uint8Array) => bigint): Value {
+  return p.host([texts], [{ dtype: int64, shape: texts.shape }], ([given]) => {
+    const found = given!.objects.map((text) => hash(text as Uint8Array) % BigInt(count)); // strings are bytes
+    return [new NDArray(int64, given!.shape, BigInt64Array.from(found))];
+  })[0]!;
+}
 
 const int64Values = (value: number[] | number[][]) => ({ dtype: 'int64', value }) as const;
 
@@ -16,12 +29,7 @@ export const StringToHashBucketFast = defineOp({
   attrs: { num_buckets: attr('int', { minimum: 1 }) },
   shape: ({ input }) => ({ output: input }),
   grad: notDifferentiable,
-  lower: (p, { input }, { num_buckets }) => ({
-    output: p.host([input], [{ dtype: int64, shape: input.shape }], ([texts]) => {
-      const buckets = texts!.objects.map((text) => fingerprint64(text as Uint8Array) % BigInt(num_buckets)); // strings are bytes
-      return [new NDArray(int64, texts!.shape, BigInt64Array.from(buckets))];
-    })[0]!,
-  }),
+  lower: (p, { input }, { num_buckets }) => ({ output: buckets(p, input, num_buckets, fingerprint64) }),
   cases: () => [
     { shape: '[2, ?] -> [2, ?]', attrs: { num_buckets: 3 } },
     { given: { input: ['a', 'b', 'c'] }, attrs: { num_buckets: 10 }, expect: { output: int64Values([9, 2, 2]) } },
@@ -40,6 +48,58 @@ export const StringToHashBucketFast = defineOp({
   ],
 });
 
+const samples = ['', 'a', 'b', 'hello', 'abcdefgh', 'x'.repeat(32), 'größer'.repeat(30)];
+
+export const StringToHashBucket = defineOp({
+  name: 'StringToHashBucket',
+  inputs: { string_tensor: 'string' },
+  outputs: { output: 'int64' },
+  attrs: { num_buckets: attr('int', { minimum: 1 }) },
+  shape: ({ string_tensor }) => ({ output: string_tensor }),
+  grad: notDifferentiable,
+  lower: (p, { string_tensor }, { num_buckets }) => ({
+    output: buckets(p, string_tensor, num_buckets, murmurHash64),
+  }),
+  cases: () => [
+    { shape: '[2, ?] -> [2, ?]', attrs: { num_buckets: 3 } },
+    {
+      given: { string_tensor: samples },
+      attrs: { num_buckets: 1_000_003 },
+      expect: { output: int64Values([598820, 789371, 696260, 546981, 41559, 763069, 130947]) },
+    },
+  ],
+});
+
+export const StringToHashBucketStrong = defineOp({
+  name: 'StringToHashBucketStrong',
+  inputs: { input: 'string' },
+  outputs: { output: 'int64' },
+  attrs: { num_buckets: attr('int', { minimum: 1 }), key: attr('list(int)') },
+  shape: ({ input }) => ({ output: input }),
+  grad: notDifferentiable,
+  lower(p, { input }, { num_buckets, key }) {
+    const [first, second] = key;
+    if (key.length !== 2 || first === undefined || second === undefined)
+      throw new InvalidArgumentError('Key must have 2 elements');
+    const both = [BigInt(first), BigInt(second)] as const;
+    return { output: buckets(p, input, num_buckets, (text) => sipHash64(text, both)) };
+  },
+  cases: () => [
+    { shape: '[2, ?] -> [2, ?]', attrs: { num_buckets: 3, key: [1, 2] } },
+    {
+      given: { input: samples },
+      attrs: { num_buckets: 1_000_003, key: [98765, 132] },
+      expect: { output: int64Values([575476, 455571, 385082, 23796, 454327, 82874, 694227]) },
+    },
+    {
+      given: { input: samples },
+      attrs: { num_buckets: 10, key: [-1, 2 ** 52] },
+      expect: { output: int64Values([9, 8, 2, 2, 2, 3, 8]) },
+    },
+    { given: { input: ['a'] }, attrs: { num_buckets: 10, key: [1] }, fails: /Key must have 2 elements/ },
+  ],
+});
+
 /**
  * The bucket of each string, by a fast hash that is the same everywhere and always. Adds one `StringToHashBucketFast` node.
  *
@@ -48,4 +108,35 @@ export const StringToHashBucketFast = defineOp({
 export function stringToHashBucketFast(input: TensorLike, numBuckets: number, options: { name?: string } = {}): Tensor {
   const { name } = onlyOptions('tf.stringToHashBucketFast', options, 'name');
   return StringToHashBucketFast.build({ input }, { name, attrs: { num_buckets: numBuckets } }).output;
+}
+
+/**
+ * The bucket of each string, by the hash of TensorFlow's first versions. Adds one `StringToHashBucket` node.
+ *
+ * @example tf.stringToHashBucket(['a', 'b', 'hello'], 10) // runs to [8 0 8]
+ */
+export function stringToHashBucket(
+  stringTensor: TensorLike,
+  numBuckets: number,
+  options: { name?: string } = {},
+): Tensor {
+  const { name } = onlyOptions('tf.stringToHashBucket', options, 'name');
+  const attrs = { num_buckets: numBuckets };
+  return StringToHashBucket.build({ string_tensor: stringTensor }, { name, attrs }).output;
+}
+
+/**
+ * The bucket of each string, by a hash that nobody can make collide on purpose without knowing the key of two numbers. Adds one
+ * `StringToHashBucketStrong` node.
+ *
+ * @example tf.stringToHashBucketStrong(['a', 'b', 'hello'], 10, [98765, 132]) // runs to [4 2 0]
+ */
+export function stringToHashBucketStrong(
+  input: TensorLike,
+  numBuckets: number,
+  key: readonly number[],
+  options: { name?: string } = {},
+): Tensor {
+  const { name } = onlyOptions('tf.stringToHashBucketStrong', options, 'name');
+  return StringToHashBucketStrong.build({ input }, { name, attrs: { num_buckets: numBuckets, key } }).output;
 }

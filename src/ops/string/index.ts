@@ -1,6 +1,6 @@
 /** @file Public functions of the string ops; importing it loads their definitions. */
 export { type AsStringOptions, asString, stringToNumber } from './asString.ts';
-export { stringToHashBucketFast } from './hashBucket.ts';
+export { stringToHashBucket, stringToHashBucketFast, stringToHashBucketStrong } from './hashBucket.ts';
 export { type ReduceJoinOptions, reduceJoin, stringJoin } from './join.ts';
 export { regexReplace } from './regexOps.ts';
 export { stringStrip, substr, type Unit } from './substr.ts';
