@@ -5,6 +5,8 @@
 #include <bit>
 #include <cstring>
 
+#include "joiner.h"
+
 namespace tl {
 namespace {
 
@@ -142,6 +144,7 @@ Layout::Layout(const Expression& e, const std::vector<std::vector<int64_t>>& oth
 Body::Body(const Expression& e, const Layout& layout, std::vector<Output> outputs)
     : space_(layout.space), outputs_(std::move(outputs)), direct_(outputs_.size(), false) {
   plan(e, layout);
+  Joiner(*this).join();
   chooseOutputs();
   allocate();
 }
@@ -234,6 +237,21 @@ void Body::chooseOutputs() {
   }
 }
 
+bool Body::leaveProduct(int64_t node, int64_t (&factors)[2]) {
+  Step& s = steps_[static_cast<size_t>(node)];
+  // What comes after it could take the place of its factors.
+  if (node + 1 != static_cast<int64_t>(steps_.size())) return false;
+  if (s.place != Place::computed || s.dtype != DType::f32 || (s.op != Op::mul && s.op != Op::square)) return false;
+  // A multiplication that has taken in another operation has three operands.
+  if (s.argCount != (s.op == Op::square ? 1 : 2)) return false;
+  factors[0] = s.args[0];
+  factors[1] = s.args[s.argCount - 1];
+  for (const int64_t factor : factors)
+    if (steps_[static_cast<size_t>(factor)].scalar) return false;
+  s.place = Place::joined;
+  return true;
+}
+
 /** Gives every value that needs one a register, reusing those whose last reader has run. */
 void Body::allocate() {
   const int64_t block = space_.block();
@@ -246,7 +264,9 @@ void Body::allocate() {
   // element by element.
   std::vector<int64_t> free[2][17];
   const auto spareFor = [&](const Step& s) -> std::vector<int64_t>& { return free[s.scalar][sizeOf(s.kind)]; };
-  const auto hasRegister = [](const Step& s) { return s.place != Place::constant && s.place != Place::inPlace && s.output < 0; };
+  const auto hasRegister = [](const Step& s) {
+    return s.place != Place::constant && s.place != Place::inPlace && s.place != Place::joined && s.output < 0;
+  };
   for (size_t i = 0; i < steps_.size(); i++) {
     Step& s = steps_[i];
     // Arguments that die here may give their register to the result: operations allow it.
@@ -295,7 +315,8 @@ void Body::Run::evaluate(const Box& box) {
   for (size_t i = 0; i < body_.steps_.size(); i++) {
     const Step& s = body_.steps_[i];
     switch (s.place) {
-      case Place::constant: break;
+      case Place::constant:
+      case Place::joined: break;
       case Place::inPlace: {
         const Operand& operand = body_.operands_[static_cast<size_t>(s.operand)];
         values_[i] = operand.at(table_, startOf(space, box, operand.strides));

@@ -80,6 +80,12 @@ class Body {
   /** Register memory alone, which should fit the first-level cache. */
   int64_t registerBytes() const { return registerBytes_; }
 
+  /**
+   * Leaves the last multiplication to the caller: if a node is a product of blocks of float32, its factors are set and it is
+   * not computed.
+   */
+  bool leaveProduct(int64_t node, int64_t (&factors)[2]);
+
   /** One thread's evaluation in progress. */
   class Run {
    public:
@@ -101,7 +107,7 @@ class Body {
   };
 
  private:
-  enum class Place { constant, inPlace, loaded, loadedScalar, positions, positionScalar, computed };
+  enum class Place { constant, inPlace, loaded, loadedScalar, positions, positionScalar, computed, joined };
   struct Step {
     Place place;
     Op op;
@@ -116,10 +122,11 @@ class Body {
     BlockFn narrow;
     int argCount;
     int32_t bits;
-    int64_t args[3];
+    int64_t args[kMostOperands];
   };
 
   void plan(const Expression&, const Layout&);
+  friend class Joiner;
   void chooseOutputs();
   void allocate();
 

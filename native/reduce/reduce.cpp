@@ -15,9 +15,14 @@
 namespace tl {
 namespace {
 
-/** Points per box: more than in a map, as a fold holds few registers and pays for every box it begins. */
-constexpr int64_t kBlock = 4096;
+/**
+ * Points per box: more than in a map, as a fold holds few registers and pays for every box it begins. Values that are folded
+ * where they are take no register at all, and come in larger boxes where there are many.
+ */
+constexpr int64_t kBlock = 4096, kLongBlock = 16384, kLongBoxes = 128;
 constexpr int64_t kFlush = 64;
+/** Rows so long are folded as products where they are products. */
+constexpr int64_t kLeastProducts = 32;
 constexpr double kGrain = 150e3;
 /** A fold into few outputs is split into about this many pieces; a fixed number keeps results free of the thread count. */
 constexpr int64_t kPieces = 64;
@@ -76,17 +81,27 @@ FindFn bestFor(Kind kind) {
   }
 }
 
-/** Boxes of [outer, inner]: the trailing dims of one mark, and a piece of the next dim, which has the other mark. */
-void chooseFoldTile(Space& space) {
+/**
+ * Boxes of [outer, inner]: the trailing dims of one mark, and a piece of the next dim, which has the other mark. Only dims that
+ * are folded may take more than a register's points, so that results fit one.
+ */
+void chooseFoldTile(Space& space, int64_t most) {
   std::fill(space.tile, space.tile + space.rank, int64_t{1});
   if (space.rank == 0) return;
-  int64_t block = kBlock;
+  int64_t block = most, results = kBlock;
   const bool innerMark = space.mark[space.rank - 1];
   for (int d = space.rank - 1; d >= 0 && block > 1; d--) {
-    space.tile[d] = std::min(space.dims[d], block);
+    space.tile[d] = std::min({space.dims[d], block, space.mark[d] ? most : results});
     if (space.tile[d] < space.dims[d] || space.mark[d] != innerMark) return;
     block /= space.tile[d];
+    if (!space.mark[d]) results = std::max<int64_t>(1, results / space.tile[d]);
   }
+}
+
+/** Points of the boxes of an expression; how many there are must not depend on the number of threads. */
+int64_t blockOf(const Expression& e, int64_t result, const Space& space) {
+  const Node& node = e.nodes[static_cast<size_t>(result)];
+  return node.op != Op::input || sizeOf(kindOf(node.dtype)) > 4 ? kBlock : std::clamp(space.points() / kLongBoxes, kBlock, kLongBlock);
 }
 
 /** The same grid with only the dims of one mark moving. */
@@ -101,7 +116,7 @@ class Reduce : public Instruction {
  public:
   Reduce(const Expression& e, Layout layout, int64_t result, const Operand& output)
       : space_(layout.space), result_(result), kind_(kindOf(e.nodes[static_cast<size_t>(result)].dtype)), output_(output) {
-    chooseFoldTile(space_);
+    chooseFoldTile(space_, blockOf(e, result, space_));
     layout.space = space_;
     body_ = make<Body>(e, layout, std::vector<Body::Output>{});
     kept_ = onlyMarked(space_, false);
@@ -155,6 +170,9 @@ class Fold final : public Reduce {
     const auto& table = innerFolded_ ? simd().foldRows : simd().foldColumns;
     fold_ = table[static_cast<int>(op)][static_cast<int>(kind_)];
     if (!fold_) refuse("a reduction is not defined for its type");
+    const bool longRows = space_.rank > 0 && space_.dims[space_.rank - 1] >= kLeastProducts;
+    if (op == FoldOp::sum && longRows && body_->leaveProduct(result, factors_))
+      products_ = innerFolded_ ? simd().productRows : simd().productColumns;
     const int64_t keptBoxes = kept_.boxes(), foldedBoxes = folded_.boxes();
     pieces_ = std::max<int64_t>(1, std::min(kPieces / keptBoxes, foldedBoxes / 4));
     if (pieces_ > 1) partial_.resize(static_cast<size_t>(keptBoxes * pieces_ * kRegister));
@@ -185,9 +203,8 @@ class Fold final : public Reduce {
     bool collected = false;
     for (int64_t i = range.begin, pending = 0; i < range.end; i++, advance(folded_, folded)) {
       const Box box = meet(kept, folded);
-      const void* x = values(run, box, spare);
       const int64_t outer = innerFolded_ ? kept.points : folded.points, inner = box.points / outer;
-      fold_(outer, inner, x, pending == 0 ? near : fresh);
+      foldBox(run, box, outer, inner, pending == 0 ? near : fresh, spare);
       if (pending > 0) collector_.join(kept.points, near, fresh);
       if (++pending == kFlush) {
         collector_.take(kept.points, !collected, near, wide, fresh);
@@ -207,6 +224,16 @@ class Fold final : public Reduce {
     store(table, kept, simd().store[static_cast<int>(output_.dtype)], near, sizeOf(kind_));
   }
 
+  void foldBox(Body::Run& run, const Box& box, int64_t outer, int64_t inner, char* to, char* spare) const {
+    if (products_) {
+      run.evaluate(box);
+      const auto factor = [&](int i) { return static_cast<const float*>(run.value(factors_[i])); };
+      products_(outer, inner, factor(0), factor(1), reinterpret_cast<float*>(to));
+      return;
+    }
+    fold_(outer, inner, values(run, box, spare), to);
+  }
+
   void joinPieces(void* const* table, int64_t keptBoxes) {
     std::vector<char> result(kRegister);
     Box kept = boxAt(kept_, 0);
@@ -221,6 +248,9 @@ class Fold final : public Reduce {
 
   Collector collector_;
   FoldFn fold_;
+  /** Where sums of products are folded without computing the products first: how, and of which nodes. */
+  FoldProductsFn products_ = nullptr;
+  int64_t factors_[2];
   int64_t pieces_;
   std::vector<char> partial_;
 };

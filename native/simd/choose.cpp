@@ -15,6 +15,7 @@ namespace tl {
 #define TL_DECLARE(variant)                   \
   namespace variant {                         \
   void fillArithmetic(SimdKernels&);          \
+  void fillJoined(SimdKernels&);              \
   void fillTranscendental(SimdKernels&);      \
   void fillCasts(SimdKernels&);               \
   void fillConversions(SimdKernels&);         \
@@ -49,6 +50,7 @@ bool getMatrixUnit() {
   [](SimdKernels& k) {                        \
     k.name = #variant;                        \
     variant::fillArithmetic(k);               \
+    variant::fillJoined(k);                   \
     variant::fillTranscendental(k);           \
     variant::fillCasts(k);                    \
     variant::fillConversions(k);              \
@@ -115,11 +117,11 @@ SimdKernels choose() {
 
 void finishBlock(BlockFn kernel, int64_t done, int64_t n, int64_t lanes, const BlockArgs& args, Sizes sizes) {
   constexpr int64_t kBytes = kLanes * 16;
-  alignas(64) char out[kBytes], in[3][kBytes] = {};
+  alignas(64) char out[kBytes], in[kMostOperands][kBytes] = {};
   const size_t left = static_cast<size_t>(n - done);
   BlockArgs copies = args;
   copies.out = out;
-  for (int a = 0; a < 3 && sizes.in[a] > 0; a++) {
+  for (int a = 0; a < kMostOperands && sizes.in[a] > 0; a++) {
     if (args.step[a] == 0) continue;
     std::memcpy(in[a], static_cast<const char*>(args.in[a]) + done * sizes.in[a], left * sizes.in[a]);
     copies.in[a] = in[a];

@@ -15,14 +15,17 @@ namespace tl {
 /** Scalars in registers are repeated this often, so that a loop over vectors can read them like any other operand. */
 constexpr int64_t kLanes = 16;
 
+/** Operands of an operation at most: some are joined from several. */
+constexpr int kMostOperands = 5;
+
 /**
  * The operands of one operation on a block. A `step` of 0 marks a scalar: `kLanes` copies of one value. When every
  * operand is a scalar the block is `kLanes` long and the result is a scalar again. `out` may be one of the inputs.
  */
 struct BlockArgs {
   void* out;
-  const void* in[3];
-  int64_t step[3];
+  const void* in[kMostOperands];
+  int64_t step[kMostOperands];
   /** Width in bits of the type computed, for shifts of small integers. */
   int32_t bits;
   /** Receives a FailureCode; several threads may write it. */
@@ -32,7 +35,7 @@ using BlockFn = void (*)(int64_t n, const BlockArgs&);
 
 /** Bytes of an element of a result and of its operands; 0 for operands that there are not. */
 struct Sizes {
-  uint8_t out, in[3];
+  uint8_t out, in[kMostOperands];
 };
 /** Computes the elements [done, n) of a block, fewer than `lanes`, by calling `kernel` on copies of them. */
 void finishBlock(BlockFn kernel, int64_t done, int64_t n, int64_t lanes, const BlockArgs&, Sizes);
@@ -42,6 +45,8 @@ using ConvertFn = void (*)(int64_t n, void* out, int64_t outStep, const void* in
 
 /** Folds a dense block [rows, columns] along rows or along columns. */
 using FoldFn = void (*)(int64_t rows, int64_t columns, const void* in, void* out);
+
+using FoldProductsFn = void (*)(int64_t rows, int64_t columns, const float* x, const float* y, float* out);
 
 enum class FoldOp : int32_t { sum, prod, max, min, count };
 constexpr int kFolds = static_cast<int>(FoldOp::count);
@@ -217,10 +222,30 @@ struct TileKernels {
                       int64_t level);
 };
 
+/** What the first and the second of two joined operations can be; `subFrom` is the difference the other way round. */
+enum class Inner : int32_t { add, sub, mul, count };
+enum class Outer : int32_t { add, sub, subFrom, mul, div, max, count };
+constexpr int kInners = static_cast<int>(Inner::count), kOuters = static_cast<int>(Outer::count);
+
+/** Operations of float32 that are joined from others; their operands are x0, x1 … */
+struct JoinedOps {
+  /** outer(inner(x0, x1), x2). */
+  BlockFn chain[kInners][kOuters];
+  /** x0 x1 + x2 x3. */
+  BlockFn twoProducts;
+  /** x0 + (x1 - x0) x2, and the same with x1 x3 in place of x1: running means. */
+  BlockFn towards, towardsProduct;
+  /** x0 - x1 x2 / (sqrt(x3) + x4): what Adam does with its running means. */
+  BlockFn scaledStep;
+  /** x2 where x0 < x1, x0 <= x1, x0 = x1, and x3 elsewhere. */
+  BlockFn less, lessOrEqual, equal;
+};
+
 struct SimdKernels {
   const char* name;
   /** Operations by the kind of their first operand (the second, for `select`); null where there is none. */
   BlockFn ops[kOps][kKinds];
+  JoinedOps joined;
   BlockFn casts[kKinds][kKinds];
   /** Rounds or wraps register values, in place, to a type narrower than its register; null for others. */
   BlockFn narrow[kDTypes];
@@ -234,6 +259,8 @@ struct SimdKernels {
   void (*transpose[2])(int64_t rows, int64_t columns, void* out, int64_t outRow, const void* in, int64_t inRow);
   FoldFn foldRows[kFolds][kKinds];     // out[row] = fold over columns
   FoldFn foldColumns[kFolds][kKinds];  // out[column] = fold over rows
+  /** Sums of the products of two blocks, along rows or columns; fast for long rows. */
+  FoldProductsFn productRows, productColumns;
   WindowKernels window[kKinds];
   void (*gemmF32)(const Gemm<float>&, char* scratch);
   void (*gemmF64)(const Gemm<double>&, char* scratch);
