@@ -2,6 +2,10 @@
 #include <cstring>
 
 #include "jpeg.h"
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#include <tmmintrin.h>
+#define TL_SHUFFLES __attribute__((target("ssse3")))
+#endif
 
 namespace jpeg {
 namespace {
@@ -22,7 +26,23 @@ void fancyBoth(const uint8_t* here, const uint8_t* near, size_t width, uint8_t* 
   int before, sum = here[0] * 3 + near[0], next = here[1] * 3 + near[1];
   row[0] = uint8_t((sum * 4 + 8) >> 4);
   row[1] = uint8_t((sum * 3 + next + 7) >> 4);
-  for (size_t x = 1; x + 1 < width; x++) {
+  size_t x = 1;
+#if defined(__SSE2__)
+  const __m128i zero = _mm_setzero_si128(), three = _mm_set1_epi16(3);
+  const auto wide = [&](const uint8_t* at) {
+    return _mm_unpacklo_epi8(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(at)), zero);
+  };
+  const auto sums = [&](size_t at) { return _mm_add_epi16(_mm_mullo_epi16(wide(here + at), three), wide(near + at)); };
+  for (; x + 9 <= width; x += 8) {
+    const __m128i most = _mm_mullo_epi16(sums(x), three);
+    const __m128i even = _mm_srli_epi16(_mm_add_epi16(_mm_add_epi16(most, sums(x - 1)), _mm_set1_epi16(8)), 4);
+    const __m128i odd = _mm_srli_epi16(_mm_add_epi16(_mm_add_epi16(most, sums(x + 1)), _mm_set1_epi16(7)), 4);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(row + 2 * x), _mm_or_si128(even, _mm_slli_epi16(odd, 8)));
+  }
+  sum = here[x - 1] * 3 + near[x - 1];
+  next = here[x] * 3 + near[x];
+#endif
+  for (; x + 1 < width; x++) {
     before = sum;
     sum = next;
     next = here[x + 1] * 3 + near[x + 1];
@@ -51,6 +71,76 @@ const ColourTables& tables() {
   static const ColourTables made;
   return made;
 }
+
+#ifdef TL_SHUFFLES
+
+/** Three registers with 16 samples each become 16 pixels. */
+TL_SHUFFLES inline void storePixels(__m128i red, __m128i green, __m128i blue, uint8_t* out) {
+  // Where each byte of the 48 comes from in its own register; -1 elsewhere.
+  static const int8_t places[3][3][16] = {
+      {{0, -1, -1, 1, -1, -1, 2, -1, -1, 3, -1, -1, 4, -1, -1, 5},
+       {-1, 0, -1, -1, 1, -1, -1, 2, -1, -1, 3, -1, -1, 4, -1, -1},
+       {-1, -1, 0, -1, -1, 1, -1, -1, 2, -1, -1, 3, -1, -1, 4, -1}},
+      {{-1, -1, 6, -1, -1, 7, -1, -1, 8, -1, -1, 9, -1, -1, 10, -1},
+       {5, -1, -1, 6, -1, -1, 7, -1, -1, 8, -1, -1, 9, -1, -1, 10},
+       {-1, 5, -1, -1, 6, -1, -1, 7, -1, -1, 8, -1, -1, 9, -1, -1}},
+      {{-1, 11, -1, -1, 12, -1, -1, 13, -1, -1, 14, -1, -1, 15, -1, -1},
+       {-1, -1, 11, -1, -1, 12, -1, -1, 13, -1, -1, 14, -1, -1, 15, -1},
+       {10, -1, -1, 11, -1, -1, 12, -1, -1, 13, -1, -1, 14, -1, -1, 15}},
+  };
+  for (int part = 0; part < 3; part++) {
+    const auto from = [&](__m128i samples, int channel) TL_SHUFFLES {
+      return _mm_shuffle_epi8(samples, _mm_loadu_si128(reinterpret_cast<const __m128i*>(places[part][channel])));
+    };
+    const __m128i pixels = _mm_or_si128(_mm_or_si128(from(red, 0), from(green, 1)), from(blue, 2));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out + 16 * part), pixels);
+  }
+}
+
+/** The three channels of eight pixels, as the tables have them; factors that need 17 bits are taken apart. */
+TL_SHUFFLES inline void colours(__m128i luma, __m128i cb, __m128i cr, __m128i& red, __m128i& green, __m128i& blue) {
+  const __m128i middle = _mm_set1_epi16(128), one = _mm_set1_epi16(1);
+  cb = _mm_sub_epi16(cb, middle);
+  cr = _mm_sub_epi16(cr, middle);
+  // x * factor / 65536, rounded: twice as much without its last bits, plus one, halved.
+  const auto times = [&](__m128i x, int factor) TL_SHUFFLES {
+    const __m128i twice = _mm_mulhi_epi16(_mm_add_epi16(x, x), _mm_set1_epi16(short(factor)));
+    return _mm_srai_epi16(_mm_add_epi16(twice, one), 1);
+  };
+  red = _mm_add_epi16(luma, _mm_add_epi16(cr, times(cr, 91881 - 65536)));
+  blue = _mm_add_epi16(luma, _mm_add_epi16(_mm_add_epi16(cb, cb), times(cb, 116130 - 131072)));
+  const __m128i factors = _mm_set1_epi32((65536 - 46802) * 65536 + (-22554 & 65535)), half = _mm_set1_epi32(32768);
+  const auto part = [&](__m128i pairs) TL_SHUFFLES {
+    return _mm_srai_epi32(_mm_add_epi32(_mm_madd_epi16(pairs, factors), half), 16);
+  };
+  const __m128i both = _mm_packs_epi32(part(_mm_unpacklo_epi16(cb, cr)), part(_mm_unpackhi_epi16(cb, cr)));
+  green = _mm_add_epi16(luma, _mm_sub_epi16(both, cr));
+}
+
+/** As many pixels as come in groups of 16. */
+TL_SHUFFLES size_t convertGroups(const uint8_t* a, const uint8_t* b, const uint8_t* c, uint8_t* out, size_t width) {
+  const __m128i zero = _mm_setzero_si128();
+  size_t x = 0;
+  for (; x + 16 <= width; x += 16) {
+    const auto load = [&](const uint8_t* from) TL_SHUFFLES {
+      return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + x));
+    };
+    const __m128i luma = load(a), cb = load(b), cr = load(c);
+    __m128i low[3], high[3];
+    colours(_mm_unpacklo_epi8(luma, zero), _mm_unpacklo_epi8(cb, zero), _mm_unpacklo_epi8(cr, zero), low[0], low[1], low[2]);
+    colours(_mm_unpackhi_epi8(luma, zero), _mm_unpackhi_epi8(cb, zero), _mm_unpackhi_epi8(cr, zero), high[0], high[1], high[2]);
+    storePixels(_mm_packus_epi16(low[0], high[0]), _mm_packus_epi16(low[1], high[1]), _mm_packus_epi16(low[2], high[2]), out + 3 * x);
+  }
+  return x;
+}
+bool canShuffle() { return __builtin_cpu_supports("ssse3"); }
+
+#else
+
+size_t convertGroups(const uint8_t*, const uint8_t*, const uint8_t*, uint8_t*, size_t) { return 0; }
+bool canShuffle() { return false; }
+
+#endif
 
 }  // namespace
 
@@ -85,7 +175,8 @@ void convertRow(Space space, int channels, bool inverted, uint8_t* const* rows, 
   const ColourTables& t = tables();
   const uint8_t* limit = t.limit + 256;
   if (space == Space::YCbCr) {
-    for (size_t x = 0; x < width; x++, out += 3) {
+    size_t x = canShuffle() ? convertGroups(a, b, c, out, width) : 0;
+    for (out += 3 * x; x < width; x++, out += 3) {
       const int luma = a[x], cb = b[x], cr = c[x];
       out[0] = limit[luma + t.red[cr]];
       out[1] = limit[luma + ((t.greenOfCb[cb] + t.greenOfCr[cr]) >> 16)];
