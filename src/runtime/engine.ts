@@ -7,7 +7,7 @@ import { NDArray as HostArray } from '../core/ndarray.ts';
 import { type Shape, sameShape } from '../core/shape.ts';
 import type { Device } from '../devices/device.ts';
 import type { HostFunction } from '../program/builder.ts';
-import type { HostCall } from '../program/instructions.ts';
+import type { HostCall, RunScope } from '../program/instructions.ts';
 import type { FunctionDef, GradientDef, NodeDef } from '../proto/graph.ts';
 import type { RunMetadata } from './config.ts';
 import { Dataflow } from './dataflow.ts';
@@ -66,7 +66,11 @@ class TracedExecutable implements Executable {
     readonly source: readonly RunNode[],
     readonly feeds: readonly Port[],
     private readonly work: Work<Simplified>,
-    private readonly options: { readonly callPath?: string; readonly keepsReferences?: boolean } = {},
+    private readonly options: {
+      readonly callPath?: string;
+      readonly keepsReferences?: boolean;
+      readonly own?: OwnCalls;
+    } = {},
   ) {}
 
   async run(feeds: readonly NDArray[], options: EngineRun = {}): Promise<NDArray[]> {
@@ -136,20 +140,22 @@ class TracedExecutable implements Executable {
 
   private async trace(key: string, feeds: readonly NDArray[]): Promise<Program> {
     const { device, resources, nodeStates, container, functions } = this.engine;
+    const own = this.options.own ?? this.engine.own;
     const trace = new Trace({
       body: (this.body ??= await this.simplify()),
       feedArrays: feeds,
       device,
       resources,
       nodeStates,
+      generators: own.generators,
       functions,
       defaultContainer: container,
       callPath: this.options.callPath ?? '',
       keepsReferences: this.options.keepsReferences ?? false,
       looksAtBounds: (this.programs.get(key)?.length ?? 0) < maxBounds,
       atOnce: this.engine.atOnce,
-      loop: (cond, body, path) => this.engine.loop(cond, body, path),
-      runner: (body, path) => this.engine.call(body, path),
+      loop: (cond, body, path) => this.engine.loop(cond, body, path, own),
+      runner: (body, path) => this.engine.call(body, path, own),
     });
     const path = await trace.start();
     const program = { guards: trace.guards, constants: trace.constants, path };
@@ -168,15 +174,22 @@ function holds({ variables, feeds: known }: Guards, feeds: readonly NDArray[]): 
   return true;
 }
 
+/** The random generators of a session's nodes, or of one owner's, and the loops and functions that are run with them. */
+class OwnCalls {
+  /** By where they are called. */
+  readonly loops = new Map<string, HostCall>();
+  readonly calls = new Map<string, HostFunction>();
+  constructor(readonly generators: NodeStates) {}
+}
+
 /** A session's running half. */
 export class Engine {
   readonly functions: FunctionLibrary;
   graph: RunGraph;
   readonly nodeStates: NodeStates;
   private readonly executables = new Map<string, Executable>();
-  /** Loops and functions that are run by themselves, by where they are called. */
-  private readonly loops = new Map<string, HostCall>();
-  private readonly calls = new Map<string, HostFunction>();
+  readonly own: OwnCalls;
+  private readonly byOwner = new WeakMap<object, OwnCalls>();
   private closed = false;
 
   constructor(
@@ -192,6 +205,7 @@ export class Engine {
     } = {},
   ) {
     this.nodeStates = new NodeStates(device, resources);
+    this.own = new OwnCalls(this.nodeStates);
     this.functions = new FunctionLibrary(options.simplify ?? true);
     this.graph = new RunGraph(this.functions.findOp, this.functions.mayWait);
   }
@@ -274,32 +288,47 @@ export class Engine {
   }
 
   /** A loop that runs its body once per trip. The same loop in another program is the same. */
-  loop(cond: Body, body: Body, callPath: string): HostCall {
+  loop(cond: Body, body: Body, callPath: string, own: OwnCalls): HostCall {
     const key = `${callPath}|${cond.name}|${body.name}${body.variant}`;
-    let found = this.loops.get(key);
+    let found = own.loops.get(key);
     if (!found) {
-      found = hostLoop(cond, body, (each, suffix) => this.ofBody(each, callPath + suffix));
-      this.loops.set(key, found);
+      found = hostLoop(cond, body, (each, suffix) => this.ofBody(each, callPath + suffix, own));
+      own.loops.set(key, found);
     }
     return found;
   }
 
   /** A call of a function that is run by itself. */
-  call(body: Body, callPath: string): HostFunction {
+  call(body: Body, callPath: string, own: OwnCalls): HostFunction {
     const key = `${callPath}|${body.name}${body.variant}`;
-    let found = this.calls.get(key);
-    if (!found) {
-      const executable = this.ofBody(body, callPath);
-      found = (inputs, run) => executable.run(inputs, { run: run as Run | undefined }); // the runtime's own runs are the only ones
-      this.calls.set(key, found);
-    }
+    let found = own.calls.get(key);
+    if (!found) own.calls.set(key, (found = this.hostFunction(body, callPath, own)));
     return found;
   }
 
+  private hostFunction(body: Body, callPath: string, own: OwnCalls): HostFunction {
+    const executable = this.ofBody(body, callPath, own);
+    const stateful = this.functions.statefulOps(body.name);
+    const draws = stateful.some(({ effects }) => effects === 'draws');
+    const call = (inputs: NDArray[], run?: RunScope) => executable.run(inputs, { run: run as Run | undefined }); // the runtime's own runs are the only ones
+    const made: HostFunction = Object.assign(call, {
+      statefulOps: stateful.map(({ name }) => name),
+      ownedBy: (owner: object) => (draws ? this.call(body, callPath, this.ownOf(owner)) : made),
+    });
+    return made;
+  }
+
+  /** What belongs to one owner, as long as it is there. */
+  private ownOf(owner: object): OwnCalls {
+    let own = this.byOwner.get(owner);
+    if (!own) this.byOwner.set(owner, (own = new OwnCalls(new NodeStates(this.device, this.resources))));
+    return own;
+  }
+
   /** A function's body, which is simplified already. */
-  private ofBody({ nodes, args, results, targets }: Body, callPath: string): Executable {
+  private ofBody({ nodes, args, results, targets }: Body, callPath: string, own: OwnCalls): Executable {
     const run = (piece: Piece, keepsReferences: boolean) =>
-      new TracedExecutable(this, piece.nodes, piece.feeds, simplify(piece, false), { callPath, keepsReferences });
+      new TracedExecutable(this, piece.nodes, piece.feeds, simplify(piece, false), { callPath, keepsReferences, own });
     const piece = { nodes, feeds: args, fetches: results, targets };
     if (!hasFrames(nodes)) return run(piece, false);
     return new Dataflow(piece, this.device, (cluster) => run(cluster, true), this.options.joinsNodes);

@@ -115,6 +115,18 @@ export class FunctionLibrary {
     return waits;
   };
 
+  /** The ops of a function, and of those that it calls, that have state or effects. */
+  statefulOps(name: string, seen = new Set<string>()): readonly OpDefinition[] {
+    const def = this.defs.get(name);
+    if (!def || seen.has(name)) return [];
+    seen.add(name);
+    const found = def.node_def.flatMap(({ op, attr }) => [
+      ...(this.defs.has(op) || !this.findOp(op).isStateful ? [] : [this.findOp(op)]),
+      ...[op, ...functionsIn(attr)].flatMap((each) => this.statefulOps(each, seen)),
+    ]);
+    return [...new Set(found)];
+  }
+
   /**
    * The nodes of a function, for some values of its attributes: those that its results need and, unless it is pruned like
    * the rest of a graph, those that have effects.

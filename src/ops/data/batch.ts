@@ -9,14 +9,13 @@ import {
   datasetIn,
   type Element,
   type ElementIterator,
-  Following,
   type Iteration,
   infinite,
   type Pulled,
-  type Saved,
   unknown,
 } from './dataset.ts';
 import { datasetOp, deterministic, elementAttrs, flag, metadata, scalarOf } from './kit.ts';
+import { Following, type Saved } from './saved.ts';
 
 /** Arrays of one shape as the rows of a new one. */
 function stacked(arrays: readonly NDArray[], component: number): NDArray {
@@ -123,6 +122,8 @@ export function batched(
     shapes: output_shapes,
     sharesMemory: false,
     cardinality: () => groupsOf(input, size, dropsRemainder),
+    shuffleObstacle: () =>
+      dropsRemainder ? undefined : `${kind}Dataset does not support global shuffling with \`drop_remainder=False\`.`,
     iterate: (scope: Iteration) => new BatchIterator(input.iterate(scope), size, dropsRemainder, join),
   });
 }

@@ -6,23 +6,11 @@ import { showRuntime, sizeOf } from '../../core/shape.ts';
 import { attr } from '../../op/attrs.ts';
 
 import { BatchIterator, batched, stackElements } from './batch.ts';
-import {
-  Dataset,
-  datasetIn,
-  type Element,
-  type ElementIterator,
-  type Pulled,
-  type Saved,
-  savedAll,
-  savedElements,
-  savedNumber,
-  savedRecord,
-  soon,
-  unknown,
-} from './dataset.ts';
+import { Dataset, datasetIn, type Element, type ElementIterator, type Pulled, soon, unknown } from './dataset.ts';
 import { argumentTypes, datasetOp, elementAttrs, flag, metadata, scalarOf } from './kit.ts';
 import { parallelCalls } from './map.ts';
-import { InOrder } from './parallel.ts';
+import { ParallelCalls } from './parallel.ts';
+import { type Saved, savedAll, savedElements, savedNumber, savedRecord } from './saved.ts';
 import { rowsAt } from './sources.ts';
 
 const mapAndBatchOp = (name: string, extra: object) =>
@@ -42,12 +30,15 @@ const mapAndBatchOp = (name: string, extra: object) =>
       preserve_cardinality: flag(false),
       ...extra,
     },
-    make(arrays, attrs, { f: call }) {
+    make(arrays, attrs, { f }) {
       const input = datasetIn(arrays.input_dataset);
       const size = scalarOf(arrays.batch_size, 'batch_size');
       const dropsRemainder = scalarOf(arrays.drop_remainder, 'drop_remainder') !== 0;
-      const calls = parallelCalls(scalarOf(arrays.num_parallel_calls, 'num_parallel_calls'));
-      const apply = call(arrays.other_arguments);
+      const calls = {
+        room: parallelCalls(scalarOf(arrays.num_parallel_calls, 'num_parallel_calls')),
+        keepsOrder: true,
+      };
+      const fn = f(arrays.other_arguments);
       const batches = batched(input, { size, dropsRemainder }, attrs);
       return new Dataset({
         kind: 'MapAndBatch',
@@ -57,7 +48,7 @@ const mapAndBatchOp = (name: string, extra: object) =>
         cardinality: () => (attrs.preserve_cardinality ? batches.cardinality : unknown),
         iterate: (scope) =>
           new BatchIterator(
-            new InOrder(input.iterate(scope), scope, calls, apply),
+            new ParallelCalls(input.iterate(scope), scope, calls, fn(scope)),
             size,
             dropsRemainder,
             stackElements,

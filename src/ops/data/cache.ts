@@ -1,10 +1,9 @@
 /** @file Caches: the elements of the first time through a dataset are kept, in memory or in a file, for the later times. */
 import { existsSync } from 'node:fs';
 import { readFile, rm, writeFile } from 'node:fs/promises';
-import { resource, variant } from '../../core/dtypes.ts';
 import { AlreadyExistsError } from '../../core/errors.ts';
-import { NDArray } from '../../core/ndarray.ts';
-import { sharedObject } from '../../core/sharedObject.ts';
+import type { NDArray } from '../../core/ndarray.ts';
+
 import { localPath } from '../../io/paths.ts';
 import { BundleReader, writeBundle } from '../../io/tensorBundle.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
@@ -15,15 +14,12 @@ import {
   type ElementIterator,
   type Iteration,
   type Pulled,
-  type Saved,
-  savedAll,
-  savedElements,
-  savedNumber,
-  savedRecord,
   soon,
 } from './dataset.ts';
 import { fileError } from './files.ts';
+import { deleteOp, handleAndDeleter, handleTo, objectBehind, scalarPair, withDeleter } from './handles.ts';
 import { datasetOp, elementAttrs, metadata, textOf } from './kit.ts';
+import { type Saved, savedAll, savedElements, savedNumber, savedRecord } from './saved.ts';
 
 /** What iterators of a dataset share: all its elements, once one of them has come to the end. */
 class MemoryCache {
@@ -91,12 +87,15 @@ class FileIterator implements ElementIterator {
   private reader: BundleReader | undefined;
   private isOver = false;
   private readonly width: number;
+  /** Where elements are kept when an iterator is saved before all of them have come. */
+  private readonly part: string;
   constructor(
     private readonly dataset: Dataset,
     private readonly scope: Iteration,
     private readonly prefix: string,
   ) {
     this.width = String(Math.max(0, dataset.types.length - 1)).length;
+    this.part = `${prefix}_0`;
   }
 
   async next(): Promise<Element | undefined> {
@@ -111,8 +110,12 @@ class FileIterator implements ElementIterator {
     return element;
   }
 
-  /** Begins to write, unless another iterator does. */
+  /** Begins to write, unless another iterator does, or one has written a part and is to be restored. */
   private async begin(): Promise<void> {
+    if (existsSync(`${this.part}.index`))
+      throw new AlreadyExistsError(
+        `Existing cache files found: \n${this.part}.index\n${this.part}.data-00000-of-00001\n To continue delete the above files.`,
+      );
     const lock = localPath(`${this.prefix}_0.lockfile`);
     try {
       await writeFile(lock, `Created at: ${Math.floor(Date.now() / 1000)}`, { flag: 'wx' });
@@ -135,11 +138,14 @@ class FileIterator implements ElementIterator {
   }
 
   private async read(reader: BundleReader): Promise<Element | undefined> {
-    const keys = this.dataset.types.map((_, c) => keyOf(this.position, c, this.width));
-    if (!reader.has(keys[0]!)) {
-      await reader.close();
-      return undefined;
-    }
+    const element = await this.elementAt(reader, this.position);
+    if (!element) await reader.close();
+    return element;
+  }
+
+  private async elementAt(reader: BundleReader, position: number): Promise<Element | undefined> {
+    const keys = this.dataset.types.map((_, c) => keyOf(position, c, this.width));
+    if (!reader.has(keys[0]!)) return undefined;
     const arrays: NDArray[] = [];
     for (const key of keys) arrays.push(await reader.read(key));
     return arrays;
@@ -149,31 +155,42 @@ class FileIterator implements ElementIterator {
     const element = await input.next();
     if (element) this.gathered.push(element);
     else {
-      const tensors = this.gathered.flatMap((arrays, i) =>
-        arrays.map((array, c) => ({ name: keyOf(i, c, this.width), array })),
-      );
-      await writeBundle(this.prefix, tensors);
+      await this.writeAll(this.prefix);
       await this.unlock();
+      for (const ending of ['index', 'data-00000-of-00001']) await rm(`${this.part}.${ending}`, { force: true });
       this.gathered = [];
     }
     return element;
   }
 
-  save(): Promise<Saved> {
-    return savedAll({
-      position: this.position,
-      isOver: this.isOver,
-      isWriting: this.input !== undefined,
-      input: this.input ? this.input.save() : null,
-      elements: this.gathered,
-    });
+  private writeAll(prefix: string): Promise<void> {
+    const tensors = this.gathered.flatMap((arrays, i) =>
+      arrays.map((array, c) => ({ name: keyOf(i, c, this.width), array })),
+    );
+    return writeBundle(prefix, tensors);
   }
+
+  /** What has been gathered so far goes to a file of its own, so that the state stays small. */
+  async save(): Promise<Saved> {
+    const isWriting = this.input !== undefined && !this.isOver;
+    if (isWriting) await this.writeAll(this.part);
+    const input = isWriting ? this.input!.save() : null;
+    return await savedAll({ position: this.position, isOver: this.isOver, isWriting, input });
+  }
+
   async restore(saved: Saved): Promise<void> {
-    const { position, isOver, isWriting, input, elements } = savedRecord(saved);
+    const { position, isOver, isWriting, input } = savedRecord(saved);
     this.position = savedNumber(position);
     this.isOver = isOver === true;
-    if (isWriting !== true) return;
-    this.gathered = savedElements(elements);
+    // Another iterator may have written everything since.
+    if (isWriting !== true || existsSync(`${this.prefix}.index`)) return;
+    const reader = await BundleReader.open(this.part);
+    try {
+      this.gathered = [];
+      for (let i = 0; i < this.position; i++) this.gathered.push((await this.elementAt(reader, i))!);
+    } finally {
+      await reader.close();
+    }
     this.input = this.dataset.iterate(this.scope);
     await this.input.restore(input!);
   }
@@ -200,23 +217,13 @@ export const CacheDataset = datasetOp({
     cached(datasetIn(input_dataset), textOf(filename, 'filename'), new MemoryCache()),
 });
 
-/** What a resource tensor holds for a cache. */
-class CacheHandle {
-  readonly container = '';
-  readonly name = 'MemoryCache';
-  private readonly cache = new MemoryCache();
-  find(): MemoryCache {
-    return this.cache;
-  }
-}
-
 export const CacheDatasetV2 = datasetOp({
   name: 'CacheDatasetV2',
   inputs: { input_dataset: 'variant', filename: 'string', cache: 'resource' },
   attrs: { ...elementAttrs, metadata },
   stateful: true,
   make({ input_dataset, filename, cache }) {
-    const memory = cache.objects[0] instanceof CacheHandle ? sharedObject(cache, MemoryCache) : new MemoryCache();
+    const memory = objectBehind(cache, MemoryCache, () => new MemoryCache());
     return cached(datasetIn(input_dataset), textOf(filename, 'filename'), memory);
   },
 });
@@ -224,31 +231,13 @@ export const CacheDatasetV2 = datasetOp({
 export const AnonymousMemoryCache = defineOp({
   name: 'AnonymousMemoryCache',
   inputs: {},
-  outputs: { handle: 'resource', deleter: 'variant' },
+  outputs: handleAndDeleter,
   attrs: {},
   stateful: true,
-  shape: () => ({ handle: [], deleter: [] }),
+  shape: scalarPair,
   grad: notDifferentiable,
-  lower(p) {
-    const results = [resource, variant].map((dtype) => ({ dtype, shape: [] }));
-    const [made, deleter] = p.host([], results, () => [
-      new NDArray(resource, [], [new CacheHandle()]),
-      new NDArray(variant, [], [{}]),
-    ]);
-    return { handle: made!, deleter: deleter! };
-  },
+  lower: (p) => withDeleter(p, [], () => handleTo('MemoryCache', new MemoryCache())),
   cases: () => [],
 });
 
-export const DeleteMemoryCache = defineOp({
-  name: 'DeleteMemoryCache',
-  inputs: { handle: 'resource', deleter: 'variant' },
-  outputs: {},
-  attrs: {},
-  stateful: true,
-  shape: () => ({}),
-  grad: notDifferentiable,
-  // What nobody refers to any more is gone by itself.
-  lower: () => ({}),
-  cases: () => [],
-});
+export const DeleteMemoryCache = deleteOp('DeleteMemoryCache');

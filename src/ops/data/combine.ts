@@ -10,14 +10,11 @@ import {
   type Iteration,
   infinite,
   type Pulled,
-  type Saved,
-  savedAll,
-  savedNumber,
-  savedRecord,
   soon,
   unknown,
 } from './dataset.ts';
 import { datasetOp, elementAttrs, flag, metadata } from './kit.ts';
+import { type Saved, savedAll, savedNumber, savedRecord } from './saved.ts';
 
 /** The states of several iterators. */
 async function savedEach(iterators: readonly (ElementIterator | undefined)[]): Promise<Saved> {

@@ -6,20 +6,16 @@ import {
   datasetIn,
   type Element,
   type ElementIterator,
-  Following,
   type Iteration,
   infinite,
   type Pulled,
-  type Saved,
   type Soon,
-  savedAll,
-  savedNumber,
-  savedRecord,
+  someOf,
   soon,
   unknown,
 } from './dataset.ts';
 import { datasetOp, elementAttrs, flag, metadata, scalarOf } from './kit.ts';
-import { someOf } from './map.ts';
+import { Following, type Saved, savedAll, savedNumber, savedRecord } from './saved.ts';
 
 /** Begins again at the end. */
 class RepeatIterator implements ElementIterator {
@@ -83,7 +79,10 @@ export const RepeatDataset = datasetOp({
     const input = datasetIn(arrays.input_dataset);
     const count = scalarOf(arrays.count, 'count');
     const iterate = (scope: Iteration) => new RepeatIterator(input, scope, count);
-    return someOf('Repeat', input, () => repeatedCount(input.cardinality, count), iterate);
+    return someOf('Repeat', input, () => repeatedCount(input.cardinality, count), iterate, {
+      shuffleObstacle: () =>
+        count > 0 ? undefined : `\`repeat(${count})\` does not support random access of tf.data datasets.`,
+    });
   },
 });
 
@@ -131,8 +130,15 @@ class RangeIterator extends Following {
   }
 }
 
-const part = (kind: string, input: Dataset, from: number, to: number, cardinality: () => number) =>
-  someOf(kind, input, cardinality, (scope) => new RangeIterator(input.iterate(scope), scope, from, to));
+interface Part {
+  readonly from: number;
+  readonly to: number;
+  readonly cardinality: () => number;
+  readonly shuffleObstacle?: () => string | undefined;
+}
+
+const part = (kind: string, input: Dataset, { from, to, cardinality, ...more }: Part) =>
+  someOf(kind, input, cardinality, (scope) => new RangeIterator(input.iterate(scope), scope, from, to), more);
 
 export const TakeDataset = datasetOp({
   name: 'TakeDataset',
@@ -142,11 +148,12 @@ export const TakeDataset = datasetOp({
     const input = datasetIn(arrays.input_dataset);
     const asked = scalarOf(arrays.count, 'count');
     const count = asked < 0 ? Number.MAX_SAFE_INTEGER : asked;
-    return part('Take', input, 0, count, () => {
+    const cardinality = () => {
       const n = input.cardinality;
       if (n === unknown || asked < 0) return n;
       return n === infinite ? count : Math.min(n, count);
-    });
+    };
+    return part('Take', input, { from: 0, to: count, cardinality });
   },
 });
 
@@ -158,10 +165,16 @@ export const SkipDataset = datasetOp({
     const input = datasetIn(arrays.input_dataset);
     const asked = scalarOf(arrays.count, 'count');
     const isEmpty = asked < 0;
-    return part('Skip', input, Math.max(0, asked), isEmpty ? 0 : Number.MAX_SAFE_INTEGER, () => {
-      const n = input.cardinality;
-      if (isEmpty) return 0;
-      return n === infinite || n === unknown ? n : Math.max(0, n - asked);
+    return part('Skip', input, {
+      from: Math.max(0, asked),
+      to: isEmpty ? 0 : Number.MAX_SAFE_INTEGER,
+      cardinality() {
+        const n = input.cardinality;
+        if (isEmpty) return 0;
+        return n === infinite || n === unknown ? n : Math.max(0, n - asked);
+      },
+      shuffleObstacle: () =>
+        isEmpty ? `\`skip(${asked})\` does not support random access of tf.data datasets.` : undefined,
     });
   },
 });

@@ -5,9 +5,10 @@ import { NDArray, scalar } from '../../core/ndarray.ts';
 import { CsvCutter, csvInteger, csvNumber, latin1 } from '../../io/csv.ts';
 import { attr } from '../../op/attrs.ts';
 
-import { Dataset, type Element, type ElementIterator, Following, type Pulled, soon, unknown } from './dataset.ts';
+import { Dataset, type Element, type ElementIterator, type Pulled, soon, unknown } from './dataset.ts';
 import { checkedCompression, chunkSize, fromFiles, pathsIn, type Splitter } from './files.ts';
 import { datasetOp, scalarOf, shapes, textOf } from './kit.ts';
+import { Following } from './saved.ts';
 
 const quote = 34;
 const newline = 10;

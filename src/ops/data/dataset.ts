@@ -3,6 +3,7 @@ import { type DType, variant } from '../../core/dtypes.ts';
 import { InvalidArgumentError, type OpError } from '../../core/errors.ts';
 import { NDArray } from '../../core/ndarray.ts';
 import type { Dims } from '../../core/shape.ts';
+import type { Saved } from './saved.ts';
 
 /** One element: an array per component. */
 export type Element = readonly NDArray[];
@@ -16,11 +17,12 @@ export type Pulled = Soon<Element | undefined>;
 export const infinite = -1;
 export const unknown = -2;
 
-/** What an iterator must remember to go on later: plain values and arrays. */
-export type Saved = null | boolean | number | string | NDArray | readonly Saved[] | { readonly [key: string]: Saved };
-
 /** What the iterators of one pipeline share: whether somebody still wants their elements. */
 export class Iteration {
+  /** Whether elements are asked for by their position, for which shuffles have an order of their own. */
+  constructor(readonly picksByPosition = false) {}
+  /** Whether elements that are made side by side come in their order, where transformations do not say it. */
+  keepsOrder = true;
   private reason: OpError | undefined;
   private readonly whenOver = new Set<() => unknown>();
 
@@ -93,6 +95,12 @@ export interface DatasetSpec {
   readonly sharesMemory: boolean;
   /** How many elements there are, if that can be told without looking at them. */
   cardinality(): number;
+  /** The same, where it takes some work to tell. */
+  count?(): Promise<number>;
+  /** Why all elements cannot be shuffled at once, where they cannot. */
+  shuffleObstacle?(): string | undefined;
+  /** For elements that are at hand: the one at a position. */
+  at?(i: number): Element;
   iterate(scope: Iteration): ElementIterator;
 }
 
@@ -102,6 +110,8 @@ export class Dataset {
   readonly types: readonly DType[];
   readonly shapes: readonly Dims[];
   readonly sharesMemory: boolean;
+  private sources: readonly Dataset[] = [];
+  private effects: readonly string[] = [];
   constructor(private readonly spec: DatasetSpec) {
     this.kind = spec.kind;
     this.types = spec.types;
@@ -113,14 +123,57 @@ export class Dataset {
     return this.spec.cardinality();
   }
 
+  /** How many elements there are, if that can be told with some work. */
+  async count(): Promise<number> {
+    return this.cardinality === unknown && this.spec.count ? await this.spec.count() : this.cardinality;
+  }
+
   iterate(scope: Iteration): ElementIterator {
     return this.spec.iterate(scope);
+  }
+
+  /** All elements, where they are at hand. */
+  get atHand(): Element[] | undefined {
+    const { at } = this.spec;
+    return at && this.cardinality >= 0 ? Array.from({ length: this.cardinality }, (_, i) => at(i)) : undefined;
+  }
+
+  /** Says what it was made of: other datasets, and functions in which there are ops with state. */
+  madeOf(sources: readonly Dataset[], effects: readonly string[]): this {
+    this.sources = sources.filter((source) => source !== this);
+    this.effects = effects;
+    return this;
+  }
+
+  /** Ops in its functions, and in those of the datasets it is made of, that have state which no iterator saves. */
+  get statefulOps(): readonly string[] {
+    return [...this.effects, ...this.sources.flatMap((source) => source.statefulOps)];
+  }
+
+  /** Why all elements cannot be shuffled at once, if that is so. */
+  get shuffleObstacle(): string | undefined {
+    const own = this.spec.shuffleObstacle?.();
+    if (own !== undefined) return own;
+    for (const { shuffleObstacle } of this.sources) if (shuffleObstacle !== undefined) return shuffleObstacle;
+    return undefined;
   }
 
   /** The dataset as a tensor. */
   asArray(): NDArray {
     return new NDArray(variant, [], [this]);
   }
+}
+
+/** A dataset of elements of another, without changing them. */
+export function someOf(
+  kind: string,
+  input: Dataset,
+  cardinality: () => number,
+  iterate: (scope: Iteration) => ElementIterator,
+  more: Pick<DatasetSpec, 'shuffleObstacle'> = {},
+): Dataset {
+  const { types, shapes, sharesMemory } = input;
+  return new Dataset({ kind, types, shapes, sharesMemory, cardinality, iterate, ...more });
 }
 
 /** The dataset in a tensor. */
@@ -133,51 +186,6 @@ export function datasetIn(array: NDArray): Dataset {
 /** Goes on with a value as soon as it is there. */
 export function soon<T, R>(value: Soon<T>, then: (value: T) => Soon<R>): Soon<R> {
   return value instanceof Promise ? value.then(then) : then(value);
-}
-
-/** Ends with the state of an iterator among other things to be saved. */
-export async function savedAll(parts: Readonly<Record<string, Soon<Saved>>>): Promise<Saved> {
-  const saved: Record<string, Saved> = {};
-  for (const [key, part] of Object.entries(parts)) saved[key] = await part;
-  return saved;
-}
-
-/** The parts of a state that was saved as a record. */
-export function savedRecord(saved: Saved): Readonly<Record<string, Saved>> {
-  if (typeof saved === 'object' && saved !== null && !Array.isArray(saved) && !(saved instanceof NDArray))
-    return saved as Readonly<Record<string, Saved>>; // the only kind left
-  throw new InvalidArgumentError('The state does not belong to an iterator of this dataset.');
-}
-
-export function savedNumber(saved: Saved | undefined): number {
-  if (typeof saved === 'number') return saved;
-  throw new InvalidArgumentError('The state does not belong to an iterator of this dataset.');
-}
-
-/** Elements that were saved. */
-export function savedElements(saved: Saved | undefined): Element[] {
-  if (!Array.isArray(saved))
-    throw new InvalidArgumentError('The state does not belong to an iterator of this dataset.');
-  return saved as Element[]; // written by `save` of the same iterator
-}
-
-/** An iterator over another one. What it must remember itself is its state; most have none. */
-export abstract class Following implements ElementIterator {
-  constructor(protected readonly input: ElementIterator) {}
-  abstract next(): Pulled;
-  protected state(): Saved {
-    return null;
-  }
-  protected setState(_: Saved): void {}
-
-  save(): Soon<Saved> {
-    return savedAll({ input: this.input.save(), state: this.state() });
-  }
-  restore(saved: Saved): Soon<void> {
-    const { input, state } = savedRecord(saved);
-    this.setState(state!);
-    return this.input.restore(input!);
-  }
 }
 
 /** A pull that failed is remembered like an element, and fails when its turn comes. */

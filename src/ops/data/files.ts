@@ -15,17 +15,9 @@ import { NDArray } from '../../core/ndarray.ts';
 import { localPath } from '../../io/paths.ts';
 import { RecordSplitter } from '../../io/records.ts';
 
-import {
-  Dataset,
-  type ElementIterator,
-  type Iteration,
-  type Pulled,
-  type Saved,
-  savedNumber,
-  savedRecord,
-  unknown,
-} from './dataset.ts';
+import { Dataset, type ElementIterator, type Iteration, type Pulled, unknown } from './dataset.ts';
 import { datasetOp, metadata, scalarOf, textOf } from './kit.ts';
+import { type Saved, savedNumber, savedRecord } from './saved.ts';
 
 /** What cuts the bytes of one file into elements. */
 export interface Splitter {

@@ -1,163 +1,45 @@
 /** @file Datasets whose function makes a dataset of each element: their elements one dataset after the other, or in turns. */
 import { availableParallelism } from 'node:os';
-import { InvalidArgumentError } from '../../core/errors.ts';
+import { CancelledError, InvalidArgumentError } from '../../core/errors.ts';
 import { attr } from '../../op/attrs.ts';
-
-import type { ProgramBuilder } from '../../program/builder.ts';
-import {
-  Dataset,
-  datasetIn,
-  type Element,
-  type ElementIterator,
-  type Iteration,
-  type Saved,
-  savedAll,
-  savedElements,
-  savedNumber,
-  savedRecord,
-  unknown,
-} from './dataset.ts';
+import { Dataset, datasetIn, Iteration, unknown } from './dataset.ts';
+import { InterleaveIterator, RacingIterator, type Turns } from './interleave.ts';
 import {
   argumentTypes,
   datasetOp,
   deterministic,
   elementAttrs,
   flag,
-  type functionOf,
-  type GraphFunction,
+  keepsOrder,
   metadata,
+  type ScopedFunction,
   scalarOf,
 } from './kit.ts';
 import { parallelCalls } from './map.ts';
-import { PrefetchIterator } from './prefetch.ts';
 
-/** A dataset under way, and the element that it was made of. */
-interface Open {
-  readonly element: Element;
-  readonly iterator: ElementIterator;
-}
+type Scalar = Parameters<typeof scalarOf>[0];
 
-interface Turns {
-  /** How many datasets take turns. */
-  readonly cycle: number;
-  /** How many elements a dataset gives when it is its turn. */
-  readonly block: number;
-  /** How many elements of each dataset are made ahead. */
-  readonly ahead: number;
-}
-
-/** Elements of several datasets in turns; with a cycle of one, one dataset after the other. */
-class InterleaveIterator implements ElementIterator {
-  private readonly open: (Open | undefined)[];
-  private at = 0;
-  /** How many elements the present turn has given. */
-  private given = 0;
-  private hasEnded = false;
-
-  constructor(
-    private readonly input: ElementIterator,
-    private readonly scope: Iteration,
-    private readonly call: GraphFunction,
-    private readonly turns: Turns,
-  ) {
-    this.open = new Array<Open | undefined>(turns.cycle).fill(undefined);
-  }
-
-  next(): Promise<Element | undefined> | Element | undefined {
-    // Most elements come from a dataset that is open and gives them at once.
-    const current = this.open[this.at];
-    if (!current) return this.search();
-    const pulled = current.iterator.next();
-    if (pulled instanceof Promise) return pulled.then((element) => this.taken(element));
-    return this.taken(pulled);
-  }
-
-  private taken(element: Element | undefined): Promise<Element | undefined> | Element {
-    if (element) {
-      if (++this.given === this.turns.block) this.advance();
-      return element;
-    }
-    this.open[this.at] = undefined;
-    this.advance();
-    return this.search();
-  }
-
-  private async search(): Promise<Element | undefined> {
-    while (!this.hasEnded || this.open.some((o) => o)) {
-      this.scope.check();
-      const current = this.open[this.at];
-      if (current) {
-        const element = await current.iterator.next();
-        if (element) return this.taken(element);
-        this.open[this.at] = undefined;
-        this.advance();
-      } else if (!this.hasEnded) {
-        const element = await this.input.next();
-        if (element) this.open[this.at] = await this.start(element);
-        else this.hasEnded = true;
-      } else this.advance();
-    }
-    return undefined;
-  }
-
-  private advance(): void {
-    this.given = 0;
-    this.at = (this.at + 1) % this.turns.cycle;
-  }
-
-  private async start(element: Element): Promise<Open> {
-    const [made] = await this.call(element);
-    const iterator = datasetIn(made!).iterate(this.scope);
-    return {
-      element,
-      iterator: this.turns.ahead > 0 ? new PrefetchIterator(iterator, this.scope, this.turns.ahead) : iterator,
-    };
-  }
-
-  async save(): Promise<Saved> {
-    const open: Saved[] = [];
-    for (const o of this.open) open.push(o ? { element: o.element, state: await o.iterator.save() } : null);
-    return await savedAll({ input: this.input.save(), open, at: this.at, given: this.given, hasEnded: this.hasEnded });
-  }
-
-  async restore(saved: Saved): Promise<void> {
-    const { input, open, at, given, hasEnded } = savedRecord(saved);
-    this.at = savedNumber(at);
-    this.given = savedNumber(given);
-    this.hasEnded = hasEnded === true;
-    for (const [i, state] of (open as readonly Saved[]).entries()) {
-      // as `save` writes it
-      if (state === null) continue;
-      const { element, state: inner } = savedRecord(state);
-      const started = await this.start(savedElements([element!])[0]!);
-      await started.iterator.restore(inner!);
-      this.open[i] = started;
-    }
-    await this.input.restore(input!);
-  }
-}
-
-/** As many as there are processors, where it is left to the runtime. */
-function cycleLength(asked: number): number {
+/** How many datasets take turns: as many as there are processors, where it is left to the runtime. */
+function cycleLength(array: Scalar): number {
+  const asked = scalarOf(array, 'cycle_length');
   if (asked === -1) return availableParallelism();
   if (asked <= 0) throw new InvalidArgumentError('`cycle_length` must be > 0');
   return asked;
 }
 
-function blockLength(asked: number): number {
+function blockLength(array: Scalar): number {
+  const asked = scalarOf(array, 'block_length');
   if (asked <= 0) throw new InvalidArgumentError('`block_length` must be > 0');
   return asked;
 }
 
-const attrs = { f: attr('func'), Targuments: argumentTypes, ...elementAttrs } as const;
-type Attrs = {
-  readonly f: Parameters<ProgramBuilder['hostFunction']>[0];
-  output_types: Dataset['types'];
-  output_shapes: Dataset['shapes'];
-};
+interface Interleaving {
+  readonly output_types: Dataset['types'];
+  readonly output_shapes: Dataset['shapes'];
+}
 
 /** A dataset of the elements of the datasets that the function makes. */
-function interleaved(kind: string, input: Dataset, call: GraphFunction, given: Attrs, turns: Turns): Dataset {
+function interleaved(kind: string, input: Dataset, fn: ScopedFunction, given: Interleaving, turns: Turns): Dataset {
   return new Dataset({
     kind,
     types: given.output_types,
@@ -165,121 +47,131 @@ function interleaved(kind: string, input: Dataset, call: GraphFunction, given: A
     // The function's datasets may give their own memory.
     sharesMemory: true,
     cardinality: () => (input.cardinality < 1 ? input.cardinality : unknown),
-    iterate: (scope) => new InterleaveIterator(input.iterate(scope), scope, call, turns),
+    ...(kind === 'FlatMap' && { count: () => totalOf(input, fn) }),
+    iterate(scope) {
+      const inTurns = turns.ahead === 0 || keepsOrder(given, scope);
+      return new (inTurns ? InterleaveIterator : RacingIterator)(input.iterate(scope), scope, fn(scope), turns);
+    },
   });
 }
 
+/** How many elements the function's datasets have together; those are made to find out. */
+async function totalOf(input: Dataset, fn: ScopedFunction): Promise<number> {
+  const scope = new Iteration();
+  const iterator = input.iterate(scope);
+  const call = fn(scope);
+  let total = 0;
+  try {
+    for (let element = await iterator.next(); element; element = await iterator.next()) {
+      const [made] = await call(element);
+      const n = datasetIn(made!).cardinality;
+      if (n < 0) return n;
+      total += n;
+    }
+    return total;
+  } finally {
+    await scope.stop(new CancelledError('The elements have been counted.'));
+  }
+}
+
+const inputs = { input_dataset: 'variant', other_arguments: 'Targuments' } as const;
+const turnInputs = { ...inputs, cycle_length: 'int64', block_length: 'int64' } as const;
+const callInputs = { num_parallel_calls: 'int64' } as const;
+const bufferInputs = { buffer_output_elements: 'int64', prefetch_input_elements: 'int64' } as const;
+const functionAttrs = { f: attr('func'), Targuments: argumentTypes, ...elementAttrs } as const;
+const orderedAttrs = {
+  f: attr('func'),
+  deterministic,
+  Targuments: argumentTypes,
+  ...elementAttrs,
+  metadata,
+} as const;
+
 export const FlatMapDataset = datasetOp({
   name: 'FlatMapDataset',
-  inputs: { input_dataset: 'variant', other_arguments: 'Targuments' },
-  attrs: { ...attrs, metadata },
-  make: ({ input_dataset, other_arguments }, given, { f: call }) =>
-    interleaved('FlatMap', datasetIn(input_dataset), call(other_arguments), given, { cycle: 1, block: 1, ahead: 0 }),
+  inputs,
+  attrs: { ...functionAttrs, metadata },
+  make: ({ input_dataset, other_arguments }, given, { f }) =>
+    interleaved('FlatMap', datasetIn(input_dataset), f(other_arguments), given, { cycle: 1, block: 1, ahead: 0 }),
 });
 
 export const InterleaveDataset = datasetOp({
   name: 'InterleaveDataset',
-  inputs: {
-    input_dataset: 'variant',
-    other_arguments: 'Targuments',
-    cycle_length: 'int64',
-    block_length: 'int64',
+  inputs: turnInputs,
+  attrs: { ...functionAttrs, metadata },
+  make({ input_dataset, other_arguments, cycle_length, block_length }, given, { f }) {
+    const turns = { cycle: cycleLength(cycle_length), block: blockLength(block_length), ahead: 0 };
+    return interleaved('Interleave', datasetIn(input_dataset), f(other_arguments), given, turns);
   },
-  attrs: { ...attrs, metadata },
-  make: ({ input_dataset, other_arguments, cycle_length, block_length }, given, { f: call }) =>
-    interleaved('Interleave', datasetIn(input_dataset), call(other_arguments), given, {
-      cycle: cycleLength(scalarOf(cycle_length, 'cycle_length')),
-      block: blockLength(scalarOf(block_length, 'block_length')),
-      ahead: 0,
-    }),
 });
 
-const parallelInputs = {
-  input_dataset: 'variant',
-  other_arguments: 'Targuments',
-  cycle_length: 'int64',
-  block_length: 'int64',
-  num_parallel_calls: 'int64',
-} as const;
+interface Arrays {
+  readonly input_dataset: Scalar;
+  readonly cycle_length: Scalar;
+  readonly block_length: Scalar;
+}
 
-const parallelOp = (name: string, first: object, last: object) =>
-  datasetOp({
-    name,
-    inputs: parallelInputs,
-    attrs: { f: attr('func'), ...first, Targuments: argumentTypes, ...elementAttrs, ...last, metadata },
-    make({ input_dataset, other_arguments, cycle_length, block_length, num_parallel_calls }, given, { f: call }) {
-      const cycle = cycleLength(scalarOf(cycle_length, 'cycle_length'));
-      const block = blockLength(scalarOf(block_length, 'block_length'));
-      const calls = scalarOf(num_parallel_calls, 'num_parallel_calls');
-      parallelCalls(calls);
-      const turns = { cycle, block, ahead: calls === 1 ? 0 : block };
-      return interleaved('ParallelInterleave', datasetIn(input_dataset), call(other_arguments), given, turns);
-    },
-  });
+/** Datasets in turns whose elements are made ahead. */
+function parallel(arrays: Arrays, fn: ScopedFunction, given: Interleaving, aheadOf: (block: number) => number) {
+  const block = blockLength(arrays.block_length);
+  const turns = { cycle: cycleLength(arrays.cycle_length), block, ahead: aheadOf(block) };
+  return interleaved('ParallelInterleave', datasetIn(arrays.input_dataset), fn, given, turns);
+}
 
-export const ParallelInterleaveDatasetV2 = parallelOp('ParallelInterleaveDatasetV2', {}, { sloppy: flag(false) });
-export const ParallelInterleaveDatasetV3 = parallelOp('ParallelInterleaveDatasetV3', { deterministic }, {});
+/** With one call at a time there is nothing to make ahead. */
+function aheadFor(calls: Scalar, asked: number): (block: number) => number {
+  const count = scalarOf(calls, 'num_parallel_calls');
+  parallelCalls(count);
+  return (block) => (count === 1 ? 0 : Math.max(asked, block));
+}
+
+export const ParallelInterleaveDatasetV2 = datasetOp({
+  name: 'ParallelInterleaveDatasetV2',
+  inputs: { ...turnInputs, ...callInputs },
+  attrs: { ...functionAttrs, sloppy: flag(false), metadata },
+  make: (arrays, given, { f }) =>
+    parallel(arrays, f(arrays.other_arguments), given, aheadFor(arrays.num_parallel_calls, 0)),
+});
+
+export const ParallelInterleaveDatasetV3 = datasetOp({
+  name: 'ParallelInterleaveDatasetV3',
+  inputs: { ...turnInputs, ...callInputs },
+  attrs: orderedAttrs,
+  make: (arrays, given, { f }) =>
+    parallel(arrays, f(arrays.other_arguments), given, aheadFor(arrays.num_parallel_calls, 0)),
+});
 
 export const ParallelInterleaveDatasetV4 = datasetOp({
   name: 'ParallelInterleaveDatasetV4',
-  inputs: {
-    input_dataset: 'variant',
-    other_arguments: 'Targuments',
-    cycle_length: 'int64',
-    block_length: 'int64',
-    buffer_output_elements: 'int64',
-    prefetch_input_elements: 'int64',
-    num_parallel_calls: 'int64',
-  },
-  attrs: { f: attr('func'), deterministic, Targuments: argumentTypes, ...elementAttrs, metadata },
-  make(arrays, given, { f: call }) {
-    const cycle = cycleLength(scalarOf(arrays.cycle_length, 'cycle_length'));
-    const block = blockLength(scalarOf(arrays.block_length, 'block_length'));
+  inputs: { ...turnInputs, ...bufferInputs, ...callInputs },
+  attrs: orderedAttrs,
+  make(arrays, given, { f }) {
     const asked = scalarOf(arrays.buffer_output_elements, 'buffer_output_elements');
     if (asked === 0 || asked < -1)
       throw new InvalidArgumentError(`\`buffer_output_elements\` must be -1 or > 0 but is ${asked}`);
     const prefetch = scalarOf(arrays.prefetch_input_elements, 'prefetch_input_elements');
     if (prefetch < -1)
       throw new InvalidArgumentError(`\`prefetch_input_elements\` must be -1 or >= 0 but is ${prefetch}`);
-    const calls = scalarOf(arrays.num_parallel_calls, 'num_parallel_calls');
-    parallelCalls(calls);
-    const turns = { cycle, block, ahead: calls === 1 ? 0 : Math.max(asked, block) };
-    const input = datasetIn(arrays.input_dataset);
-    return interleaved('ParallelInterleave', input, call(arrays.other_arguments), given, turns);
+    return parallel(arrays, f(arrays.other_arguments), given, aheadFor(arrays.num_parallel_calls, asked));
   },
 });
 
-const legacyInputs = {
-  input_dataset: 'variant',
-  other_arguments: 'Targuments',
-  cycle_length: 'int64',
-  block_length: 'int64',
-} as const;
-const bufferInputs = { buffer_output_elements: 'int64', prefetch_input_elements: 'int64' } as const;
-
-interface LegacyArrays {
-  readonly input_dataset: Parameters<typeof datasetIn>[0];
-  readonly other_arguments: Parameters<ReturnType<typeof functionOf>>[0];
-  readonly cycle_length: Parameters<typeof scalarOf>[0];
-  readonly block_length: Parameters<typeof scalarOf>[0];
-  readonly buffer_output_elements: Parameters<typeof scalarOf>[0];
-}
-
-function legacy(arrays: LegacyArrays, call: ReturnType<typeof functionOf>, given: Attrs): Dataset {
-  const cycle = cycleLength(scalarOf(arrays.cycle_length, 'cycle_length'));
-  const block = blockLength(scalarOf(arrays.block_length, 'block_length'));
-  const ahead = scalarOf(arrays.buffer_output_elements, 'buffer_output_elements');
-  if (ahead !== -1 && ahead <= 0) throw new InvalidArgumentError('`buffer_output_elements` must be > 0');
-  const turns = { cycle, block, ahead: Math.max(ahead, block) };
-  return interleaved('ParallelInterleave', datasetIn(arrays.input_dataset), call(arrays.other_arguments), given, turns);
+/** How many elements of each dataset the older ops make ahead. */
+function legacyAhead(array: Scalar): (block: number) => number {
+  const asked = scalarOf(array, 'buffer_output_elements');
+  if (asked !== -1 && asked <= 0) throw new InvalidArgumentError('`buffer_output_elements` must be > 0');
+  return (block) => Math.max(asked, block);
 }
 
 const sloppyOp = (name: string, extra: object) =>
   datasetOp({
     name,
-    inputs: { ...legacyInputs, sloppy: 'bool', ...bufferInputs },
-    attrs: { ...attrs, ...extra },
-    make: (arrays, given, { f: call }) => legacy(arrays, call, given),
+    inputs: { ...turnInputs, sloppy: 'bool', ...bufferInputs },
+    attrs: { ...functionAttrs, ...extra },
+    make(arrays, given, { f }) {
+      const order = { ...given, sloppy: arrays.sloppy.at(0) === true };
+      return parallel(arrays, f(arrays.other_arguments), order, legacyAhead(arrays.buffer_output_elements));
+    },
   });
 
 export const ParallelInterleaveDataset = sloppyOp('ParallelInterleaveDataset', { metadata });
@@ -287,7 +179,8 @@ export const ExperimentalParallelInterleaveDataset = sloppyOp('ExperimentalParal
 
 export const LegacyParallelInterleaveDatasetV2 = datasetOp({
   name: 'LegacyParallelInterleaveDatasetV2',
-  inputs: { ...legacyInputs, ...bufferInputs },
-  attrs: { f: attr('func'), deterministic, Targuments: argumentTypes, ...elementAttrs, metadata },
-  make: (arrays, given, { f: call }) => legacy(arrays, call, given),
+  inputs: { ...turnInputs, ...bufferInputs },
+  attrs: orderedAttrs,
+  make: (arrays, given, { f }) =>
+    parallel(arrays, f(arrays.other_arguments), given, legacyAhead(arrays.buffer_output_elements)),
 });

@@ -2,8 +2,9 @@
 import { OutOfRangeError, UnimplementedError } from '../../core/errors.ts';
 import { attr } from '../../op/attrs.ts';
 
-import { Dataset, type Element, type ElementIterator, type Iteration, type Saved, unknown } from './dataset.ts';
-import { argumentTypes, datasetOp, elementAttrs, type GraphFunction, metadata } from './kit.ts';
+import { Dataset, type Element, type ElementIterator, type Iteration, unknown } from './dataset.ts';
+import { argumentTypes, datasetOp, elementAttrs, type GraphFunction, inScope, metadata } from './kit.ts';
+import type { Saved } from './saved.ts';
 
 interface Functions {
   readonly init: GraphFunction;
@@ -76,7 +77,7 @@ export const GeneratorDataset = datasetOp({
       shapes: attrs.output_shapes,
       sharesMemory: false,
       cardinality: () => unknown,
-      iterate: (scope) => new GeneratorIterator(scope, functions),
+      iterate: (scope) => new GeneratorIterator(scope, inScope(functions, scope)),
     });
   },
 });

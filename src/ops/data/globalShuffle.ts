@@ -8,14 +8,12 @@ import {
   type ElementIterator,
   type Iteration,
   infinite,
-  type Saved,
-  savedNumber,
-  savedRecord,
+  someOf,
   unknown,
 } from './dataset.ts';
 import { datasetOp, elementAttrs, flag, metadata } from './kit.ts';
-import { someOf } from './map.ts';
 import { generatorBehind, SeedGenerator, type Seeds, seedsOf, Words } from './random.ts';
+import { type Saved, savedNumber, savedRecord } from './saved.ts';
 
 /**
  * Reads everything, then gives it in an order drawn from the seeds. TensorFlow picks elements by their position instead,
@@ -73,14 +71,15 @@ class GlobalShuffleIterator implements ElementIterator {
 }
 
 function checkCount(input: Dataset): void {
-  const n = input.cardinality;
-  if (n === infinite)
+  const obstacle =
+    input.shuffleObstacle ??
+    (input.cardinality === unknown
+      ? '`global_shuffle` requires all upstream transformations be compatible with random access.'
+      : undefined);
+  if (obstacle !== undefined) throw new FailedPreconditionError(obstacle);
+  if (input.cardinality === infinite)
     throw new InvalidArgumentError(
       '`global_shuffle` requires the input dataset to have a finite cardinality: this one is infinite.',
-    );
-  if (n === unknown)
-    throw new FailedPreconditionError(
-      '`global_shuffle` requires all upstream transformations be compatible with random access.',
     );
 }
 

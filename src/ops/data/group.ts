@@ -1,24 +1,13 @@
 /** @file Grouping: elements with the same key together, reduced by functions. */
 
 import { int64 } from '../../core/dtypes.ts';
-import { InvalidArgumentError } from '../../core/errors.ts';
+import { InternalError, InvalidArgumentError, OpError } from '../../core/errors.ts';
 import { NDArray } from '../../core/ndarray.ts';
 import { attr } from '../../op/attrs.ts';
 
-import {
-  Dataset,
-  datasetIn,
-  type Element,
-  type ElementIterator,
-  type Iteration,
-  type Saved,
-  savedAll,
-  savedElements,
-  savedNumber,
-  savedRecord,
-  unknown,
-} from './dataset.ts';
-import { argumentTypes, datasetOp, elementAttrs, type GraphFunction, metadata } from './kit.ts';
+import { Dataset, datasetIn, type Element, type ElementIterator, type Iteration, unknown } from './dataset.ts';
+import { argumentTypes, datasetOp, elementAttrs, type GraphFunction, inScope, metadata } from './kit.ts';
+import { type Saved, savedAll, savedElements, savedNumber, savedRecord } from './saved.ts';
 import { datasetOf } from './window.ts';
 
 const keyArray = (key: bigint) => new NDArray(int64, [], BigInt64Array.of(key));
@@ -30,6 +19,13 @@ function int64In(result: Element, what: string): bigint {
     throw new InvalidArgumentError(`\`${what}\` must return a scalar int64.`);
   return array!.data[0] as bigint; // as just checked
 }
+
+/** The code of an error as TensorFlow writes it: `INVALID_ARGUMENT`. */
+const codeName = ({ name }: OpError) =>
+  name
+    .replace(/Error$/, '')
+    .replace(/(?<=[a-z])(?=[A-Z])/g, '_')
+    .toUpperCase();
 
 const lowestFirst = (a: bigint, b: bigint) => (a < b ? -1 : a > b ? 1 : 0);
 
@@ -52,6 +48,7 @@ class GroupIterator implements ElementIterator {
     private readonly source: Dataset,
     private readonly scope: Iteration,
     private readonly functions: WindowFunctions,
+    private readonly reduceName: string,
   ) {}
 
   async next(): Promise<Element | undefined> {
@@ -96,8 +93,16 @@ class GroupIterator implements ElementIterator {
 
   private async reduced(key: bigint, elements: readonly Element[]): Promise<ElementIterator> {
     const group = datasetOf(elements, this.source.types, this.source.shapes, 'Group');
-    const [result] = await this.functions.reduce([keyArray(key), group.asArray()]);
-    return datasetIn(result!).iterate(this.scope);
+    try {
+      const [result] = await this.functions.reduce([keyArray(key), group.asArray()]);
+      return datasetIn(result!).iterate(this.scope);
+    } catch (error) {
+      if (!(error instanceof OpError)) throw error;
+      // As TensorFlow does, lest a function that is out of range be taken for the end.
+      throw new InternalError(`The reduce function ${this.reduceName} failed: ${codeName(error)}: ${error.message}`, {
+        cause: error,
+      });
+    }
   }
 
   async save(): Promise<Saved> {
@@ -164,7 +169,8 @@ const groupByWindowOp = (name: string, extra: object) =>
         // The function's datasets may give their own memory.
         sharesMemory: true,
         cardinality: () => (input.cardinality < 1 ? input.cardinality : unknown),
-        iterate: (scope) => new GroupIterator(input.iterate(scope), input, scope, functions),
+        iterate: (scope) =>
+          new GroupIterator(input.iterate(scope), input, scope, inScope(functions, scope), attrs.reduce_func.name),
       });
     },
   });
@@ -260,7 +266,7 @@ const groupByReducerOp = (name: string) =>
         shapes: attrs.output_shapes,
         sharesMemory: false,
         cardinality: () => (input.cardinality === 0 ? 0 : unknown),
-        iterate: (scope) => new ReducerIterator(input.iterate(scope), scope, functions),
+        iterate: (scope) => new ReducerIterator(input.iterate(scope), scope, inScope(functions, scope)),
       });
     },
   });

@@ -2,8 +2,8 @@
 import type { DType } from '../../core/dtypes.ts';
 import { CancelledError, FailedPreconditionError, InvalidArgumentError, type OpError } from '../../core/errors.ts';
 import { compatible, type Dims, showRuntime } from '../../core/shape.ts';
-import type { Dataset } from './dataset.ts';
-import { type Element, type ElementIterator, Iteration, type Pulled, type Saved } from './dataset.ts';
+import { type Dataset, type Element, type ElementIterator, Iteration, type Pulled } from './dataset.ts';
+import type { Saved } from './saved.ts';
 
 /** A position in a dataset that is kept between runs. */
 export class IteratorResource {
@@ -79,6 +79,11 @@ export class IteratorResource {
   /** Gives up the element that is being made, for nobody waits for it any longer. */
   interrupt(reason: OpError): void {
     this.current?.scope.interrupt(reason);
+  }
+
+  /** Ops in functions of its dataset that have state which is not saved. */
+  get statefulOps(): readonly string[] {
+    return this.current?.dataset.statefulOps ?? [];
   }
 
   /** The position, to go on from later. */

@@ -11,11 +11,18 @@ import type { FunctionRef, ProgramBuilder } from '../../program/builder.ts';
 import type { RunScope } from '../../program/instructions.ts';
 import type { Value } from '../../program/value.ts';
 import { datasetIn, type Element, type Pulled } from './dataset.ts';
+
+import {
+  deleteOp,
+  handleAndDeleter,
+  handleTo,
+  resourceHandle,
+  scalarPair,
+  scalarResource,
+  withDeleter,
+} from './handles.ts';
 import { checkCompatible, IteratorResource } from './iterator.ts';
 import { elementAttrs } from './kit.ts';
-
-const resourceHandle = { handle: 'resource' } as const;
-const scalarResource = (): { handle: Dims } => ({ handle: [] });
 
 interface ElementSpec {
   readonly output_types: readonly DType[];
@@ -81,19 +88,9 @@ function oneShot(p: ProgramBuilder, factory: FunctionRef, { output_types, output
     });
 }
 
-/** What a resource tensor holds for an iterator that has no name. */
-class IteratorHandle {
-  readonly container = '';
-  readonly name = 'AnonymousIterator';
-  constructor(private readonly iterator: IteratorResource) {}
-  find(): IteratorResource {
-    return this.iterator;
-  }
-}
-
-function anonymous(spec: ElementSpec): NDArray {
-  return new NDArray(resource, [], [new IteratorHandle(new IteratorResource(spec.output_types, spec.output_shapes))]);
-}
+const handleOf = (iterator: IteratorResource) => handleTo('AnonymousIterator', iterator);
+const anonymous = ({ output_types, output_shapes }: ElementSpec) =>
+  handleOf(new IteratorResource(output_types, output_shapes));
 
 const anonymousOp = (name: string) =>
   defineOp({
@@ -114,36 +111,16 @@ export const AnonymousIteratorV3 = anonymousOp('AnonymousIteratorV3');
 export const AnonymousIteratorV2 = defineOp({
   name: 'AnonymousIteratorV2',
   inputs: {},
-  outputs: { handle: 'resource', deleter: 'variant' },
+  outputs: handleAndDeleter,
   attrs: elementAttrs,
   stateful: true,
-  shape: () => ({ handle: [], deleter: [] }),
+  shape: scalarPair,
   grad: notDifferentiable,
-  lower(p, _, attrs) {
-    const results = [resource, variant].map((dtype) => ({ dtype, shape: [] }));
-    const [handle, deleter] = p.host([], results, () => [anonymous(attrs), new NDArray(variant, [], [{}])]);
-    return { handle: handle!, deleter: deleter! };
-  },
+  lower: (p, _, attrs) => withDeleter(p, [], () => anonymous(attrs)),
   cases: () => [],
 });
 
-export const DeleteIterator = defineOp({
-  name: 'DeleteIterator',
-  inputs: { handle: 'resource', deleter: 'variant' },
-  outputs: {},
-  attrs: {},
-  stateful: true,
-  shape: () => ({}),
-  grad: notDifferentiable,
-  lower(p, { handle, deleter }) {
-    p.host([handle, deleter], [], async ([array]) => {
-      await sharedObject(array!, IteratorResource).close();
-      return [];
-    });
-    return {};
-  },
-  cases: () => [],
-});
+export const DeleteIterator = deleteOp('DeleteIterator', (handle) => sharedObject(handle, IteratorResource).close());
 
 export const MakeIterator = defineOp({
   name: 'MakeIterator',
@@ -299,7 +276,7 @@ const fromStringOp = (name: string) =>
           );
         if (output_types.length > 0 || output_shapes.length > 0)
           checkCompatible({ types: output_types, shapes: output_shapes }, found);
-        return [new NDArray(resource, [], [new IteratorHandle(found)])];
+        return [handleOf(found)];
       })[0]!,
     }),
     cases: () => [],

@@ -8,7 +8,7 @@ import { defineOp, notDifferentiable, type Op } from '../../op/defineOp.ts';
 import type { Ports, PortTypes } from '../../op/ports.ts';
 import type { FunctionRef, ProgramBuilder } from '../../program/builder.ts';
 import type { Value } from '../../program/value.ts';
-import type { Dataset, Element, Soon } from './dataset.ts';
+import { Dataset, type Element, type Iteration, type Soon } from './dataset.ts';
 
 export const types = attr('list(type)', { minimum: 1 });
 /** Types of what functions are given besides elements. */
@@ -19,6 +19,12 @@ export const elementAttrs = { output_types: types, output_shapes: shapes } as co
 export const metadata = attr('string', { default: '' });
 export const flag = (value: boolean) => attr('bool', { default: value });
 export const deterministic = attr('string', { default: 'default' });
+/** Whether elements must come in their order; where it is left open, the pipeline's options say it. */
+export const keepsOrder = (attrs: object, scope: Iteration): boolean => {
+  if ('sloppy' in attrs) return attrs.sloppy !== true;
+  const said = 'deterministic' in attrs ? attrs.deterministic : 'default';
+  return said === 'default' ? scope.keepsOrder : said === 'true';
+};
 export const handle = { handle: 'variant' } as const;
 
 /** The shape rule of ops whose only output is a scalar handle. */
@@ -26,7 +32,7 @@ export const scalarHandle = (): { handle: Dims } => ({ handle: [] });
 
 /** The functions among the attributes: each takes what it captures and gives a function of elements. */
 type FunctionsOf<A extends AttrSpecs> = {
-  readonly [K in keyof A as A[K]['kind'] extends 'func' ? K : never]: (captured: readonly NDArray[]) => GraphFunction;
+  readonly [K in keyof A as A[K]['kind'] extends 'func' ? K : never]: FunctionWithCaptures;
 };
 
 export interface DatasetOpSpec<I extends PortTypes, A extends AttrSpecs> {
@@ -41,14 +47,14 @@ export interface DatasetOpSpec<I extends PortTypes, A extends AttrSpecs> {
 export function datasetOp<const I extends PortTypes, const A extends AttrSpecs>(
   spec: DatasetOpSpec<I, A>,
 ): Op<I, typeof handle, A> {
-  const { name, inputs, attrs, stateful = false } = spec;
+  const { name, inputs, attrs } = spec;
   const functionNames = Object.keys(attrs).filter((key) => attrs[key]!.kind === 'func');
   return defineOp({
     name,
     inputs,
     outputs: handle,
     attrs,
-    stateful,
+    stateful: spec.stateful ?? false,
     shape: scalarHandle as never, // the only output, whatever the attributes are
     grad: notDifferentiable,
     lower(p, values, given) {
@@ -56,11 +62,24 @@ export function datasetOp<const I extends PortTypes, const A extends AttrSpecs>(
       const functions = Object.fromEntries(
         functionNames.map((key) => [key, functionOf(p, byName[key] as FunctionRef)]), // their kind was looked at
       ) as FunctionsOf<A>;
-      return { handle: datasetValue(p, values, (arrays) => spec.make(arrays, given, functions)) } as never; // as for the shape
+      const stateful = functionNames.flatMap((key) =>
+        p.hostFunction(byName[key] as FunctionRef).statefulOps.filter((op) => !isOfDatasets(op)),
+      );
+      const made = datasetValue(p, values, async (arrays) => {
+        const sources = (Object.values(arrays) as (NDArray | NDArray[])[]).flat().flatMap(datasetsIn); // what ports hold
+        return (await spec.make(arrays, given, functions)).madeOf(sources, stateful);
+      });
+      return { handle: made } as never; // as for the shape
     },
     cases: () => [],
   });
 }
+
+/** Datasets in functions are made anew with each call; what state they have is their iterators'. */
+const isOfDatasets = (op: string) => /Dataset|Iterator|MemoryCache|SeedGenerator/.test(op);
+
+const datasetsIn = (array: NDArray): Dataset[] =>
+  array.dtype === variant ? array.objects.filter((object) => object instanceof Dataset) : [];
 
 /** A dataset as a value, made when its inputs are there. */
 export function datasetValue<I extends PortTypes, A extends AttrSpecs>(
@@ -99,15 +118,31 @@ export function textOf(array: NDArray, name: string): string {
 export type ElementFunction = (args: Element) => Promise<Element | undefined>;
 /** A function of the graph with what it captures. */
 export type GraphFunction = (args: Element) => Promise<Element>;
+/** The same for the iterators of one pipeline: random numbers in it begin anew for each. */
+export type ScopedFunction = (scope: Iteration) => GraphFunction;
+/** A function of the graph that is still to be told what it captures. */
+export type FunctionWithCaptures = (captured: readonly NDArray[]) => ScopedFunction;
 
 /** A function that a dataset applies to elements. The captured arrays come last, as in the function's signature. */
-export function functionOf(p: ProgramBuilder, f: FunctionRef): (captured: readonly NDArray[]) => GraphFunction {
+export function functionOf(p: ProgramBuilder, f: FunctionRef): FunctionWithCaptures {
   const call = p.hostFunction(f);
   const where = `Error in user-defined function passed to ${p.node} transformation with iterator: Iterator::Root::${p.node.replace(/Dataset.*/, '')}: `;
   const explained = (error: unknown): never => {
     throw error instanceof OpError ? error.extended(where + error.message, {}) : error;
   };
-  return (captured) => (args) => call(captured.length === 0 ? [...args] : [...args, ...captured]).catch(explained);
+  return (captured) => (scope) => {
+    const own = call.ownedBy(scope);
+    return (args) => own(captured.length === 0 ? [...args] : [...args, ...captured]).catch(explained);
+  };
+}
+
+/** Several functions for the iterators of one pipeline. */
+export function inScope<K extends string>(
+  functions: Readonly<Record<K, ScopedFunction>>,
+  scope: Iteration,
+): Record<K, GraphFunction> {
+  const entries = Object.entries<ScopedFunction>(functions).map(([name, f]) => [name, f(scope)]);
+  return Object.fromEntries(entries) as Record<K, GraphFunction>; // same keys
 }
 
 /** What a predicate says. */

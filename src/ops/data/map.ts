@@ -7,11 +7,9 @@ import {
   datasetIn,
   type Element,
   type ElementIterator,
-  Following,
   type Iteration,
   type Pulled,
-  type Saved,
-  savedElements,
+  someOf,
   unknown,
 } from './dataset.ts';
 import {
@@ -22,12 +20,14 @@ import {
   elementAttrs,
   flag,
   type GraphFunction,
+  keepsOrder,
   metadata,
   scalarOf,
   truthOf,
   types,
 } from './kit.ts';
-import { InOrder } from './parallel.ts';
+import { ParallelCalls } from './parallel.ts';
+import { Following, type Saved, savedElements } from './saved.ts';
 
 /** One call after the other. */
 class MapIterator extends Following {
@@ -102,45 +102,43 @@ const mapDataset = (name: string, extra: object) =>
     name,
     inputs: { input_dataset: 'variant', other_arguments: 'Targuments' },
     attrs: { ...mapAttrs, preserve_cardinality: flag(false), force_synchronous: flag(false), ...extra },
-    make({ input_dataset, other_arguments }, attrs, { f: call }) {
+    make({ input_dataset, other_arguments }, attrs, { f }) {
       const input = datasetIn(input_dataset);
-      const apply = endingByError(call(other_arguments), attrs.preserve_cardinality);
-      return mapped('Map', input, attrs, (scope) => new MapIterator(input.iterate(scope), apply));
+      const fn = f(other_arguments);
+      return mapped('Map', input, attrs, (scope) => {
+        const apply = endingByError(fn(scope), attrs.preserve_cardinality);
+        return new MapIterator(input.iterate(scope), apply);
+      });
     },
   });
 
 export const MapDataset = mapDataset('MapDataset', { metadata });
 export const ExperimentalMapDataset = mapDataset('ExperimentalMapDataset', {});
 
-export const ParallelMapDataset = datasetOp({
-  name: 'ParallelMapDataset',
-  inputs: { input_dataset: 'variant', other_arguments: 'Targuments', num_parallel_calls: 'int32' },
-  attrs: { ...mapAttrs, sloppy: flag(false), preserve_cardinality: flag(false), metadata },
-  make({ input_dataset, other_arguments, num_parallel_calls }, attrs, { f: call }) {
-    const input = datasetIn(input_dataset);
-    const apply = endingByError(call(other_arguments), attrs.preserve_cardinality);
-    const calls = parallelCalls(scalarOf(num_parallel_calls, 'num_parallel_calls'));
-    return mapped('ParallelMap', input, attrs, (scope) => new InOrder(input.iterate(scope), scope, calls, apply));
-  },
-});
+const parallelMapOp = (name: string, callsType: 'int32' | 'int64', first: object, last: object) =>
+  datasetOp({
+    name,
+    inputs: { input_dataset: 'variant', other_arguments: 'Targuments', num_parallel_calls: callsType },
+    attrs: { ...mapAttrs, ...first, preserve_cardinality: flag(false), ...last, metadata },
+    make({ input_dataset, other_arguments, num_parallel_calls }, attrs, { f }) {
+      const input = datasetIn(input_dataset);
+      const fn = f(other_arguments);
+      const room = parallelCalls(scalarOf(num_parallel_calls, 'num_parallel_calls'));
+      return mapped('ParallelMap', input, attrs, (scope) => {
+        const calls = { room, keepsOrder: keepsOrder(attrs, scope) };
+        const apply = endingByError(fn(scope), attrs.preserve_cardinality);
+        return new ParallelCalls(input.iterate(scope), scope, calls, apply);
+      });
+    },
+  });
 
-export const ParallelMapDatasetV2 = datasetOp({
-  name: 'ParallelMapDatasetV2',
-  inputs: { input_dataset: 'variant', other_arguments: 'Targuments', num_parallel_calls: 'int64' },
-  attrs: {
-    ...mapAttrs,
-    deterministic,
-    preserve_cardinality: flag(false),
-    use_unbounded_threadpool: flag(false),
-    metadata,
-  },
-  make({ input_dataset, other_arguments, num_parallel_calls }, attrs, { f: call }) {
-    const input = datasetIn(input_dataset);
-    const apply = endingByError(call(other_arguments), attrs.preserve_cardinality);
-    const calls = parallelCalls(scalarOf(num_parallel_calls, 'num_parallel_calls'));
-    return mapped('ParallelMap', input, attrs, (scope) => new InOrder(input.iterate(scope), scope, calls, apply));
-  },
-});
+export const ParallelMapDataset = parallelMapOp('ParallelMapDataset', 'int32', { sloppy: flag(false) }, {});
+export const ParallelMapDatasetV2 = parallelMapOp(
+  'ParallelMapDatasetV2',
+  'int64',
+  { deterministic },
+  { use_unbounded_threadpool: flag(false) },
+);
 
 /** Keeps the elements of which the predicate holds. */
 class FilterIterator extends Following {
@@ -160,27 +158,16 @@ class FilterIterator extends Following {
   }
 }
 
-/** A dataset of some of the elements of another, without changing them. */
-export function someOf(
-  kind: string,
-  input: Dataset,
-  cardinality: () => number,
-  iterate: (scope: Iteration) => ElementIterator,
-): Dataset {
-  const { types, shapes, sharesMemory } = input;
-  return new Dataset({ kind, types, shapes, sharesMemory, cardinality, iterate });
-}
-
 const someAreKept = (input: Dataset) => (input.cardinality === 0 ? 0 : unknown);
 
 export const FilterDataset = datasetOp({
   name: 'FilterDataset',
   inputs: { input_dataset: 'variant', other_arguments: 'Targuments' },
   attrs: { predicate: attr('func'), Targuments: argumentTypes, ...elementAttrs, metadata },
-  make({ input_dataset, other_arguments }, _, { predicate: call }) {
+  make({ input_dataset, other_arguments }, _, { predicate }) {
     const input = datasetIn(input_dataset);
-    const holds = call(other_arguments);
-    const iterate = (scope: Iteration) => new FilterIterator(input.iterate(scope), scope, holds);
+    const holds = predicate(other_arguments);
+    const iterate = (scope: Iteration) => new FilterIterator(input.iterate(scope), scope, holds(scope));
     return someOf('Filter', input, () => someAreKept(input), iterate);
   },
 });
@@ -189,17 +176,19 @@ export const ParallelFilterDataset = datasetOp({
   name: 'ParallelFilterDataset',
   inputs: { input_dataset: 'variant', other_arguments: 'Targuments', num_parallel_calls: 'int64' },
   attrs: { predicate: attr('func'), deterministic, Targuments: argumentTypes, ...elementAttrs, metadata },
-  make({ input_dataset, other_arguments, num_parallel_calls }, _, { predicate: call }) {
+  make({ input_dataset, other_arguments, num_parallel_calls }, attrs, { predicate }) {
     const input = datasetIn(input_dataset);
-    const holds = call(other_arguments);
-    const calls = parallelCalls(scalarOf(num_parallel_calls, 'num_parallel_calls'));
-    const judged = async (element: Element) => [...element, ...(await holds(element))];
-    const iterate = (scope: Iteration) =>
-      new FilterIterator(
-        new InOrder(input.iterate(scope), scope, calls, judged),
+    const room = parallelCalls(scalarOf(num_parallel_calls, 'num_parallel_calls'));
+    const iterate = (scope: Iteration) => {
+      const holds = predicate(other_arguments)(scope);
+      const judged = async (element: Element) => [...element, ...(await holds(element))];
+      const calls = { room, keepsOrder: keepsOrder(attrs, scope) };
+      return new FilterIterator(
+        new ParallelCalls(input.iterate(scope), scope, calls, judged),
         scope,
         async (element) => element.slice(-1), // what the predicate said stands last
       );
+    };
     const filtered = someOf('ParallelFilter', input, () => someAreKept(input), iterate);
     return withoutLast(filtered);
   },
@@ -259,10 +248,10 @@ const scanDataset = (name: string, extra: object) =>
       preserve_cardinality: flag(false),
       ...extra,
     },
-    make({ input_dataset, initial_state, other_arguments }, attrs, { f: call }) {
+    make({ input_dataset, initial_state, other_arguments }, attrs, { f }) {
       const input = datasetIn(input_dataset);
-      const apply = call(other_arguments);
-      return mapped('Scan', input, attrs, (scope) => new ScanIterator(input.iterate(scope), initial_state, apply));
+      const fn = f(other_arguments);
+      return mapped('Scan', input, attrs, (scope) => new ScanIterator(input.iterate(scope), initial_state, fn(scope)));
     },
   });
 
@@ -297,10 +286,10 @@ const takeWhileDataset = (name: string, extra: object) =>
     name,
     inputs: { input_dataset: 'variant', other_arguments: 'Targuments' },
     attrs: { predicate: attr('func'), Targuments: argumentTypes, ...elementAttrs, ...extra },
-    make({ input_dataset, other_arguments }, _, { predicate: call }) {
+    make({ input_dataset, other_arguments }, _, { predicate }) {
       const input = datasetIn(input_dataset);
-      const holds = call(other_arguments);
-      const iterate = (scope: Iteration) => new TakeWhileIterator(input.iterate(scope), holds);
+      const holds = predicate(other_arguments);
+      const iterate = (scope: Iteration) => new TakeWhileIterator(input.iterate(scope), holds(scope));
       return someOf('TakeWhile', input, () => unknown, iterate);
     },
   });

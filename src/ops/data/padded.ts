@@ -6,6 +6,7 @@ import { attr } from '../../op/attrs.ts';
 
 import { batched } from './batch.ts';
 import { type Dataset, datasetIn, type Element } from './dataset.ts';
+
 import { datasetOp, flag, metadata, scalarOf, shapes, types } from './kit.ts';
 
 /** The arrays as rows of one, each with `filler` behind its elements on every axis. */

@@ -9,13 +9,10 @@ import {
   Failed,
   type Iteration,
   type Pulled,
-  type Saved,
-  savedAll,
-  savedElements,
-  savedRecord,
+  someOf,
 } from './dataset.ts';
 import { datasetOp, elementAttrs, flag, metadata, scalarOf } from './kit.ts';
-import { someOf } from './map.ts';
+import { type Saved, savedAll, savedElements, savedRecord, succeeded } from './saved.ts';
 
 /** So many elements are made ahead where it is left to the runtime. */
 const automaticElements = 8;
@@ -91,12 +88,11 @@ export class PrefetchIterator implements ElementIterator {
 
   async save(): Promise<Saved> {
     while (this.pulling) await this.pulling;
-    const elements: Element[] = [];
-    for (const x of this.buffer) {
-      if (x instanceof Failed) throw x.error;
-      elements.push(x);
-    }
-    return await savedAll({ input: this.input.save(), elements, hasEnded: this.hasEnded });
+    return await savedAll({
+      input: this.input.save(),
+      elements: succeeded(this.buffer),
+      hasEnded: this.hasEnded,
+    });
   }
 
   async restore(saved: Saved): Promise<void> {

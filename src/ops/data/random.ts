@@ -1,20 +1,23 @@
 /** @file Random numbers of datasets: one word at a time from seeds, and seeds for one iteration after the other. */
-import { int64, resource, variant } from '../../core/dtypes.ts';
+import { int64, resource } from '../../core/dtypes.ts';
 import { NDArray } from '../../core/ndarray.ts';
-import { sharedObject } from '../../core/sharedObject.ts';
+
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
 import { Philox } from '../../program/philox.ts';
 import { philoxState } from '../../program/philoxState.ts';
+import { Dataset, type ElementIterator, infinite, type Pulled } from './dataset.ts';
 import {
-  Dataset,
-  type ElementIterator,
-  infinite,
-  type Pulled,
-  type Saved,
-  savedNumber,
-  savedRecord,
-} from './dataset.ts';
-import { datasetOp, elementAttrs, flag, metadata, scalarHandle } from './kit.ts';
+  deleteOp,
+  handleAndDeleter,
+  handleTo,
+  objectBehind,
+  resourceHandle,
+  scalarPair,
+  scalarResource,
+  withDeleter,
+} from './handles.ts';
+import { datasetOp, elementAttrs, flag, metadata } from './kit.ts';
+import { type Saved, savedNumber, savedRecord } from './saved.ts';
 
 /** Two seeds. (0, 0) stands for none. */
 export interface Seeds {
@@ -85,27 +88,12 @@ export class SeedGenerator {
   }
 }
 
-/** What a resource tensor holds for a seed generator. */
-class SeedGeneratorHandle {
-  readonly container = '';
-  readonly name = 'SeedGenerator';
-  constructor(private readonly generator: SeedGenerator) {}
-  find(): SeedGenerator {
-    return this.generator;
-  }
-}
-
 /** The generator behind a handle, or a new one where the handle is a dummy. */
 export function generatorBehind(array: NDArray, otherwise: () => SeedGenerator): SeedGenerator {
-  return array.objects[0] instanceof SeedGeneratorHandle ? sharedObject(array, SeedGenerator) : otherwise();
+  return objectBehind(array, SeedGenerator, otherwise);
 }
 
-const generatorResults = [resource, variant].map((dtype) => ({ dtype, shape: [] }));
-const handleAndDeleter = { handle: 'resource', deleter: 'variant' } as const;
-const resourceOf = (generator: SeedGenerator) => [
-  new NDArray(resource, [], [new SeedGeneratorHandle(generator)]),
-  new NDArray(variant, [], [{}]),
-];
+const handleOf = (seeds: Seeds, changes: boolean) => handleTo('SeedGenerator', new SeedGenerator(seeds, changes));
 
 export const AnonymousSeedGenerator = defineOp({
   name: 'AnonymousSeedGenerator',
@@ -113,14 +101,10 @@ export const AnonymousSeedGenerator = defineOp({
   outputs: handleAndDeleter,
   attrs: {},
   stateful: true,
-  shape: () => ({ handle: [], deleter: [] }),
+  shape: scalarPair,
   grad: notDifferentiable,
-  lower(p, { seed, seed2, reshuffle }) {
-    const [made, deleter] = p.host([seed, seed2, reshuffle], generatorResults, ([a, b, changes]) =>
-      resourceOf(new SeedGenerator(seedsOf(a!, b!), changes!.at(0) === true)),
-    );
-    return { handle: made!, deleter: deleter! };
-  },
+  lower: (p, { seed, seed2, reshuffle }) =>
+    withDeleter(p, [seed, seed2, reshuffle], ([a, b, changes]) => handleOf(seedsOf(a!, b!), changes!.at(0) === true)),
   cases: () => [],
 });
 
@@ -130,30 +114,11 @@ export const AnonymousRandomSeedGenerator = defineOp({
   outputs: handleAndDeleter,
   attrs: {},
   stateful: true,
-  shape: () => ({ handle: [], deleter: [] }),
+  shape: scalarPair,
   grad: notDifferentiable,
-  lower(p, { seed, seed2 }) {
-    const [made, deleter] = p.host([seed, seed2], generatorResults, ([a, b]) =>
-      resourceOf(new SeedGenerator(seedsOf(a!, b!), true)),
-    );
-    return { handle: made!, deleter: deleter! };
-  },
+  lower: (p, { seed, seed2 }) => withDeleter(p, [seed, seed2], ([a, b]) => handleOf(seedsOf(a!, b!), true)),
   cases: () => [],
 });
-
-const deleteOp = (name: string) =>
-  defineOp({
-    name,
-    inputs: { handle: 'resource', deleter: 'variant' },
-    outputs: {},
-    attrs: {},
-    stateful: true,
-    shape: () => ({}),
-    grad: notDifferentiable,
-    // What nobody refers to any more is gone by itself.
-    lower: () => ({}),
-    cases: () => [],
-  });
 
 export const DeleteSeedGenerator = deleteOp('DeleteSeedGenerator');
 export const DeleteRandomSeedGenerator = deleteOp('DeleteRandomSeedGenerator');
@@ -162,10 +127,10 @@ const dummyOp = (name: string) =>
   defineOp({
     name,
     inputs: {},
-    outputs: { handle: 'resource' },
+    outputs: resourceHandle,
     attrs: {},
     stateful: true,
-    shape: scalarHandle,
+    shape: scalarResource,
     grad: notDifferentiable,
     lower: (p) => ({ handle: p.constant(new NDArray(resource, [], [{}])) }),
     cases: () => [],

@@ -1,20 +1,25 @@
 /** @file Whole datasets as tensors: reduced, their only element, how many elements they have. */
 import { int64 } from '../../core/dtypes.ts';
-import { CancelledError, InvalidArgumentError, OutOfRangeError } from '../../core/errors.ts';
+import { CancelledError, FailedPreconditionError, InvalidArgumentError, OutOfRangeError } from '../../core/errors.ts';
 import { NDArray } from '../../core/ndarray.ts';
 import { attr } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
 import type { RunScope } from '../../program/instructions.ts';
-import { type Dataset, datasetIn, type Element, type ElementIterator, Iteration } from './dataset.ts';
+import { type Dataset, datasetIn, type Element, type ElementIterator, Iteration, infinite } from './dataset.ts';
+
 import { elementResults } from './iteratorOps.ts';
 import { argumentTypes, elementAttrs, flag, functionOf, metadata, types } from './kit.ts';
 
 /** Goes through a dataset within a run, and stops with it. */
-async function within<T>(run: RunScope, dataset: Dataset, use: (iterator: ElementIterator) => Promise<T>): Promise<T> {
-  const scope = new Iteration();
+async function within<T>(
+  run: RunScope,
+  dataset: Dataset,
+  use: (iterator: ElementIterator, scope: Iteration) => Promise<T>,
+  scope = new Iteration(),
+): Promise<T> {
   const forget = run.stop.whenStopped((reason) => void scope.stop(reason));
   try {
-    return await use(dataset.iterate(scope));
+    return await use(dataset.iterate(scope), scope);
   } finally {
     forget();
     await scope.stop(new CancelledError('The dataset is no longer needed.'));
@@ -42,8 +47,9 @@ export const ReduceDataset = defineOp({
     const states = initial_state.length;
     return {
       components: p.host(inputs, elementResults(attrs), ([dataset, ...arrays], run) => {
-        const apply = call(arrays.slice(states));
-        return within(run, datasetIn(dataset!), async (iterator) => {
+        const fn = call(arrays.slice(states));
+        return within(run, datasetIn(dataset!), async (iterator, scope) => {
+          const apply = fn(scope);
           let state: Element = arrays.slice(0, states);
           for (;;) {
             run.stop.throwIfStopped();
@@ -93,22 +99,36 @@ export const GetElementAtIndex = defineOp({
   shape: (_, { output_shapes }) => ({ components: output_shapes }),
   grad: notDifferentiable,
   lower: (p, { dataset, index }, attrs) => ({
-    components: p.host([dataset, index], elementResults(attrs), ([array, position], run) =>
-      within(run, datasetIn(array!), async (iterator) => {
-        const wanted = position!.numberAt(0);
-        const { cardinality } = datasetIn(array!);
-        const outside = () => new OutOfRangeError(`Index out of range [0, ${cardinality}):${wanted}`);
-        if (wanted < 0 || (cardinality >= 0 && wanted >= cardinality)) throw outside();
-        for (let i = 0; ; i++) {
-          const element = await iterator.next();
-          if (!element) throw outside();
-          if (i === wanted) return element;
-        }
-      }),
-    ),
+    components: p.host([dataset, index], elementResults(attrs), ([array, position], run) => {
+      const source = datasetIn(array!);
+      const wanted = checkedPosition(source, position!.numberAt(0));
+      const pick = async (iterator: ElementIterator) => {
+        for (let i = 0; i < wanted; i++) await iterator.next();
+        const element = await iterator.next();
+        if (!element) throw new OutOfRangeError(`There are no more than ${wanted} elements.`);
+        return element;
+      };
+      return within(run, source, pick, new Iteration(true));
+    }),
   }),
   cases: () => [],
 });
+
+/** A position in a dataset whose elements are counted. */
+function checkedPosition({ kind, cardinality }: Dataset, position: number): number {
+  if (cardinality < 0)
+    throw new FailedPreconditionError(
+      `Dataset of type ${kind} has ${cardinality === infinite ? 'infinite' : 'unknown'} cardinality, which does not support random access.`,
+    );
+  if (position < 0 || position >= cardinality)
+    throw new OutOfRangeError(`Index out of range [0, ${cardinality}):${position}`);
+  return position;
+}
+
+/** Whether the options (field 1 of CardinalityOptions) allow some work to find the number. */
+function allowsWork(options: string): boolean {
+  return options === '\b\u0002';
+}
 
 const cardinalityOp = (name: string, extra: object) =>
   defineOp({
@@ -118,11 +138,15 @@ const cardinalityOp = (name: string, extra: object) =>
     attrs: { ...extra },
     shape: () => ({ cardinality: [] }),
     grad: notDifferentiable,
-    lower: (p, { input_dataset }) => ({
-      cardinality: p.host([input_dataset], [{ dtype: int64, shape: [] }], ([array]) => [
-        new NDArray(int64, [], BigInt64Array.of(BigInt(datasetIn(array!).cardinality))),
-      ])[0]!,
-    }),
+    lower(p, { input_dataset }, attrs) {
+      const works = 'cardinality_options' in attrs && allowsWork(String(attrs.cardinality_options));
+      const [cardinality] = p.host([input_dataset], [{ dtype: int64, shape: [] }], async ([array]) => {
+        const dataset = datasetIn(array!);
+        const n = works ? await dataset.count() : dataset.cardinality;
+        return [new NDArray(int64, [], BigInt64Array.of(BigInt(n)))];
+      });
+      return { cardinality: cardinality! };
+    },
     cases: () => [],
   });
 

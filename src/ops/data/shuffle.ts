@@ -10,16 +10,12 @@ import {
   type ElementIterator,
   type Iteration,
   type Pulled,
-  type Saved,
-  savedAll,
-  savedElements,
-  savedNumber,
-  savedRecord,
+  someOf,
   unknown,
 } from './dataset.ts';
 import { datasetOp, elementAttrs, flag, metadata, scalarOf } from './kit.ts';
-import { someOf } from './map.ts';
-import { generatorBehind, SeedGenerator, seedsOf, Words } from './random.ts';
+import { generatorBehind, SeedGenerator, type Seeds, seedsOf, Words } from './random.ts';
+import { type Saved, savedAll, savedElements, savedNumber, savedRecord } from './saved.ts';
 
 /** Elements of one round through the input that are in the buffer, from `start` to `end`; positions only grow. */
 interface Slice {
@@ -166,6 +162,36 @@ class ShuffleIterator implements ElementIterator {
   }
 }
 
+/** The order in which elements are had by their position: all of them exchanged, with the first seeds. */
+class PositionsIterator implements ElementIterator {
+  private elements: Element[] | undefined;
+  private position = 0;
+  constructor(
+    private readonly input: ElementIterator,
+    private readonly seeds: Seeds,
+  ) {}
+  async next(): Promise<Element | undefined> {
+    this.elements ??= await this.exchanged();
+    return this.elements[this.position++];
+  }
+  private async exchanged(): Promise<Element[]> {
+    const elements: Element[] = [];
+    for (let element = await this.input.next(); element; element = await this.input.next()) elements.push(element);
+    const words = new Words(this.seeds);
+    for (let first = 0; first < elements.length; first++) {
+      const at = first + (words.next() % (elements.length - first));
+      [elements[first], elements[at]] = [elements[at]!, elements[first]!];
+    }
+    return elements;
+  }
+  save(): Saved {
+    return this.position;
+  }
+  restore(saved: Saved): void {
+    this.position = savedNumber(saved);
+  }
+}
+
 function bufferSize(array: NDArray): number {
   const size = scalarOf(array, 'buffer_size');
   if (size === unknown) return Number.MAX_SAFE_INTEGER;
@@ -175,7 +201,10 @@ function bufferSize(array: NDArray): number {
 
 function shuffled(input: Dataset, generator: SeedGenerator, shuffling: Shuffling, kind = 'Shuffle'): Dataset {
   const { rounds } = shuffling;
-  const iterate = (scope: Iteration) => new ShuffleIterator(input, scope, generator, shuffling);
+  const iterate = (scope: Iteration) =>
+    scope.picksByPosition
+      ? new PositionsIterator(input.iterate(scope), generator.seeds)
+      : new ShuffleIterator(input, scope, generator, shuffling);
   return someOf(kind, input, () => repeatedCount(input.cardinality, rounds), iterate);
 }
 

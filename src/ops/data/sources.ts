@@ -5,8 +5,9 @@ import { NDArray, scalar } from '../../core/ndarray.ts';
 import { type Dims, type Shape, sizeOf } from '../../core/shape.ts';
 import { attr } from '../../op/attrs.ts';
 
-import { Dataset, type ElementIterator, infinite, type Pulled, type Saved, savedNumber } from './dataset.ts';
+import { Dataset, type ElementIterator, infinite, type Pulled } from './dataset.ts';
 import { datasetOp, elementAttrs, flag, metadata, scalarOf, shapes, types } from './kit.ts';
+import { type Saved, savedNumber } from './saved.ts';
 
 /** Counts up to a number; `at` gives an element by its position. */
 class IndexIterator implements ElementIterator {
@@ -34,7 +35,13 @@ export function indexed(
   at: (i: number) => readonly NDArray[],
 ): Dataset {
   const cardinality = count === Number.POSITIVE_INFINITY ? infinite : count;
-  return new Dataset({ kind, ...spec, cardinality: () => cardinality, iterate: () => new IndexIterator(count, at) });
+  return new Dataset({
+    kind,
+    ...spec,
+    cardinality: () => cardinality,
+    at,
+    iterate: () => new IndexIterator(count, at),
+  });
 }
 
 export const TensorDataset = datasetOp({

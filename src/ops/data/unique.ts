@@ -3,19 +3,10 @@ import { bool, int32, int64, string } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import type { NDArray } from '../../core/ndarray.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
-import {
-  Dataset,
-  datasetIn,
-  type Element,
-  type ElementIterator,
-  Following,
-  type Iteration,
-  type Saved,
-  unknown,
-} from './dataset.ts';
+import { Dataset, datasetIn, type Element, type ElementIterator, type Iteration, someOf, unknown } from './dataset.ts';
 import { datasetOp, datasetValue, elementAttrs, metadata, scalarOf } from './kit.ts';
-import { someOf } from './map.ts';
 import { seedsOf, Words } from './random.ts';
+import { Following, type Saved } from './saved.ts';
 
 /** Gives the elements that are wanted. */
 abstract class PickingIterator extends Following {

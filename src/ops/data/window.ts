@@ -4,20 +4,9 @@ import { InvalidArgumentError } from '../../core/errors.ts';
 import type { NDArray } from '../../core/ndarray.ts';
 import type { Dims } from '../../core/shape.ts';
 
-import {
-  Dataset,
-  datasetIn,
-  type Element,
-  type ElementIterator,
-  Failed,
-  Following,
-  infinite,
-  type Saved,
-  savedElements,
-  savedRecord,
-  unknown,
-} from './dataset.ts';
+import { Dataset, datasetIn, type Element, type ElementIterator, Failed, infinite, unknown } from './dataset.ts';
 import { datasetOp, elementAttrs, metadata, scalarOf } from './kit.ts';
+import { Following, type Saved, savedElements, savedRecord } from './saved.ts';
 import { indexed } from './sources.ts';
 
 interface Windows {
