@@ -2,18 +2,9 @@
 import { bool, type DType, int32, int64, resource, variant } from '../core/dtypes.ts';
 import { InternalError, InvalidArgumentError, type OpError } from '../core/errors.ts';
 import { NDArray, scalar, zeros } from '../core/ndarray.ts';
-import {
-  broadcastConcrete,
-  type Dims,
-  normalizeAxis,
-  type Shape,
-  showRuntime,
-  showShape,
-  sizeOf,
-  stridesOf,
-} from '../core/shape.ts';
-import type { SharedHandle } from '../core/sharedObject.ts';
+import { broadcastConcrete, normalizeAxis, type Shape, showShape, sizeOf } from '../core/shape.ts';
 import type { TensorList } from '../core/tensorList.ts';
+import { explainArithmetic } from './explain.ts';
 import type { Expr, Scalar } from './expr.ts';
 import * as e from './expr.ts';
 import {
@@ -28,10 +19,19 @@ import {
   type Origin,
   type RandomInstruction,
   type ReduceOp,
-  type RunScope,
   type View,
   type WindowOp,
 } from './instructions.ts';
+import {
+  CallNeeded,
+  type FunctionRef,
+  type HostFunction,
+  type HostResult,
+  HostResultNeeded,
+  type ProgramState,
+  type SharedName,
+  ValueNeeded,
+} from './tracing.ts';
 import {
   broadcastView,
   dense,
@@ -45,88 +45,6 @@ import {
 
 /** An instruction as the builder records it: for a device, or for the host between two segments. */
 export type Recorded = DeviceInstruction | (HostInstruction & Origin);
-
-/** Results of a host call whose shapes depend on data. */
-export interface HostResult {
-  readonly dtype: DType;
-  /** Known sizes, where they are known before the call. */
-  readonly shape?: Shape;
-}
-
-/** What the builder asks of the run it belongs to: state that outlives programs. */
-export interface ProgramState {
-  /** The object a resource tensor holds for a variable. */
-  variableHandle(spec: { container: string; name: string; dtype: DType; shape: Dims }): object;
-  /** The variable a handle stands for. */
-  variable(handle: object): VariableState;
-  /** Whether a handle stands for that variable. */
-  isVariable(handle: object, variable: VariableState): boolean;
-  /** Forgets what a handle stands for; false when there was nothing. */
-  destroy(handle: object): boolean;
-  /** The object a resource tensor holds for something else that outlives runs; `make` makes it when it is first needed. */
-  sharedHandle(spec: SharedName, make: (name: string) => object): SharedHandle;
-  /** A function of the library as something that the host can call at any time, in a run or outside of all. */
-  hostFunction(func: FunctionRef, callPath: string): HostFunction;
-  /** A small buffer that belongs to a node and survives between runs, such as a random generator's counter. */
-  nodeState(node: string, initial: () => Uint8Array): Buffer;
-  /** Records that the program is only valid while the variable has this shape. */
-  reliesOn(variable: VariableState, shape: Shape): void;
-  /** The id of an object that programs carry around, such as a string. */
-  objectId(object: object): number;
-  /** The object behind an id given by `objectId`. */
-  constantObject(id: number): object;
-}
-
-/** Names an object that outlives runs. */
-export interface SharedName {
-  readonly container: string;
-  readonly name: string;
-  /** The node of a session that alone has the object; without it, whoever uses the same name shares it. */
-  readonly owner?: string | undefined;
-}
-
-/** A function of the graph as the host calls it: in the run given, or in one of its own. */
-export interface HostFunction {
-  (inputs: NDArray[], run?: RunScope): Promise<readonly NDArray[]>;
-  /** The ops with state or effects in it, and in what it calls. */
-  readonly statefulOps: readonly string[];
-  /** The function with random numbers that begin anew for each owner, and go on as long as the owner is there. */
-  ownedBy(owner: object): HostFunction;
-}
-
-/** Thrown by `demand` to make the tracer run what is recorded so far, so that the value becomes known. */
-export class ValueNeeded extends Error {
-  constructor(readonly value: Value) {
-    super('a value is needed on the host');
-  }
-}
-
-/** Thrown by `host` calls with data-dependent results: the tracer runs the call, then lowers the node with the results. */
-export class HostResultNeeded extends Error {
-  constructor(
-    readonly instruction: HostInstruction & Origin,
-    readonly results: readonly HostResult[],
-  ) {
-    super('the result of a host call is needed');
-  }
-}
-
-/** A function of the graph's library, with values for its attributes. */
-export interface FunctionRef {
-  readonly name: string;
-  readonly attr: object;
-}
-
-/** Thrown by `call` and `loop`: the tracer lowers the function in place, then the node again with the results. */
-export class CallNeeded extends Error {
-  constructor(
-    /** One function to call, or the two of a loop that runs as long as the first gives true. */
-    readonly functions: { readonly body: FunctionRef; readonly cond?: FunctionRef },
-    readonly inputs: readonly Value[],
-  ) {
-    super('the result of a function is needed');
-  }
-}
 
 export class ProgramBuilder {
   readonly instructions: Recorded[] = [];
@@ -660,23 +578,4 @@ function scalarOf(value: Value): Scalar | undefined {
   if (typeof element === 'number' || typeof element === 'bigint') return element;
   if (typeof element === 'boolean') return element ? 1 : 0;
   return 're' in (element as object) ? [value.known.numberAt(0), (element as { im: number }).im] : undefined; // complex
-}
-
-function explainArithmetic(failure: Failure): OpError {
-  return new InvalidArgumentError(
-    failure.code === 'negativePower'
-      ? 'Integers to negative integer powers are not allowed'
-      : 'Integer division by zero',
-  );
-}
-
-/** Says which index was out of range, in TensorFlow's words. */
-export function explainIndex(indices: Shape, bounds: readonly number[] | number): (failure: Failure) => OpError {
-  return ({ position, value }) => {
-    const strides = stridesOf(indices);
-    const at = strides.map((s, i) => Math.floor(position / s) % indices[i]!);
-    const place = at.length === 0 ? '' : `[${at.join(',')}]`;
-    const range = typeof bounds === 'number' ? `[0, ${bounds})` : showRuntime(bounds);
-    return new InvalidArgumentError(`indices${place} = ${value} is not in ${range}`);
-  };
 }

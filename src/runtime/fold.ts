@@ -4,9 +4,10 @@ import { InternalError } from '../core/errors.ts';
 import { NDArray } from '../core/ndarray.ts';
 import { sizeOf } from '../core/shape.ts';
 import { ReferenceDevice } from '../devices/reference/device.ts';
-import { CallNeeded, HostResultNeeded, ProgramBuilder, type ProgramState } from '../program/builder.ts';
+import { ProgramBuilder } from '../program/builder.ts';
 import { type Buffer, DeviceFailure, type DeviceInstruction } from '../program/instructions.ts';
 import { planSegment } from '../program/plan.ts';
+import { CallNeeded, HostResultNeeded, type ProgramState } from '../program/tracing.ts';
 import type { Value } from '../program/value.ts';
 import type { RunNode } from './runGraph.ts';
 

@@ -7,8 +7,9 @@ import { sharedObject } from '../../core/sharedObject.ts';
 import { TensorList } from '../../core/tensorList.ts';
 import { attr } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
-import type { FunctionRef, ProgramBuilder } from '../../program/builder.ts';
+import type { ProgramBuilder } from '../../program/builder.ts';
 import type { RunScope } from '../../program/instructions.ts';
+import type { FunctionRef } from '../../program/tracing.ts';
 import type { Value } from '../../program/value.ts';
 import { datasetIn, type Element, type Pulled } from './dataset.ts';
 

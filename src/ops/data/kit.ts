@@ -6,7 +6,8 @@ import type { Dims } from '../../core/shape.ts';
 import { type AttrSpecs, type AttrValues, attr } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable, type Op } from '../../op/defineOp.ts';
 import type { Ports, PortTypes } from '../../op/ports.ts';
-import type { FunctionRef, ProgramBuilder } from '../../program/builder.ts';
+import type { ProgramBuilder } from '../../program/builder.ts';
+import type { FunctionRef } from '../../program/tracing.ts';
 import type { Value } from '../../program/value.ts';
 import { Dataset, type Element, type Iteration, type Soon } from './dataset.ts';
 

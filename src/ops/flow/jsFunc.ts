@@ -7,7 +7,7 @@ import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { attr } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
-import type { HostResult } from '../../program/builder.ts';
+import type { HostResult } from '../../program/tracing.ts';
 
 /** One result as the callback gives it: an array, or plain values of the declared type. */
 export type JsResult = NDArray | Nested;

@@ -7,7 +7,7 @@ import type { Operation } from '../../graph/operation.ts';
 import { attr, decodeAttr } from '../../op/attrs.ts';
 import type { ShapeCase } from '../../op/cases.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
-import type { HostResult } from '../../program/builder.ts';
+import type { HostResult } from '../../program/tracing.ts';
 import { byReference, byResource, type Form, objectAt } from './handles.ts';
 import { Queue } from './queue.ts';
 

@@ -7,7 +7,8 @@ import { type Shape, showRuntime } from '../../core/shape.ts';
 import { sharedObject } from '../../core/sharedObject.ts';
 import { anyType } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
-import type { HostResult, ProgramBuilder } from '../../program/builder.ts';
+import type { ProgramBuilder } from '../../program/builder.ts';
+import type { HostResult } from '../../program/tracing.ts';
 import { sharedAttrs } from './handles.ts';
 
 /** Indices, values and dense shape. */

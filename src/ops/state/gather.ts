@@ -9,7 +9,7 @@ import { anyType, attr } from '../../op/attrs.ts';
 import { constantNode } from '../../op/convert.ts';
 import { defineOp } from '../../op/defineOp.ts';
 import { outputOf } from '../../op/node.ts';
-import { explainIndex } from '../../program/builder.ts';
+import { explainIndex } from '../../program/explain.ts';
 import { concat } from '../array/concat.ts';
 import { expandDims } from '../array/expandDims.ts';
 import { getItem } from '../array/getItem.ts';

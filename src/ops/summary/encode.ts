@@ -2,7 +2,7 @@
 import { string } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import type { NDArray } from '../../core/ndarray.ts';
-import type { HostResult } from '../../program/builder.ts';
+import type { HostResult } from '../../program/tracing.ts';
 import type { Value } from '../../program/value.ts';
 import { Summary, type SummaryValue } from '../../proto/event.ts';
 import type { Init } from '../../proto/message.ts';

@@ -6,8 +6,9 @@ import { joined, rowsOf } from '../../../core/rows.ts';
 import { type Dims, type Shape, sizeOf } from '../../../core/shape.ts';
 import { TensorList } from '../../../core/tensorList.ts';
 import { attr } from '../../../op/attrs.ts';
-import type { HostResult, ProgramBuilder } from '../../../program/builder.ts';
+import type { ProgramBuilder } from '../../../program/builder.ts';
 import { add } from '../../../program/map.ts';
+import type { HostResult } from '../../../program/tracing.ts';
 import type { Value } from '../../../program/value.ts';
 import { summedObjects, variantSum, variantZeros, zeroObjects } from '../../math/variants.ts';
 

@@ -6,7 +6,8 @@ import { compatible, type Dims, isFullyDefined, mergeAtRunTime, mergeShapes, typ
 import type { TensorList } from '../../../core/tensorList.ts';
 import { anyType, attr } from '../../../op/attrs.ts';
 import { defineOp, notDifferentiable, type ShapeContext } from '../../../op/defineOp.ts';
-import type { HostResult, ProgramBuilder } from '../../../program/builder.ts';
+import type { ProgramBuilder } from '../../../program/builder.ts';
+import type { HostResult } from '../../../program/tracing.ts';
 import type { Value } from '../../../program/value.ts';
 import { denseGradient } from '../../array/indexedSlices.ts';
 import {
