@@ -31,6 +31,8 @@ export interface EngineRun {
   readonly timeout?: number | undefined;
   /** What the steps share; a run within a run uses the outer one's. It is stopped when the session closes. */
   readonly run?: Run | undefined;
+  /** Whether the results are the caller's alone, who may give them back. */
+  readonly lends?: boolean;
 }
 
 /** A traced program and the conditions under which it holds. */
@@ -86,7 +88,7 @@ class TracedExecutable implements Executable {
     for (const array of feeds)
       frame.feeds.push(device.fromHost(array.dtype.isObject ? this.asIds(array, frame) : array));
     try {
-      return await replay(program.path, frame);
+      return await replay(program.path, frame, options.lends ?? false);
     } finally {
       end();
     }

@@ -1,7 +1,7 @@
 /** @file Programs: what tracing records and later runs replay. A tree of steps that branches where the host must look. */
 import { type DType, int32 } from '../core/dtypes.ts';
 import { OpError, UnknownError } from '../core/errors.ts';
-import { NDArray } from '../core/ndarray.ts';
+import { NDArray, takeBackFrom } from '../core/ndarray.ts';
 import { type Shape, sameShape } from '../core/shape.ts';
 import type { Device, DeviceBuffer, Kernel } from '../devices/device.ts';
 import { DeviceFailure, type DeviceInstruction, type HostInstruction, type Origin } from '../program/instructions.ts';
@@ -71,6 +71,9 @@ export interface Branch {
   readonly resume: (frame: Frame, values: readonly NDArray[]) => Promise<Path>;
 }
 
+/** Smaller results are not worth the trouble of giving them back. */
+const worthGivingBack = 2 ** 20;
+
 /** The memory and objects of one run. */
 export class Frame {
   readonly slots: (DeviceBuffer | undefined)[] = [];
@@ -85,6 +88,25 @@ export class Frame {
     readonly constants: readonly object[],
     readonly run: Run,
   ) {}
+
+  /** Large blocks for results of this run. */
+  private large: Set<DeviceBuffer> | undefined;
+
+  allocateResult(slot: number, bytes: number): void {
+    const buffer = this.device.allocate(bytes);
+    this.slots[slot] = buffer;
+    if (bytes >= worthGivingBack) (this.large ??= new Set()).add(buffer);
+  }
+
+  /** Lets the caller give large results back: those made in this run. Every fetch has memory of its own. */
+  lend(fetches: readonly Located[], results: readonly NDArray[]): void {
+    const { device, large } = this; // the results must not keep the whole frame
+    if (!large) return;
+    for (const [i, { source }] of fetches.entries()) {
+      const buffer = source.kind === 'slot' ? this.slots[source.slot] : undefined;
+      if (buffer && large.has(buffer)) takeBackFrom(results[i]!, () => device.recycle?.(buffer));
+    }
+  }
 
   resolve(source: Source): DeviceBuffer {
     switch (source.kind) {
@@ -167,8 +189,8 @@ export class Frame {
 /** So many ways to go on from one place are kept. */
 const maxPaths = 64;
 
-/** Replays a path. Gives the fetched arrays. */
-export async function replay(first: Path, frame: Frame): Promise<NDArray[]> {
+/** Replays a path. Gives the fetched arrays; with `lends`, to a caller who may give them back. */
+export async function replay(first: Path, frame: Frame, lends: boolean): Promise<NDArray[]> {
   for (let path = first; ; ) {
     for (const step of path.steps) {
       frame.run.stop.throwIfStopped();
@@ -180,6 +202,7 @@ export async function replay(first: Path, frame: Frame): Promise<NDArray[]> {
     if ('fetches' in end) {
       const results: NDArray[] = [];
       for (const f of end.fetches) results.push(await frame.read(f, true));
+      if (lends) frame.lend(end.fetches, results);
       return results;
     }
     const values: NDArray[] = [];
@@ -233,7 +256,7 @@ function runStep(step: Step, frame: Frame): void | Promise<void> {
 }
 
 function runSegment(step: SegmentStep, frame: Frame): void | Promise<void> {
-  for (const { slot, bytes } of step.allocates) frame.slots[slot] = frame.device.allocate(bytes);
+  for (const { slot, bytes } of step.allocates) frame.allocateResult(slot, bytes);
   for (const { variable } of step.assigned) variable.leaveLoans();
   const bound = step.sources.map((s) => frame.resolve(s));
   const done = () => {

@@ -296,7 +296,7 @@ export class Session implements Disposable, AsyncDisposable {
     const run = new Run(new StopToken(), stats);
     this.running.add(run.stop);
     try {
-      const results = await executable.run(arrays, { run, signal: call.signal, timeout });
+      const results = await executable.run(arrays, { run, signal: call.signal, timeout, lends: true });
       if (call.runMetadata) executable.describe(call.runMetadata, this.placement, stats);
       return results;
     } catch (error) {
