@@ -66,6 +66,7 @@ export * as image from './image.ts';
 export * as io from './io.ts';
 export * as linalg from './linalg.ts';
 export * as logging from './logging.ts';
+export * as lookup from './lookup.ts';
 export * as math from './math.ts';
 export * as nest from './nest.ts';
 export * as nn from './nn.ts';

@@ -20,6 +20,7 @@ export {
   zerosInitializer,
 } from './initializers.ts';
 export * from './input/index.ts';
+export { initializeAllTables, tablesInitializer } from './lookup/staticTables.ts';
 export {
   fixedSizePartitioner,
   minMaxVariablePartitioner,

@@ -17,6 +17,7 @@ export {
   varianceScalingInitializer as varianceScaling,
   zerosInitializer as zeros,
 } from './initializers.ts';
+export { tablesInitializer } from './lookup/staticTables.ts';
 export {
   globalVariablesInitializer as global,
   globalVariablesInitializer as globalVariables,

@@ -18,7 +18,6 @@ const leftOut: Record<string, Record<string, readonly string[]>> = {
       TensorArray TensorArraySpec CriticalSection control_flow_v2_enabled disable_control_flow_v2 enable_control_flow_v2
       add_check_numerics_ops`),
     'reads LMDB files, which need a library of their own': words('LMDBReader'),
-    'tables come with the lookup ops': words('initialize_all_tables tables_initializer'),
     'eager execution and functions have an issue of their own': words(`GradientTape Module disable_eager_execution
       disable_v2_behavior enable_eager_execution enable_v2_behavior executing_eagerly
       executing_eagerly_outside_functions function init_scope is_symbolic_tensor wrap_function recompute_grad
@@ -51,7 +50,6 @@ const leftOut: Record<string, Record<string, readonly string[]>> = {
       enable_traceback_filtering is_traceback_filtering_enabled get_log_device_placement set_log_device_placement`),
     'an assertion of TensorFlow 2': words('assert_shapes'),
   },
-  initializers: { 'tables come with the lookup ops': words('tables_initializer') },
   linalg: {
     'a library of its own': golden['linalg']!.filter((name) => name.startsWith('LinearOperator')),
     'tier 2 and 3 ops': words(`eigh_tridiagonal logm lstsq lu lu_matrix_inverse lu_reconstruct lu_solve sqrtm

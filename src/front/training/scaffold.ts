@@ -12,6 +12,7 @@ import { constant } from '../../ops/array/constant.ts';
 import { group } from '../../ops/flow/group.ts';
 import { noOp } from '../../ops/flow/noOp.ts';
 import { addToCollection, GraphKeys, getCollection } from '../collections.ts';
+import { tablesInitializer } from '../lookup/staticTables.ts';
 import { Saver } from '../saver.ts';
 import { mergeAll } from '../summary/summaries.ts';
 import {
@@ -121,13 +122,7 @@ export class Scaffold {
 
   /** An operation that gives local variables and tables their values. */
   static defaultLocalInitOp(): Operation {
-    const tables = getCollection<Operation>(GraphKeys.TABLE_INITIALIZERS);
-    const name = 'init_all_tables';
-    return group([
-      localVariablesInitializer(),
-      tables.length === 0 ? noOp({ name }) : group(tables, { name }),
-      noOp({ name: 'init' }),
-    ]);
+    return group([localVariablesInitializer(), tablesInitializer(), noOp({ name: 'init' })]);
   }
 }
 

@@ -9,10 +9,10 @@ import type { Tensor } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { joinPath } from '../../io/paths.ts';
 import { group } from '../../ops/flow/group.ts';
-import { noOp } from '../../ops/flow/noOp.ts';
 import type { MetaGraphDef } from '../../proto/metaGraph.ts';
 import { GraphKeys } from '../collections.ts';
 import { getGlobalStep, globalStep } from '../globalStep.ts';
+import { tablesInitializer } from '../lookup/staticTables.ts';
 import { Saver } from '../saver.ts';
 import { exportMetaGraph } from '../saving/metaGraph.ts';
 import { writeGraph } from '../saving/writeGraph.ts';
@@ -359,11 +359,9 @@ function pieces(options: SupervisorOptions, graph: Graph) {
     () => null,
   );
   const initOp = pick<Runnable>(graph, options.initOp, GraphKeys.INIT_OP, globalVariablesInitializer);
-  const localInitOp = pick<Runnable>(graph, options.localInitOp, GraphKeys.LOCAL_INIT_OP, () => {
-    const tables = graph.getCollection(GraphKeys.TABLE_INITIALIZERS) as Operation[]; // what the collection is for
-    const name = 'init_all_tables';
-    return group([localVariablesInitializer(), tables.length === 0 ? noOp({ name }) : group(tables, { name })]);
-  });
+  const localInitOp = pick<Runnable>(graph, options.localInitOp, GraphKeys.LOCAL_INIT_OP, () =>
+    group([localVariablesInitializer(), tablesInitializer()]),
+  );
   const saver = pick(graph, options.saver, GraphKeys.SAVERS, () => (globalVariables().length > 0 ? new Saver() : null));
   const summaryOp = pick(graph, options.summaryOp, GraphKeys.SUMMARY_OP, mergeAll);
   const step = pick<Variable | Tensor>(graph, options.globalStep, GraphKeys.GLOBAL_STEP, () => getGlobalStep(graph));

@@ -1,0 +1,21 @@
+/** @file `tf.contrib.lookup`. */
+export {
+  DenseHashTable as MutableDenseHashTable,
+  FastHashSpec,
+  type HasherSpec,
+  IdTableWithHashBuckets,
+  indexTableFromFile,
+  indexTableFromTensor,
+  indexToStringTableFromFile,
+  indexToStringTableFromTensor,
+  KeyValueTensorInitializer,
+  type LookupInterface,
+  MutableHashTable,
+  StaticHashTable as HashTable,
+  StrongHashSpec,
+  TableInitializerBase,
+  TextFileIdTableInitializer,
+  TextFileIndex,
+  TextFileInitializer,
+  TextFileStringTableInitializer,
+} from '../front/lookup/index.ts';

@@ -1,0 +1,2 @@
+/** @file `tf.lookup.experimental`. */
+export { DenseHashTable, MutableHashTable } from '../front/lookup/index.ts';
