@@ -68,7 +68,7 @@ async function main(): Promise<void> {
   const ratios: number[] = [];
   if (!json)
     console.log(
-      `GFLOP/s, best of ${options.rounds}; names are m x k x n, then whether a and b are transposed. ` +
+      `GFLOP/s, best of ${options.rounds} (fewer of large ones); names are m x k x n, then whether a and b are transposed. ` +
         `Load ${loadavg()[0]!.toFixed(1)}.\n\n| threads | product | tensorloom | ${peers.join(' | ')} | ratio to the best |\n|---|---|---|---|---|---|---|`,
     );
   for (const threads of options.threads.split(','))

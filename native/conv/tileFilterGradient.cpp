@@ -20,6 +20,11 @@ namespace {
 /** Positions of a box, and channels of a slice. */
 constexpr int64_t kPositions = 1024;
 constexpr int64_t kChannels = 128;
+/**
+ * Boxes are divided into so many pieces, each with sums of its own, where the sums of one have at most so many elements. Others
+ * are shared out by taps and channels.
+ */
+constexpr int64_t kPieces = 8, kDividedSums = 1 << 17;
 /** Channels and features that are computed together. */
 constexpr int64_t kBlock = 2 * kTileSide;
 /** Output that there is not. */
@@ -57,31 +62,54 @@ class TileFilterGradient {
 
   bool run(int64_t threads) {
     constexpr int64_t size = sizeof(float);
+    const int64_t sums = c_.taps() * channels_ * features_;
+    // How a sum is divided must not depend on the number of threads.
+    const int64_t pieces = sums <= kDividedSums ? std::min(kPieces, cuts_.boxes()) : 1;
+    const int64_t places = std::min(threads, pieces);
     const int64_t copyBytes = roundUp(cuts_.room() * size, 64);
     const int64_t imageBytes = roundUp(cuts_.channelsOf(0), kTileSide) / kTileSide * blockBytes();
     const int64_t outputBytes = features_ / kTileSide * steps_ * kPackedBytes;
-    char* const memory = Pool::scratch(copyBytes + imageBytes + outputBytes + c_.taps() * channels_ * features_ * size);
-    copied_ = reinterpret_cast<float*>(memory);
-    image_ = memory + copyBytes;
-    output_ = image_ + imageBytes;
-    sums_ = reinterpret_cast<float*>(output_ + outputBytes);
-    for (int64_t group = 0; group < c_.groups; group++) {
-      for (int64_t index = 0; index < cuts_.boxes(); index++) {
-        const Box box = cuts_.box(index);
-        const std::vector<Stretch> stretches = stretchesOf(box);
-        const Steps steps = stepsOf(stretches);
-        for (int64_t slice = 0; slice < cuts_.slices(); slice++) {
-          pack(box, group, slice, stretches);
-          if (!finite_) return false;
-          multiply(box, slice, steps, index > 0, threads);
-        }
-      }
-      copyFilter(group);
+    const int64_t placeBytes = copyBytes + imageBytes + outputBytes;
+    char* const memory = Pool::scratch(places * placeBytes + pieces * sums * size);
+    float* const all = reinterpret_cast<float*>(memory + places * placeBytes);
+    std::vector<std::atomic<bool>> taken(static_cast<size_t>(places));
+    for (int64_t group = 0; group < c_.groups && finite_; group++) {
+      // Pieces are handed out one by one. A thread that has one keeps what it packs to itself.
+      Pool::get().run(pieces, [&](int64_t piece) {
+        size_t place = 0;
+        while (taken[place].exchange(true, std::memory_order_acquire)) place = (place + 1) % taken.size();
+        char* const own = memory + static_cast<int64_t>(place) * placeBytes;
+        const Place at = {reinterpret_cast<float*>(own), own + copyBytes, own + copyBytes + imageBytes, all + piece * sums};
+        runBoxes(group, rangeOf(piece, pieces, cuts_.boxes()), at, threads);
+        taken[place].store(false, std::memory_order_release);
+      });
+      const BlockFn add = simd().ops[static_cast<int>(Op::add)][static_cast<int>(Kind::f32)];
+      for (int64_t piece = 1; piece < pieces; piece++) add(sums, {all, {all, all + piece * sums}, {1, 1}, 0, nullptr});
+      if (finite_) copyFilter(group, all);
     }
-    return true;
+    return finite_;
   }
 
  private:
+  /** Memory for one thread: a copy of the image, what is packed, and the sums. */
+  struct Place {
+    float* copied;
+    char *image, *output;
+    float* sums;
+  };
+
+  void runBoxes(int64_t group, const Range& boxes, const Place& at, int64_t threads) {
+    for (int64_t index = boxes.begin; index < boxes.end && finite_; index++) {
+      const Box box = cuts_.box(index);
+      const std::vector<Stretch> stretches = stretchesOf(box);
+      const Steps steps = stepsOf(stretches);
+      for (int64_t slice = 0; slice < cuts_.slices() && finite_; slice++) {
+        pack(box, group, slice, stretches, at);
+        if (finite_) multiply(box, slice, steps, index > boxes.begin, threads, at);
+      }
+    }
+  }
+
   /** Where the steps begin: in the packed output, and in the image for taps an even and an odd number of pixels away. */
   struct Steps {
     std::vector<int64_t> output, image[2];
@@ -143,21 +171,21 @@ class TileFilterGradient {
   }
 
   /** Packs the image of a slice, 16 channels at a time, and the output unless it is still there. */
-  void pack(const Box& box, int64_t group, int64_t slice, const std::vector<Stretch>& stretches) {
-    const float* const image = cuts_.image(box, group, slice, copied_);
+  void pack(const Box& box, int64_t group, int64_t slice, const std::vector<Stretch>& stretches, const Place& at) {
+    const float* const image = cuts_.image(box, group, slice, at.copied);
     const int64_t imageBlocks = ceilDiv(cuts_.channelsOf(slice), kTileSide);
     const int64_t tasks = imageBlocks + (slice == 0 ? features_ / kTileSide : 0);
     Pool::get().run(tasks, [&](int64_t task) {
-      if (task < imageBlocks) packImage(pixelsOf(box), image, cuts_.channelsOf(slice), task);
-      else packOutput(stretches, group, task - imageBlocks);
+      if (task < imageBlocks) packImage(pixelsOf(box), image, cuts_.channelsOf(slice), task, at.image);
+      else packOutput(stretches, group, task - imageBlocks, at.output);
     });
   }
 
-  void packImage(int64_t pixels, const float* image, int64_t channels, int64_t block) {
+  void packImage(int64_t pixels, const float* image, int64_t channels, int64_t block, char* packed) {
     const int64_t step = cuts_.along()[kAxes - 1], count = std::min(kTileSide, channels - block * kTileSide);
     bool finite = true;
     for (int64_t odd = 0; odd < 2; odd++) {
-      char* to = image_ + block * blockBytes() + odd * 3 * level_;
+      char* to = packed + block * blockBytes() + odd * 3 * level_;
       for (int64_t line = 0; line < level_ / 64; line += kTileSide, to += kTileBytes) {
         const float* terms[kTileTerms];
         for (int64_t t = 0; t < kTileTerms; t++) {
@@ -170,9 +198,9 @@ class TileFilterGradient {
     if (!finite) finite_ = false;
   }
 
-  void packOutput(const std::vector<Stretch>& stretches, int64_t group, int64_t block) {
+  void packOutput(const std::vector<Stretch>& stretches, int64_t group, int64_t block, char* packed) {
     const int64_t features = std::min(kTileSide, c_.features - block * kTileSide);
-    char* to = output_ + block * steps_ * kPackedBytes;
+    char* to = packed + block * steps_ * kPackedBytes;
     bool finite = true;
     for (const Stretch& s : stretches) {
       const float* const first = s.output + group * c_.output.group + block * kTileSide;
@@ -193,7 +221,7 @@ class TileFilterGradient {
   }
 
   /** Adds what a box gives to the sums [tap, feature, channel]. */
-  void multiply(const Box& box, int64_t slice, const Steps& steps, bool add, int64_t threads) const {
+  void multiply(const Box& box, int64_t slice, const Steps& steps, bool add, int64_t threads, const Place& at) const {
     const int64_t taps = c_.taps(), channelPairs = ceilDiv(cuts_.channelsOf(slice), kBlock);
     const int64_t jobs = ceilDiv(features_, kBlock) * channelPairs * taps, parts = std::min(threads, jobs);
     Pool::get().run(parts, [&](int64_t part) {
@@ -213,17 +241,17 @@ class TileFilterGradient {
       for (int64_t job = mine.begin; job < mine.end; job++) {
         const int64_t tap = job % taps, channel = job / taps % channelPairs * kBlock, feature = job / taps / channelPairs * kBlock;
         const int64_t pixel = pixelOf(tap, box);
-        t.a = output_ + feature / kTileSide * steps_ * kPackedBytes;
-        t.b = image_ + channel / kTileSide * blockBytes() + pixel / 2 * 64;
+        t.a = at.output + feature / kTileSide * steps_ * kPackedBytes;
+        t.b = at.image + channel / kTileSide * blockBytes() + pixel / 2 * 64;
         t.bSteps = steps.image[pixel % 2].data();
-        t.c = sums_ + (tap * features_ + feature) * channels_ + cuts_.firstOf(slice) + channel;
+        t.c = at.sums + (tap * features_ + feature) * channels_ + cuts_.firstOf(slice) + channel;
         simd().tiles.multiply(t, std::min(kBlock, features_ - feature) / kTileSide,
                               ceilDiv(std::min(kBlock, cuts_.channelsOf(slice) - channel), kTileSide));
       }
     });
   }
 
-  void copyFilter(int64_t group) const {
+  void copyFilter(int64_t group, const float* sums) const {
     const Filter<float>& f = c_.filter;
     for (int64_t index = 0; index < c_.taps(); index++) {
       float* to = f.data + group * f.group;
@@ -232,7 +260,7 @@ class TileFilterGradient {
         to += tap % c_.axes[axis].taps * f.tap[axis];
         tap /= c_.axes[axis].taps;
       }
-      const float* from = sums_ + index * features_ * channels_;
+      const float* from = sums + index * features_ * channels_;
       if (f.feature == 1) {
         simd().transpose[0](c_.channels, c_.features, to, f.channel, from, channels_);
         continue;
@@ -250,8 +278,6 @@ class TileFilterGradient {
   int64_t features_, channels_;
   /** Bytes of a part of 16 channels of the image, and steps of a whole box. */
   int64_t level_, steps_;
-  float *copied_, *sums_;
-  char *image_, *output_;
   std::atomic<bool> finite_{true};
 };
 

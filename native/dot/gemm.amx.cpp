@@ -206,7 +206,7 @@ class TileProduct {
 bool suits(int64_t m, int64_t n, int64_t k) {
   if (m < kTileSide || n < kTileSide || k < kTileSide) return false;
   // Packing costs as much per element as some products: what it saves must be more.
-  return m * n > 80 * (m + n);
+  return m * n > 48 * (m + n);
 }
 
 bool suitsPacked(int64_t m, int64_t n, int64_t k) { return m >= kTileSide && n >= 4 * kTileSide && k >= 2 * kTileTerms; }
