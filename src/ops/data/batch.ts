@@ -28,7 +28,8 @@ function stacked(arrays: readonly NDArray[], component: number): NDArray {
   return rowsTogether(dtype, [arrays.length, ...shape], arrays);
 }
 
-function rowsTogether(dtype: DType, shape: readonly number[], arrays: readonly NDArray[]): NDArray {
+/** Arrays one below the other, in an array of this shape. */
+export function rowsTogether(dtype: DType, shape: readonly number[], arrays: readonly NDArray[]): NDArray {
   if (dtype.isObject)
     return new NDArray(
       dtype,

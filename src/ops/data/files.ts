@@ -4,16 +4,11 @@ import { stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { createGunzip, createInflate } from 'node:zlib';
 import { string } from '../../core/dtypes.ts';
-import {
-  DataLossError,
-  FailedPreconditionError,
-  InvalidArgumentError,
-  NotFoundError,
-  PermissionDeniedError,
-} from '../../core/errors.ts';
+import { DataLossError, InvalidArgumentError } from '../../core/errors.ts';
 import { NDArray } from '../../core/ndarray.ts';
+import { fileError as fileSystemError } from '../../io/fileErrors.ts';
 import { localPath } from '../../io/paths.ts';
-import { RecordSplitter } from '../../io/records.ts';
+import { type RecordCompression, RecordSplitter } from '../../io/records.ts';
 
 import { Dataset, type ElementIterator, type Iteration, type Pulled, unknown } from './dataset.ts';
 import { datasetOp, metadata, scalarOf, textOf } from './kit.ts';
@@ -47,12 +42,9 @@ export function openFile(path: string, compression: string, chunk: number): Read
 
 /** What the file system and the decompressor say, as an error with a code. */
 export function fileError(error: unknown, path: string): unknown {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  if (code === 'ENOENT') return new NotFoundError(`${path}; No such file or directory`);
-  if (code === 'EACCES') return new PermissionDeniedError(`${path}; Permission denied`);
-  if (code === 'EISDIR') return new FailedPreconditionError(`${path}; Is a directory`);
-  if (code.startsWith('Z_')) return new DataLossError(`${path}: ${String(error)}; is it compressed in another way?`);
-  return error;
+  if (error instanceof Error && 'code' in error && String(error.code).startsWith('Z_'))
+    return new DataLossError(`${path}: ${String(error)}; is it compressed in another way?`);
+  return fileSystemError(error, path);
 }
 
 /** Elements of one file after the other. Those of a chunk are given at once. */
@@ -140,16 +132,21 @@ class FilesIterator implements ElementIterator {
 /** The texts in a scalar or vector of file names. */
 export function pathsIn(array: NDArray): string[] {
   if (array.rank > 1) throw new InvalidArgumentError('`filenames` must be a scalar or a vector.');
+  return textsOf(array);
+}
+
+/** Strings as text. */
+export function textsOf(array: NDArray): string[] {
   return array.objects.map((bytes) => new TextDecoder().decode(bytes as Uint8Array)); // strings are bytes
 }
 
-export function checkedCompression(array: NDArray): string {
+export function checkedCompression(array: NDArray): RecordCompression {
   const compression = textOf(array, 'compression_type');
-  if (!['', 'ZLIB', 'GZIP'].includes(compression)) throw new InvalidArgumentError('Unsupported compression_type.');
-  return compression;
+  if (compression === '' || compression === 'ZLIB' || compression === 'GZIP') return compression;
+  throw new InvalidArgumentError('Unsupported compression_type.');
 }
 
-const defaultChunk = 1 << 18;
+export const defaultChunk = 1 << 18;
 export function chunkSize(array: NDArray): number {
   const size = scalarOf(array, 'buffer_size');
   // -1 and 0 leave the size to us.
@@ -226,6 +223,9 @@ class RecordCutter implements Splitter {
   }
 }
 
+/** Cuts files of records from their beginning. */
+export const recordsOf = (): Splitter => new RecordCutter(0);
+
 export const TFRecordDataset = datasetOp({
   name: 'TFRecordDataset',
   inputs: { filenames: 'string', compression_type: 'string', buffer_size: 'int64' },
@@ -234,7 +234,7 @@ export const TFRecordDataset = datasetOp({
   make({ filenames, compression_type, buffer_size }) {
     const compression = checkedCompression(compression_type);
     const files = { paths: pathsIn(filenames), compression, chunk: chunkSize(buffer_size) };
-    return fromFiles('TFRecord', files, () => new RecordCutter(0));
+    return fromFiles('TFRecord', files, recordsOf);
   },
 });
 

@@ -11,7 +11,7 @@ import { elementResults } from './iteratorOps.ts';
 import { argumentTypes, elementAttrs, flag, functionOf, metadata, types } from './kit.ts';
 
 /** Goes through a dataset within a run, and stops with it. */
-async function within<T>(
+export async function within<T>(
   run: RunScope,
   dataset: Dataset,
   use: (iterator: ElementIterator, scope: Iteration) => Promise<T>,

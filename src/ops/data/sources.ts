@@ -63,6 +63,17 @@ export function rowView(array: NDArray, shape: Shape, size: number, i: number): 
   return new NDArray(dtype, shape, array.data.subarray(i * entries, (i + 1) * entries));
 }
 
+/** Some rows of an array, without a copy. */
+export function rowRange(array: NDArray, from: number, to: number): NDArray {
+  const { dtype } = array;
+  const rest = array.shape.slice(1);
+  const size = sizeOf(rest);
+  const shape = [to - from, ...rest];
+  if (dtype.isObject) return new NDArray(dtype, shape, array.objects.slice(from * size, to * size));
+  const entries = size * dtype.entries;
+  return new NDArray(dtype, shape, array.data.subarray(from * entries, to * entries));
+}
+
 /** Gives the i-th row of each array. */
 export function rowsAt(arrays: readonly NDArray[]): (i: number) => NDArray[] {
   const rows = arrays.map((array) => {

@@ -3,9 +3,9 @@ import { type DType, variant } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import type { NDArray } from '../../core/ndarray.ts';
 import type { Dims } from '../../core/shape.ts';
-
+import { stackElements } from './batch.ts';
 import { Dataset, datasetIn, type Element, type ElementIterator, Failed, infinite, unknown } from './dataset.ts';
-import { datasetOp, elementAttrs, metadata, scalarOf } from './kit.ts';
+import { datasetOp, elementAttrs, flag, metadata, scalarOf } from './kit.ts';
 import { Following, type Saved, savedElements, savedRecord } from './saved.ts';
 import { indexed } from './sources.ts';
 
@@ -34,8 +34,8 @@ class WindowIterator extends Following {
   private hasEnded = false;
   constructor(
     input: ElementIterator,
-    private readonly source: Dataset,
     private readonly windows: Windows,
+    private readonly windowOf: (elements: readonly Element[]) => Element,
   ) {
     super(input);
   }
@@ -67,17 +67,6 @@ class WindowIterator extends Following {
     }
   }
 
-  /** A dataset per component. */
-  private windowOf(elements: readonly Element[]): NDArray[] {
-    return this.source.types.map((dtype, c) =>
-      datasetOf(
-        elements.map((element) => [element[c]!]),
-        [dtype],
-        [this.source.shapes[c]!],
-      ).asArray(),
-    );
-  }
-
   protected override state(): Saved {
     const elements = this.buffer.filter((x) => !(x instanceof Failed)) as Element[]; // what is left
     return { elements, hasEnded: this.hasEnded };
@@ -96,21 +85,33 @@ function windowCount(n: number, windows: Windows): number {
   return n < span ? 0 : Math.floor((n - span) / windows.shift) + 1;
 }
 
+function positive(array: NDArray, name: string): number {
+  const value = scalarOf(array, name);
+  if (value <= 0) throw new InvalidArgumentError(`Window ${name} must be greater than zero.`);
+  return value;
+}
+
+/** A dataset per component. */
+function datasetsOf(elements: readonly Element[], { types, shapes }: Dataset): NDArray[] {
+  return types.map((dtype, c) =>
+    datasetOf(
+      elements.map((element) => [element[c]!]),
+      [dtype],
+      [shapes[c]!],
+    ).asArray(),
+  );
+}
+
 export const WindowDataset = datasetOp({
   name: 'WindowDataset',
   inputs: { input_dataset: 'variant', size: 'int64', shift: 'int64', stride: 'int64', drop_remainder: 'bool' },
   attrs: { ...elementAttrs, metadata },
   make(arrays) {
     const input = datasetIn(arrays.input_dataset);
-    const positive = (name: 'size' | 'shift' | 'stride') => {
-      const value = scalarOf(arrays[name], name);
-      if (value <= 0) throw new InvalidArgumentError(`Window ${name} must be greater than zero.`);
-      return value;
-    };
     const windows = {
-      size: positive('size'),
-      shift: positive('shift'),
-      stride: positive('stride'),
+      size: positive(arrays.size, 'size'),
+      shift: positive(arrays.shift, 'shift'),
+      stride: positive(arrays.stride, 'stride'),
       dropsRemainder: scalarOf(arrays.drop_remainder, 'drop_remainder') !== 0,
     };
     return new Dataset({
@@ -119,7 +120,34 @@ export const WindowDataset = datasetOp({
       shapes: input.types.map(() => []),
       sharesMemory: false,
       cardinality: () => windowCount(input.cardinality, windows),
-      iterate: (scope) => new WindowIterator(input.iterate(scope), input, windows),
+      iterate: (scope) => new WindowIterator(input.iterate(scope), windows, (elements) => datasetsOf(elements, input)),
     });
   },
 });
+
+const slidingOp = (name: string, extra: object) =>
+  datasetOp({
+    name,
+    inputs: { input_dataset: 'variant', window_size: 'int64', window_shift: 'int64', window_stride: 'int64' },
+    attrs: { ...extra, ...elementAttrs },
+    make(arrays, attrs) {
+      const input = datasetIn(arrays.input_dataset);
+      const windows = {
+        size: positive(arrays.window_size, 'size'),
+        shift: positive(arrays.window_shift, 'shift'),
+        stride: positive(arrays.window_stride, 'stride'),
+        dropsRemainder: !('drop_remainder' in attrs) || attrs.drop_remainder === true,
+      };
+      return new Dataset({
+        kind: 'SlidingWindow',
+        types: attrs.output_types,
+        shapes: attrs.output_shapes,
+        sharesMemory: false,
+        cardinality: () => windowCount(input.cardinality, windows),
+        iterate: (scope) => new WindowIterator(input.iterate(scope), windows, stackElements),
+      });
+    },
+  });
+
+export const SlidingWindowDataset = slidingOp('SlidingWindowDataset', { drop_remainder: flag(true) });
+export const ExperimentalSlidingWindowDataset = slidingOp('ExperimentalSlidingWindowDataset', {});
