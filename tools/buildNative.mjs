@@ -89,6 +89,8 @@ const fileFlags = {
   'map/slowOps.cpp': slowFlags,
   // Loops over rows of pixels, which become vector code for any processor.
   'image/jpegColours.cpp': sanitize ? [] : ['-O3'],
+  // Its small loops must be unrolled for the vectors to stay in registers.
+  'image/jpegTransform.cpp': sanitize ? [] : ['-O3'],
   'image/png.cpp': sanitize ? [] : ['-O3'],
   'dot/gemm.simd.cpp': ['-ffp-contract=fast'],
   'conv/strip.simd.cpp': ['-ffp-contract=fast'],

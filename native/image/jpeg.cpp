@@ -220,45 +220,107 @@ bool Decoder::quantize(Component& c) {
   return c.isQuantized = true;
 }
 
+inline uint64_t eightBytes(const uint8_t* at) {
+  uint64_t word;
+  memcpy(&word, at, 8);
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+  return word;
+#else
+  return __builtin_bswap64(word);
+#endif
+}
+
+/**
+ * Reads coefficients from number `k` on as long as the bytes ahead are plain data. True at the end of the block; otherwise
+ * whoever can deal with markers and with the end goes on.
+ *
+ * The next bits are at the top of `window`, of which `count` have been taken off `at`; those behind them are right already.
+ * Filling it up to 56 bits or more has no branch, and suffices for two codes with short numbers and one of any kind.
+ */
+bool readPlain(BitReader& bits, const HuffmanTable& ac, int16_t* block, int& k) {
+  const uint8_t *at = bits.at, *const until = bits.plainUntil();
+  if (at > until) return false;
+  int count = bits.count, next = k;
+  uint64_t window = count == 0 ? 0 : bits.buffer << (64 - count);
+  bool isOver = false;
+  const auto shortCode = [&] {
+    const int entry = ac.whole[window >> 54];
+    if (entry == 0) return false;
+    next += (entry >> 4) & 15;
+    window <<= entry & 15;
+    count -= entry & 15;
+    block[zigzag[next++]] = int16_t(entry >> 8);
+    return true;
+  };
+  while (at <= until) {
+    if (count < 56) {
+      window |= eightBytes(at) >> count;
+      at += (63 - count) >> 3;
+      count |= 56;
+    }
+    if (shortCode()) {
+      if (next > 63) {
+        isOver = true;
+        break;
+      }
+      if (shortCode()) {
+        if (next > 63) {
+          isOver = true;
+          break;
+        }
+        continue;
+      }
+    }
+    const uint32_t quick = ac.quick[window >> 55];
+    int symbol = int(quick & 255), length = int(quick >> 8);
+    if (!quick) {
+      int taken = 0;
+      symbol = ac.longCode(uint32_t(window >> 48), taken);
+      length = -taken;
+    }
+    const int size = symbol & 15;
+    window <<= length;
+    count -= length;
+    if (size == 0) {
+      next += 16;
+      if (symbol >> 4 == 15 && next <= 63) continue;
+      isOver = true;
+      break;
+    }
+    next += symbol >> 4;
+    const int value = int(window >> (64 - size));
+    window <<= size;
+    count -= size;
+    block[zigzag[next++]] = int16_t(value < 1 << (size - 1) ? value - (1 << size) + 1 : value);
+    if (next > 63) {
+      isOver = true;
+      break;
+    }
+  }
+  bits.at = at;
+  bits.count = count;
+  bits.buffer = count == 0 ? 0 : window >> (64 - count);
+  k = next;
+  return isOver;
+}
+
 void Decoder::readSequential(Component& c, BitReader& bits, const HuffmanTable& dc, const HuffmanTable& ac, int& lastDc, size_t x, size_t y) {
   alignas(16) int16_t block[64] = {};
   lastDc = int(unsigned(lastDc) + unsigned(bits.number(bits.symbol(dc) & 15)));
   block[0] = int16_t(lastDc);
-  // The bits are kept in registers; only where few are left does the reader itself take over.
-  uint64_t buffer = bits.buffer;
-  int left = bits.count;
-  for (int k = 1; k < 64; k++) {
-    if (left < 32) {
-      bits.buffer = buffer;
-      bits.count = left;
-      bits.fill(0);
-      buffer = bits.buffer;
-      left = bits.count;
-    }
-    if (left >= 32) {
-      const int entry = ac.whole[(buffer >> (left - 10)) & 1023];
-      if (entry != 0) {
-        k += (entry >> 4) & 15;
-        left -= entry & 15;
-        block[zigzag[k]] = int16_t(entry >> 8);
-        continue;
-      }
-    }
-    bits.buffer = buffer;
-    bits.count = left;
+  int k = 1;
+  if (readPlain(bits, ac, block, k)) {
+    c.transform(block, c.quantization, c.plane.get() + (y * c.stride + x) * size_t(c.size), c.stride);
+    return;
+  }
+  for (; k < 64; k++) {
     const int symbol = bits.symbol(ac), size = symbol & 15, zeros = symbol >> 4;
     if (size != 0) {
       k += zeros;
       block[zigzag[k]] = int16_t(bits.number(size));
-    }
-    buffer = bits.buffer;
-    left = bits.count;
-    if (size != 0) continue;
-    if (zeros != 15) break;
-    k += 15;
+    } else if (zeros == 15) k += 15;
+    else break;
   }
-  bits.buffer = buffer;
-  bits.count = left;
   c.transform(block, c.quantization, c.plane.get() + (y * c.stride + x) * size_t(c.size), c.stride);
 }
 
@@ -412,7 +474,11 @@ int32_t Decoder::decode(uint8_t* out, size_t room) {
     rows[i] = memory[i].get() + options.left;
   }
   for (size_t y = 0; y < options.height; y++) {
-    for (int i = 0; i < used; i++) readRow(components[i], options.top + y, fullWidth, fancy, memory[i].get());
+    for (int i = 0; i < used; i++) {
+      const Component& c = components[i];
+      if (c.across == 1 && c.down == 1) rows[i] = c.plane.get() + (options.top + y) * c.stride + options.left;
+      else readRow(c, options.top + y, fullWidth, fancy, memory[i].get());
+    }
     convertRow(found, channels, adobe >= 0, rows, out + y * options.width * size_t(channels), options.width);
   }
   return imageFine;

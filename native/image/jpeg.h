@@ -22,6 +22,8 @@ struct HuffmanTable {
   int count = 0;
   bool isSet = false;
   bool make(const uint8_t* counts, const uint8_t* from, int total);
+  /** The symbol of a code that `quick` does not have, at the front of 16 bits; takes its bits off `left`. */
+  int longCode(uint32_t bits, int& left) const;
 };
 
 /** The bits of a scan; at a marker, and at the end where that is allowed, there are zeros. */
@@ -35,6 +37,11 @@ struct BitReader {
   bool starved = false;
   /** The bytes ended in the middle of the data. */
   bool cutOff = false;
+
+  /** Where the next byte 0xff is, or the end; looked for again once `at` is behind it. */
+  const uint8_t* special = nullptr;
+  /** How far `at` may go so that eight bytes from there are plain data. */
+  const uint8_t* plainUntil();
 
   void fillSlowly(int needed);
   /** Reads ahead, and makes sure of `needed` bits. */

@@ -76,6 +76,15 @@ void BitReader::fillSlowly(int needed) {
   }
 }
 
+const uint8_t* BitReader::plainUntil() {
+  if (special == nullptr || special < at) {
+    special = static_cast<const uint8_t*>(memchr(at, 0xff, size_t(end - at)));
+    if (!special) special = end;
+  }
+  // Behind a marker nothing is data.
+  return marker == 0 && special - at >= 8 ? special - 8 : at - 1;
+}
+
 int BitReader::longSymbol(const HuffmanTable& table) {
   int length = 1, code = int(bit());
   while (length <= 16 && code > table.maxCode[length]) {
@@ -85,6 +94,15 @@ int BitReader::longSymbol(const HuffmanTable& table) {
   if (length > 16) return 0; // there is no such code; libjpeg goes on with a zero
   const int place = code + table.offset[length];
   return place >= 0 && place < 256 ? table.symbols[place] : 0;
+}
+
+int HuffmanTable::longCode(uint32_t bits, int& left) const {
+  int length = 1;
+  while (length <= 16 && int(bits >> (16 - length)) > maxCode[length]) length++;
+  left -= length;
+  if (length > 16) return 0; // there is no such code; libjpeg goes on with a zero, one bit further
+  const int place = int(bits >> (16 - length)) + offset[length];
+  return place >= 0 && place < 256 ? symbols[place] : 0;
 }
 
 void BitReader::restart(int number) {

@@ -6,7 +6,7 @@ import { OutOfBytes } from './image/jpegHuffman.ts';
 import { accurateQuantization, fastQuantization, transformOfSize } from './image/jpegIdct.ts';
 import { type Coefficients, readScan } from './image/jpegScan.ts';
 import { checkResult, nativeCodecs } from './image/nativeCodecs.ts';
-import { largestImage, type Pixels } from './image/pixels.ts';
+import { largestImage, type Pixels, unfilled } from './image/pixels.ts';
 
 /** What a decoder is asked for. */
 export interface JpegOptions {
@@ -70,7 +70,7 @@ export async function decodeJpeg(bytes: Uint8Array, options: JpegOptions = {}): 
   checkSize(reader, frame, ratio, tryRecoverTruncated);
   const channels = options.channels || Math.min(frame.components.length, 3);
   const crop = cropOf(frame, ratio, options);
-  const data = new Uint8Array(crop.width * crop.height * channels);
+  const data = unfilled(crop.width * crop.height * channels);
   const switches = [fancyUpscaling, tryRecoverTruncated, accurate].map(Number);
   const wanted = Int32Array.from([channels, ratio, ...switches, crop.y, crop.x, crop.height, crop.width]);
   checkResult(await native.jpeg(bytes, [wanted], data), invalidJpeg);

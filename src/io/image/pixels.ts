@@ -25,3 +25,8 @@ export function sampleCount(kind: string, width: number, height: number, channel
   }
   return samples;
 }
+
+/** Memory of undefined content, for a decoder that fills all of it. */
+export function unfilled(bytes: number): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(Buffer.allocUnsafeSlow(bytes).buffer);
+}
