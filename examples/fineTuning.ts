@@ -103,6 +103,7 @@ export async function main({
   // One way: the graph comes out of the checkpoint, without the code that made it.
   const imported = await new tf.Graph().asDefault(async () => {
     const restorer = tf.train.importMetaGraph(`${path}.meta`)!;
+    tf.setRandomSeed(3);
     const graph = tf.getDefaultGraph();
     const images = graph.getTensorByName('images:0');
     const labels = graph.getTensorByName('labels:0');

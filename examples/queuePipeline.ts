@@ -30,6 +30,7 @@ export async function main({ epochs = 12, files = 3, points = 100 } = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'tensorloom-queue-pipeline-'));
   try {
     const names = await writePoints(folder, files, points);
+    tf.setRandomSeed(1);
 
     // A queue of names, a reader that gives a line per run, and a queue of elements to draw batches from.
     const queue = tf.train.stringInputProducer(names, { numEpochs: epochs });

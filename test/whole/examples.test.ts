@@ -210,8 +210,8 @@ describe('examples', () => {
       const options = { folder, steps: 120, newDigits: 200, newSteps: 80, testDigits: 300 };
       const { path, imported, isBodyKept, restored, untrained, isSame } = await fineTuning.main(options);
       expect(path).toBe(join(folder, 'pretrained-120'));
-      expect(imported).toBeGreaterThan(0.8);
-      expect(restored).toBeGreaterThan(0.8);
+      expect(imported).toBeGreaterThan(0.7);
+      expect(restored).toBeGreaterThan(0.7);
       expect(restored).toBeGreaterThan(untrained);
       expect([isBodyKept, isSame]).toEqual([true, true]);
     });
