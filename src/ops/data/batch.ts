@@ -5,17 +5,19 @@ import { NDArray } from '../../core/ndarray.ts';
 import { sameShape, showRuntime, sizeOf } from '../../core/shape.ts';
 
 import {
+  attempted,
   Dataset,
   datasetIn,
   type Element,
   type ElementIterator,
+  type Failed,
   type Iteration,
   infinite,
   type Pulled,
   unknown,
 } from './dataset.ts';
 import { datasetOp, deterministic, elementAttrs, flag, metadata, scalarOf } from './kit.ts';
-import { Following, type Saved } from './saved.ts';
+import { Following, type Saved, succeeded } from './saved.ts';
 
 /** Arrays of one shape as the rows of a new one. */
 function stacked(arrays: readonly NDArray[], component: number): NDArray {
@@ -72,25 +74,27 @@ export class BatchIterator extends Following {
     return this.hasEnded ? undefined : this.gather([]);
   }
 
-  private gather(elements: Element[]): Pulled {
+  /** A batch in which an element failed is lost as a whole: the others of it are taken all the same. */
+  private gather(elements: (Element | Failed)[]): Pulled {
     while (elements.length < this.size) {
-      const pulled = this.input.next();
+      const pulled = attempted(this.input);
       if (pulled instanceof Promise) return pulled.then((element) => this.goOn(elements, element));
       if (!pulled) return this.end(elements);
       elements.push(pulled);
     }
-    return this.join(elements);
+    return this.join(succeeded(elements));
   }
 
-  private goOn(elements: Element[], element: Element | undefined): Pulled {
+  private goOn(elements: (Element | Failed)[], element: Element | Failed | undefined): Pulled {
     if (!element) return this.end(elements);
     elements.push(element);
-    return elements.length < this.size ? this.gather(elements) : this.join(elements);
+    return this.gather(elements);
   }
 
-  private end(elements: readonly Element[]): Element | undefined {
+  private end(elements: readonly (Element | Failed)[]): Element | undefined {
     this.hasEnded = true;
-    return elements.length === 0 || this.dropsRemainder ? undefined : this.join(elements);
+    const whole = succeeded(elements);
+    return whole.length === 0 || this.dropsRemainder ? undefined : this.join(whole);
   }
 
   protected override state(): Saved {

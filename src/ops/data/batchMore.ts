@@ -1,6 +1,6 @@
 /** @file Batches of functions' results, batches taken apart, and sparse batches. */
 import { int64, variant } from '../../core/dtypes.ts';
-import { InvalidArgumentError } from '../../core/errors.ts';
+import { DataLossError, InvalidArgumentError } from '../../core/errors.ts';
 import { NDArray } from '../../core/ndarray.ts';
 import { showRuntime, sizeOf } from '../../core/shape.ts';
 import { attr } from '../../op/attrs.ts';
@@ -143,12 +143,12 @@ function sparseBatch(elements: readonly Element[], rowShape: readonly number[]):
   for (const [i, { shape }] of arrays.entries()) {
     if (shape.length !== rank)
       throw new InvalidArgumentError(
-        `DenseToSparseBatchDataset error: batch element had incompatible rank: ${showRuntime(shape)} vs. row shape: ${showRuntime(rowShape)}`,
+        `Input element had shape (${showRuntime(shape)}) that is incompatible with the row shape (${showRuntime(rowShape)}).`,
       );
     for (const [axis, size] of shape.entries())
       if (size > sizes[axis]!)
-        throw new InvalidArgumentError(
-          `DenseToSparseBatchDataset error: batch element was too large: ${showRuntime(shape)} vs. row shape: ${showRuntime(rowShape)}`,
+        throw new DataLossError(
+          `Input element had shape (${showRuntime(shape)}) that is larger than the row shape (${showRuntime(rowShape)}).`,
         );
     for (let k = 0; k < sizeOf(shape); k++) {
       indices[at++] = BigInt(i);

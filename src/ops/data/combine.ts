@@ -3,10 +3,12 @@ import { InvalidArgumentError } from '../../core/errors.ts';
 import { attr } from '../../op/attrs.ts';
 
 import {
+  attempted,
   Dataset,
   datasetIn,
   type Element,
   type ElementIterator,
+  type Failed,
   type Iteration,
   infinite,
   type Pulled,
@@ -14,7 +16,7 @@ import {
   unknown,
 } from './dataset.ts';
 import { datasetOp, elementAttrs, flag, metadata } from './kit.ts';
-import { type Saved, savedAll, savedNumber, savedRecord } from './saved.ts';
+import { type Saved, savedAll, savedNumber, savedRecord, succeeded } from './saved.ts';
 
 /** The states of several iterators. */
 async function savedEach(iterators: readonly (ElementIterator | undefined)[]): Promise<Saved> {
@@ -41,19 +43,20 @@ class ZipIterator implements ElementIterator {
     return this.hasEnded ? undefined : this.pullFrom(0, []);
   }
 
-  private pullFrom(first: number, parts: Element[]): Pulled {
+  /** Where one of them fails, the others are asked all the same, so that they stay side by side. */
+  private pullFrom(first: number, parts: (Element | Failed)[]): Pulled {
     for (let i = first; i < this.inputs.length; i++) {
-      const pulled = this.inputs[i]!.next();
+      const pulled = attempted(this.inputs[i]!);
       if (pulled instanceof Promise)
-        return pulled.then((element) => {
-          if (!element) return this.end(i);
-          parts.push(element);
+        return pulled.then((part) => {
+          if (!part) return this.end(i);
+          parts.push(part);
           return this.pullFrom(i + 1, parts);
         });
       if (!pulled) return this.end(i);
       parts.push(pulled);
     }
-    return parts.flat();
+    return succeeded(parts).flat();
   }
 
   /** The inputs behind the one that has ended may be at their end too, where caches complete their files. */

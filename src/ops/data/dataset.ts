@@ -192,3 +192,13 @@ export function soon<T, R>(value: Soon<T>, then: (value: T) => Soon<R>): Soon<R>
 export class Failed {
   constructor(readonly error: unknown) {}
 }
+
+/** The next element, or the failure to make it. */
+export function attempted(input: ElementIterator): Soon<Element | Failed | undefined> {
+  try {
+    const pulled = input.next();
+    return pulled instanceof Promise ? pulled.catch((error: unknown) => new Failed(error)) : pulled;
+  } catch (error) {
+    return new Failed(error);
+  }
+}

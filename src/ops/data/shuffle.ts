@@ -205,7 +205,9 @@ function shuffled(input: Dataset, generator: SeedGenerator, shuffling: Shuffling
     scope.picksByPosition
       ? new PositionsIterator(input.iterate(scope), generator.seeds)
       : new ShuffleIterator(input, scope, generator, shuffling);
-  return someOf(kind, input, () => repeatedCount(input.cardinality, rounds), iterate);
+  return someOf(kind, input, () => repeatedCount(input.cardinality, rounds), iterate, {
+    shuffleObstacle: () => '`shuffle` does not support random access of tf.data datasets.',
+  });
 }
 
 const reshuffle = { reshuffle_each_iteration: flag(true) } as const;

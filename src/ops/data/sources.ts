@@ -1,6 +1,6 @@
 /** @file Datasets of tensors at hand: whole, row by row, counted, of sparse rows, random. */
 import { type DType, int64 } from '../../core/dtypes.ts';
-import { InvalidArgumentError } from '../../core/errors.ts';
+import { InvalidArgumentError, UnimplementedError } from '../../core/errors.ts';
 import { NDArray, scalar } from '../../core/ndarray.ts';
 import { type Dims, type Shape, sizeOf } from '../../core/shape.ts';
 import { attr } from '../../op/attrs.ts';
@@ -124,7 +124,7 @@ export const SparseTensorSliceDataset = datasetOp({
     for (let k = 0, row = 0; k <= values.size; k++) {
       const next = k === values.size ? Number.POSITIVE_INFINITY : places[k * rank]!;
       if (k > 0 && k < values.size && next < places[(k - 1) * rank]!)
-        throw new InvalidArgumentError(
+        throw new UnimplementedError(
           'The SparseTensor must be ordered in the batch dimension; handling arbitrarily ordered input is not currently supported.',
         );
       for (; row <= Math.min(next, dense_shape.numberAt(0)); row++) starts[row] = k;
