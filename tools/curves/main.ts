@@ -15,6 +15,8 @@ import { Recorder } from './recorder.ts';
 
 /** So many runs of each program are compared. */
 const runs = 100;
+/** So often TensorFlow is given our variables, to compare steps from the same state. */
+const every = 5;
 
 /** Each is stopped once enough was recorded. */
 const programs: Record<string, () => Promise<unknown>> = {
@@ -36,7 +38,9 @@ if ('reason' in found) {
   process.exitCode = await withTemporaryFolder(async (folder) => {
     for (const [name, main] of chosen) {
       const graph = new tf.Graph();
-      const recorder = new Recorder(runs);
+      const recorder = new Recorder(runs, every, (run, state) =>
+        writeFileSync(join(folder, `${name}.${run}.json`), JSON.stringify(state)),
+      );
       await recorder.during(() => graph.asDefault(main));
       writeFileSync(join(folder, `${name}.pb`), tf.GraphDef.encode(graph.asGraphDef()));
       writeFileSync(join(folder, `${name}.json`), JSON.stringify(recorder.runs));

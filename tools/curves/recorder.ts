@@ -9,6 +9,9 @@ interface Encoded {
   readonly data: string;
 }
 
+/** The values of variables, by name. */
+export type State = Readonly<Record<string, Encoded>>;
+
 export interface RecordedRun {
   readonly fetches: readonly string[];
   readonly targets: readonly string[];
@@ -27,14 +30,26 @@ interface Executable {
   run(feeds: readonly tf.NDArray[], options: unknown): Promise<tf.NDArray[]>;
 }
 
+/** All variables that have a value. */
+async function stateOf(session: tf.Session): Promise<State> {
+  const variables = session.graph.getCollection(tf.GraphKeys.GLOBAL_VARIABLES) as tf.Variable[]; // what is put there
+  const values = await session.run(variables.map((v) => v.value()));
+  return Object.fromEntries(variables.map((v, i) => [v.op.name, encoded(values[i]!)]));
+}
+
 export class Recorder {
   readonly runs: RecordedRun[] = [];
-  constructor(private readonly limit: number) {}
+  /** `keep` is given the variables before every run whose number is a multiple of `every`. */
+  constructor(
+    private readonly limit: number,
+    private readonly every: number,
+    private readonly keep: (run: number, state: State) => void,
+  ) {}
 
   /** Calls `body`; runs of its sessions are recorded until there are enough. */
   async during(body: () => Promise<unknown>): Promise<void> {
     const prototype = tf.Session.prototype as unknown as {
-      executable(plan: Plan, fed: readonly tf.Tensor[], cache: unknown): Executable;
+      executable(this: tf.Session, plan: Plan, fed: readonly tf.Tensor[], cache: unknown): Executable;
     };
     const original = prototype.executable;
     const record = this.record.bind(this);
@@ -42,7 +57,7 @@ export class Recorder {
       const made = original.call(this, plan, fed, cache);
       return {
         __proto__: made,
-        run: (feeds: readonly tf.NDArray[], options: unknown) => record(made, plan, fed, feeds, options),
+        run: (feeds: readonly tf.NDArray[], options: unknown) => record(this, made, plan, fed, feeds, options),
       } as unknown as Executable;
     };
     try {
@@ -53,15 +68,19 @@ export class Recorder {
   }
 
   private async record(
+    session: tf.Session,
     executable: Executable,
     plan: Plan,
     fed: readonly tf.Tensor[],
     feeds: readonly tf.NDArray[],
     options: unknown,
   ): Promise<tf.NDArray[]> {
-    const results = await executable.run(feeds, options);
     // Runs that change nothing, such as asking a policy for an action, may be left out.
-    if (plan.targets.length > 0 && this.runs.length < this.limit)
+    const counts = plan.targets.length > 0 && this.runs.length < this.limit;
+    const number = this.runs.length;
+    if (counts && number > 0 && number % this.every === 0) this.keep(number, await stateOf(session));
+    const results = await executable.run(feeds, options);
+    if (counts)
       this.runs.push({
         fetches: plan.tensors.map((t) => t.name),
         targets: plan.targets.map((op) => op.name),
