@@ -88,11 +88,17 @@ async function dyingAt(n: number, body: () => Promise<void>): Promise<'died' | '
   const real = Object.fromEntries(writing.map((name) => [name, fs.promises[name]])) as Record<string, unknown>;
   let count = 0;
   let die = () => {};
+  // A killed process has its files closed; one that only stands still must do it itself.
+  const opened: Promise<fs.promises.FileHandle>[] = [];
   const death = new Promise<'died'>((resolve) => (die = () => resolve('died')));
   for (const name of writing)
     Object.assign(fs.promises, {
       [name]: (...args: unknown[]) => {
-        if (++count < n) return Reflect.apply(real[name] as () => unknown, fs.promises, args); // saved above
+        if (++count < n) {
+          const result: unknown = Reflect.apply(real[name] as () => unknown, fs.promises, args); // saved above
+          if (name === 'open') opened.push(result as Promise<fs.promises.FileHandle>); // what `open` gives
+          return result;
+        }
         die();
         return new Promise(() => {});
       },
@@ -103,6 +109,7 @@ async function dyingAt(n: number, body: () => Promise<void>): Promise<'died' | '
   } finally {
     Object.assign(fs.promises, real);
     syncBuiltinESMExports();
+    for (const handle of await Promise.all(opened)) await handle.close();
   }
 }
 
