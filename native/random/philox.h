@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "../simd/kernels.h"
+
 namespace tl {
 
 /** A counter of 128 bits and a key of 64: 24 bytes of state. Blocks of four words are numbered by the counter. */
@@ -20,6 +22,9 @@ class Philox {
     counter_[1] = static_cast<uint32_t>(low >> 32);
     if (low < blocks && ++counter_[2] == 0) ++counter_[3];
   }
+
+  /** `count` blocks, the first at the counter and each `step` after the one before; the counter stays. */
+  void blocks(int64_t count, uint64_t step, uint32_t* out) const { simd().philox(counter_, key_, count, step, out); }
 
   /** The block at the counter, which then moves on. */
   void next(uint32_t out[4]) {

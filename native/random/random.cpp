@@ -29,13 +29,25 @@ double unitDouble(uint32_t high, uint32_t low) {
   return d - 1.0;
 }
 
+/** The sine and the cosine of the C library, which has both at once in some places. */
+void sineAndCosine(float angle, float* sine, float* cosine) {
+#if defined(__GLIBC__)
+  sincosf(angle, sine, cosine);
+#else
+  *sine = std::sin(angle);
+  *cosine = std::cos(angle);
+#endif
+}
+
 /** Two normals from two words; the sine comes first. */
 void normalPair(uint32_t x0, uint32_t x1, float out[2]) {
   const float u = std::max(unitFloat(x0), 1.0e-7f);
   const float angle = static_cast<float>(kTwoPi * static_cast<double>(unitFloat(x1)));
   const float radius = std::sqrt(-2.0f * std::log(u));
-  out[0] = std::sin(angle) * radius;
-  out[1] = std::cos(angle) * radius;
+  float sine, cosine;
+  sineAndCosine(angle, &sine, &cosine);
+  out[0] = sine * radius;
+  out[1] = cosine * radius;
 }
 void normalPair(const uint32_t x[4], double out[2]) {
   const double u = std::max(unitDouble(x[0], x[1]), 1.0e-7);
@@ -45,25 +57,30 @@ void normalPair(const uint32_t x[4], double out[2]) {
   out[1] = std::cos(angle) * radius;
 }
 
-/** One group of truncated normals: pairs are drawn until enough of them lie within two deviations. */
+/** Truncated normals of a group so far. */
 template <class T>
-void truncatedGroup(Philox& philox, T* out) {
-  constexpr int wanted = std::is_same_v<T, double> ? 2 : 4;
-  for (int have = 0; have < wanted;) {
-    uint32_t x[4];
-    philox.next(x);
-    T z[4];
+struct Truncated {
+  static constexpr int kWanted = std::is_same_v<T, double> ? 2 : 4;
+  T* out;
+  int have = 0;
+
+  bool isDone() const { return have == kWanted; }
+  /** Takes those normals of a block that lie within two deviations, as long as any are wanted. */
+  void take(const uint32_t* x) {
+    T z[kWanted];
     if constexpr (std::is_same_v<T, double>) {
       normalPair(x, z);
     } else {
       normalPair(x[0], x[1], z);
       normalPair(x[2], x[3], z + 2);
     }
-    constexpr int got = std::is_same_v<T, double> ? 2 : 4;
-    for (int i = 0; i < got && have < wanted; i++)
+    for (int i = 0; i < kWanted && have < kWanted; i++)
       if (std::fabs(z[i]) < T(2)) out[have++] = z[i];
   }
-}
+};
+
+/** Blocks that are drawn in one go; what they are made into is then in the first cache. */
+constexpr int64_t kDrawn = 256;
 
 class Random final : public Instruction {
  public:
@@ -95,44 +112,76 @@ class Random final : public Instruction {
   }
 
  private:
-  /** Calls fill(philox, out) for every group of `size` outputs; groups begin `blocks` blocks apart. */
-  template <class T, int size, class Fill>
-  void groups(const Philox& first, T* out, int64_t blocks, const Fill& fill) {
+  /** Calls fill(first, count, philox) for pieces of all groups of `size` outputs; groups begin `blocks` blocks apart. */
+  template <class Fill>
+  void pieces(const Philox& first, int64_t size, int64_t blocks, const Fill& fill) {
     const int64_t n = output_.size(), count = (n + size - 1) / size;
-    const int64_t parts = std::min(count, Pool::get().parts(static_cast<double>(n) * (blocks > 1 ? 100 : 20), 200e3));
+    const int64_t parts = std::min(count, Pool::get().parts(static_cast<double>(n) * cost(), 100e3));
     Pool::get().run(parts, [&](int64_t part) {
       const Range range = rangeOf(part, parts, count);
-      Philox philox = first;
-      philox.skip(static_cast<uint64_t>(range.begin * blocks));
-      for (int64_t g = range.begin; g < range.end; g++) {
+      for (int64_t g = range.begin; g < range.end; g += kDrawn) {
+        Philox philox = first;
+        philox.skip(static_cast<uint64_t>(g * blocks));
+        fill(g, std::min(kDrawn, range.end - g), philox);
+      }
+    });
+  }
+  /** Nanoseconds of a number, about. */
+  double cost() const {
+    return distribution_ == Distribution::truncatedNormal ? 15 : distribution_ == Distribution::normal ? 10 : 1;
+  }
+
+  /** Calls fill(words, out) for every group of `size` outputs, each from a block of its own. */
+  template <class T, int size, class Fill>
+  void groups(const Philox& first, T* out, const Fill& fill) {
+    pieces(first, size, 1, [&](int64_t start, int64_t count, const Philox& philox) {
+      uint32_t words[4 * kDrawn];
+      philox.blocks(count, 1, words);
+      for (int64_t g = 0; g < count; g++) {
         T group[size];
-        if (blocks == 1) {
-          fill(philox, group);
-        } else {
-          Philox own = philox;
-          fill(own, group);
-          philox.skip(static_cast<uint64_t>(blocks));
+        fill(words + 4 * g, group);
+        std::copy_n(group, std::min<int64_t>(size, output_.size() - (start + g) * size), out + (start + g) * size);
+      }
+    });
+  }
+
+  /** Groups that take as many blocks as they need of `blocks`; most need one. */
+  template <class T>
+  void truncatedGroups(const Philox& first, T* out, int64_t blocks) {
+    constexpr int size = Truncated<T>::kWanted;
+    pieces(first, size, blocks, [&](int64_t start, int64_t count, const Philox& philox) {
+      uint32_t words[4 * kDrawn];
+      philox.blocks(count, static_cast<uint64_t>(blocks), words);
+      for (int64_t g = 0; g < count; g++) {
+        T group[size];
+        Truncated<T> truncated = {group};
+        truncated.take(words + 4 * g);
+        if (!truncated.isDone()) {
+          Philox more = philox;
+          for (more.skip(static_cast<uint64_t>(g * blocks) + 1); !truncated.isDone();) {
+            uint32_t x[4];
+            more.next(x);
+            truncated.take(x);
+          }
         }
-        std::copy_n(group, std::min<int64_t>(size, n - g * size), out + g * size);
+        std::copy_n(group, std::min<int64_t>(size, output_.size() - (start + g) * size), out + (start + g) * size);
       }
     });
   }
 
   void fillFloats(const Philox& philox, float* out) {
     if (distribution_ == Distribution::truncatedNormal) {
-      groups<float, 4>(philox, out, 256, [](Philox& p, float* to) { truncatedGroup(p, to); });
+      truncatedGroups(philox, out, 256);
     } else if (distribution_ == Distribution::normal) {
-      groups<float, 4>(philox, out, 1, [](Philox& p, float* to) {
-        uint32_t x[4];
-        p.next(x);
+      groups<float, 4>(philox, out, [](const uint32_t* x, float* to) {
         normalPair(x[0], x[1], to);
         normalPair(x[2], x[3], to + 2);
       });
     } else {
-      groups<float, 4>(philox, out, 1, [](Philox& p, float* to) {
-        uint32_t x[4];
-        p.next(x);
-        for (int i = 0; i < 4; i++) to[i] = unitFloat(x[i]);
+      pieces(philox, 4, 1, [&](int64_t start, int64_t count, const Philox& at) {
+        uint32_t words[4 * kDrawn];
+        at.blocks(count, 1, words);
+        simd().unitFloats(std::min(4 * count, output_.size() - 4 * start), words, out + 4 * start);
       });
     }
   }
@@ -152,9 +201,7 @@ class Random final : public Instruction {
       return {};
     }
     // Uniform halves have their own recipe: mantissa bits under the exponent of one, minus one.
-    groups<uint16_t, 4>(philox, output_.as<uint16_t>(table), 1, [&](Philox& p, uint16_t* to) {
-      uint32_t x[4];
-      p.next(x);
+    groups<uint16_t, 4>(philox, output_.as<uint16_t>(table), [&](const uint32_t* x, uint16_t* to) {
       for (int i = 0; i < 4; i++) {
         const uint16_t bits = static_cast<uint16_t>(half ? 0x3c00 | (x[i] & 0x3ff) : 0x3f80 | (x[i] & 0x7f));
         float value;
@@ -169,12 +216,10 @@ class Random final : public Instruction {
   Failure runDouble(void* const* table, const Philox& philox) {
     double* out = output_.as<double>(table);
     if (distribution_ == Distribution::truncatedNormal) {
-      groups<double, 2>(philox, out, 128, [](Philox& p, double* to) { truncatedGroup(p, to); });
+      truncatedGroups(philox, out, 128);
     } else {
       const bool normal = distribution_ == Distribution::normal;
-      groups<double, 2>(philox, out, 1, [=](Philox& p, double* to) {
-        uint32_t x[4];
-        p.next(x);
+      groups<double, 2>(philox, out, [=](const uint32_t* x, double* to) {
         if (normal) return normalPair(x, to);
         to[0] = unitDouble(x[0], x[1]);
         to[1] = unitDouble(x[2], x[3]);
@@ -207,9 +252,7 @@ class Random final : public Instruction {
   /** low + word mod range; a range of 0 stands for all words. */
   template <class Word, int size>
   Failure fillInt(void* const* table, const Philox& philox, Word low, Word range) {
-    groups<Word, size>(philox, output_.as<Word>(table), 1, [=](Philox& p, Word* to) {
-      uint32_t x[4];
-      p.next(x);
+    groups<Word, size>(philox, output_.as<Word>(table), [=](const uint32_t* x, Word* to) {
       for (int i = 0; i < size; i++) {
         Word word;
         if constexpr (size == 4) word = x[i];

@@ -24,6 +24,7 @@ namespace tl {
   void fillGemm(SimdKernels&);                \
   void fillStrip(SimdKernels&);               \
   void fillLanes(SimdKernels&);               \
+  void fillPhilox(SimdKernels&);              \
   }
 TL_DECLARE(portable)
 TL_DECLARE(avx2)
@@ -59,6 +60,7 @@ bool getMatrixUnit() {
     variant::fillGemm(k);                     \
     variant::fillStrip(k);                    \
     variant::fillLanes(k);                    \
+    variant::fillPhilox(k);                   \
   }
 
 /** The matrix unit beside the vectors of AVX-512. */

@@ -271,6 +271,10 @@ struct SimdKernels {
   int64_t stripRows, stripBytes;
   void (*lanesF32)(const Lanes<float>&);
   void (*lanesF64)(const Lanes<double>&);
+  /** Blocks of Philox, of four words each, for the counters `counter`, `counter + step` … in a key. */
+  void (*philox)(const uint32_t* counter, const uint32_t* key, int64_t count, uint64_t step, uint32_t* out);
+  /** Random words as numbers of [0, 1). */
+  void (*unitFloats)(int64_t n, const uint32_t* words, float* out);
   TileKernels tiles;
 };
 
