@@ -86,6 +86,12 @@ export interface ElementIterator {
   restore(saved: Saved): Soon<void>;
 }
 
+/** Files with the elements of a saved dataset. */
+export interface StoredFiles {
+  readonly paths: readonly string[];
+  readonly compression: string;
+}
+
 export interface DatasetSpec {
   /** The name without `Dataset`, as TensorFlow has it: `Map`, `Batch`. */
   readonly kind: string;
@@ -99,6 +105,8 @@ export interface DatasetSpec {
   count?(): Promise<number>;
   /** Why all elements cannot be shuffled at once, where they cannot. */
   shuffleObstacle?(): string | undefined;
+  /** For elements in files: what it takes to make the dataset again. */
+  readonly files?: StoredFiles;
   /** For elements that are at hand: the one at a position. */
   at?(i: number): Element;
   iterate(scope: Iteration): ElementIterator;
@@ -130,6 +138,10 @@ export class Dataset {
 
   iterate(scope: Iteration): ElementIterator {
     return this.spec.iterate(scope);
+  }
+
+  get files(): StoredFiles | undefined {
+    return this.spec.files;
   }
 
   /** All elements, where they are at hand. */

@@ -11,7 +11,16 @@ import { arrayFromProto, decodeTensorProto, serializeContent } from '../../io/se
 import { attr } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
 import { SnapshotMetadataRecord } from '../../proto/snapshot.ts';
-import { Dataset, datasetIn, type Element, type ElementIterator, type Iteration, someOf, unknown } from './dataset.ts';
+import {
+  Dataset,
+  datasetIn,
+  type Element,
+  type ElementIterator,
+  type Iteration,
+  type StoredFiles,
+  someOf,
+  unknown,
+} from './dataset.ts';
 import { checkedCompression, defaultChunk, fromFiles, recordsOf } from './files.ts';
 import { InterleaveIterator } from './interleave.ts';
 import { argumentTypes, datasetOp, elementAttrs, flag, functionOf, type GraphFunction, textOf } from './kit.ts';
@@ -217,14 +226,15 @@ class ElementsIterator extends Following {
 }
 
 /** The elements of one shard. */
-function shardDataset(paths: readonly string[], compression: string, types: readonly DType[], shapes: readonly Dims[]) {
-  const records = fromFiles('SnapshotReader', { paths, compression, chunk: defaultChunk }, recordsOf);
+export function shardDataset(files: StoredFiles, types: readonly DType[], shapes: readonly Dims[]): Dataset {
+  const records = fromFiles('SnapshotReader', { ...files, chunk: defaultChunk }, recordsOf);
   return new Dataset({
     kind: 'SnapshotReader',
     types,
     shapes,
     sharesMemory: false,
     cardinality: () => unknown,
+    files,
     iterate: (scope) => new ElementsIterator(records.iterate(scope), types),
   });
 }
@@ -264,7 +274,7 @@ export const LoadDataset = datasetOp({
     const parts: Element[] = [];
     for (const shard of shards) {
       const paths = await filesIn(shard, '.snapshot');
-      parts.push([shardDataset(paths, compression, types, shapes).asArray()]);
+      parts.push([shardDataset({ paths, compression }, types, shapes).asArray()]);
     }
     const nested = datasetOf(parts, [variant], [[]], 'SnapshotNestedReader');
     return new Dataset({

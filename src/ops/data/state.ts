@@ -8,9 +8,10 @@ import { attr } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
 import { type TensorProto, VariantTensorDataProto } from '../../proto/tensor.ts';
 import { tensorFromProto, tensorToProto } from '../../proto/tensorProto.ts';
-import { Dataset, type Element } from './dataset.ts';
+import { Dataset, type Element, type StoredFiles } from './dataset.ts';
 import { IteratorResource } from './iterator.ts';
 import type { Saved } from './saved.ts';
+import { shardDataset } from './snapshot.ts';
 import { datasetOf } from './window.ts';
 
 const typeName = 'tensorloom::IteratorState';
@@ -33,11 +34,11 @@ function encodeState(saved: Saved): VariantTensorDataProto {
   };
   const held = (object: object): unknown => {
     if (object instanceof NDArray) return plain(object);
-    const elements = object instanceof Dataset ? object.atHand : undefined;
-    if (!elements)
+    const { atHand, files, types = [], shapes = [] } = object instanceof Dataset ? object : {};
+    const content = atHand ? { $dataset: plain(atHand) } : files && { $files: files };
+    if (!content)
       throw new UnimplementedError('An element that holds a dataset whose elements are not at hand cannot be saved.');
-    const { types, shapes } = object as Dataset; // only those have elements
-    return { $dataset: plain(elements), types: types.map((t) => t.number), shapes };
+    return { ...content, types: types.map((t) => t.number), shapes };
   };
   const metadata = new TextEncoder().encode(JSON.stringify(plain(saved)));
   return VariantTensorDataProto.create({ type_name: typeName, metadata, tensors });
@@ -55,12 +56,11 @@ function decodeState(object: object | undefined): Saved {
     // As `encodeState` wrote it.
     if ('$objects' in value && '$shape' in value)
       return new NDArray(variant, value.$shape as number[], value.$objects as object[]);
-    if ('$dataset' in value && 'types' in value && 'shapes' in value)
-      return datasetOf(
-        value.$dataset as Element[],
-        (value.types as number[]).map((n) => dtypeFromNumber(n)!),
-        value.shapes as Dims[],
-      );
+    if (!('types' in value && 'shapes' in value)) return value;
+    const types = (value.types as number[]).map((n) => dtypeFromNumber(n)!);
+    const shapes = value.shapes as Dims[];
+    if ('$dataset' in value) return datasetOf(value.$dataset as Element[], types, shapes);
+    if ('$files' in value) return shardDataset(value.$files as StoredFiles, types, shapes);
     return value;
   };
   return JSON.parse(new TextDecoder().decode(metadata), revived) as Saved; // as `encodeState` wrote it
