@@ -30,7 +30,7 @@ export interface Context {
   readonly site?: CallSite | undefined;
   /** The context that was left when this graph became the default: going back to its graph goes back to its scopes. */
   readonly around?: Context | undefined;
-  /** Extra attributes set on every operation made, as in Python's `_attr_scope`. */
+  /** What other layers keep in the context; see `ContextKey`. */
   readonly extras: ReadonlyMap<symbol, unknown>;
 }
 

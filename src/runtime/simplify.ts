@@ -1,5 +1,6 @@
 /** @file The simplifier: folds constants, merges equal nodes and applies the ops' own rules, on a private copy of the graph. */
 import type { NDArray } from '../core/ndarray.ts';
+import { graphDefVersion } from '../graph/graph.ts';
 import { encodeAttr } from '../op/attrs.ts';
 import { constantAttrs } from '../op/convert.ts';
 import {
@@ -43,7 +44,7 @@ export class Simplified {
 export function toGraphDef(nodes: readonly RunNode[]): GraphDef {
   return GraphDef.create({
     node: nodes.map(nodeDefOf),
-    versions: { producer: 2474, min_consumer: 0, bad_consumers: [] },
+    versions: { producer: graphDefVersion, min_consumer: 0, bad_consumers: [] },
   });
 }
 
