@@ -6,6 +6,7 @@ import { groupRows } from './blocks.ts';
 import { fuseEpilogues } from './epilogue.ts';
 import { fuse } from './fuse.ts';
 import type { Buffer, DeviceInstruction, Segment, View } from './instructions.ts';
+import { narrowProducts } from './narrow.ts';
 import { removeDead } from './passes.ts';
 import { sideBySide } from './together.ts';
 
@@ -21,7 +22,8 @@ export function planSegment(
   keep: ReadonlySet<Buffer>,
   atOnce?: number,
 ): Segment {
-  const summed = joinSums(accumulateProducts(removeDead(recorded, keep), keep), keep);
+  const needed = narrowProducts(removeDead(recorded, keep), keep);
+  const summed = joinSums(accumulateProducts(needed, keep), keep);
   const fused = fuseEpilogues(fuse(summed, keep), keep);
   const instructions = sideBySide(groupRows(fused, keep), atOnce);
   const bound = new Set<Buffer>();
