@@ -21,12 +21,16 @@ struct Min {
 constexpr int kBeside = 4;
 /** Bytes between what is folded and what is fetched meanwhile. */
 constexpr int64_t kAhead = 4096;
+/** There may be nothing so far ahead, so it is an address and no pointer. */
+template <class T> TL_INLINE void fetchAhead(const T* x) {
+  __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(x) + kAhead));
+}
 
 /** Where values come from: memory, or the products of two blocks. */
 template <class T> struct Values {
   const T* x;
   TL_INLINE Full<T> at(int64_t i) const {
-    __builtin_prefetch(reinterpret_cast<const char*>(x + i) + kAhead);
+    fetchAhead(x + i);
     return loadVector(x + i);
   }
   TL_INLINE T single(int64_t i) const { return x[i]; }
@@ -35,8 +39,8 @@ template <class T> struct Values {
 template <class T> struct Products {
   const T *x, *y;
   TL_INLINE Full<T> at(int64_t i) const {
-    __builtin_prefetch(reinterpret_cast<const char*>(x + i) + kAhead);
-    __builtin_prefetch(reinterpret_cast<const char*>(y + i) + kAhead);
+    fetchAhead(x + i);
+    fetchAhead(y + i);
     return loadVector(x + i) * loadVector(y + i);
   }
   TL_INLINE T single(int64_t i) const { return x[i] * y[i]; }
