@@ -1,5 +1,5 @@
 /** @file Whole files read and written in the graph, and files found by a pattern. */
-import { mkdir, readFile as readBytes, writeFile as writeBytes } from 'node:fs/promises';
+import { mkdir, writeFile as writeBytes } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { string } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
@@ -10,6 +10,7 @@ import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { fileError } from '../../io/fileErrors.ts';
 import { matchingPaths } from '../../io/glob.ts';
 import { localPath } from '../../io/paths.ts';
+import { wholeFile } from '../../io/wholeFile.ts';
 import { defineOp, gradientPending } from '../../op/defineOp.ts';
 import { ofRank } from '../array/common.ts';
 import { bytesOf, stringArray, toBytes, toText } from '../string/text.ts';
@@ -35,12 +36,7 @@ export const ReadFile = defineOp({
   lower(p, { filename }) {
     checkScalar(filename.shape, 'Input filename');
     const [contents] = p.host([filename], [{ dtype: string, shape: [] }], async ([name]) => {
-      const path = toText(bytesOf(name!)[0]!);
-      try {
-        return [stringArray([], [await readBytes(localPath(path))])];
-      } catch (error) {
-        throw fileError(error, path);
-      }
+      return [stringArray([], [await wholeFile(toText(bytesOf(name!)[0]!))])];
     });
     return { contents: contents! };
   },

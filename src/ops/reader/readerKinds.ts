@@ -1,11 +1,12 @@
 /** @file What each kind of reader finds in a file. */
 import { createReadStream } from 'node:fs';
-import { open, readFile } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { createGunzip, createInflate } from 'node:zlib';
 import { DataLossError } from '../../core/errors.ts';
 import { fileError } from '../../io/fileErrors.ts';
 import { localPath } from '../../io/paths.ts';
 import { type RecordCompression, tfRecordIterator } from '../../io/records.ts';
+import { wholeFile } from '../../io/wholeFile.ts';
 import type { Entry, ReaderKind } from './reader.ts';
 
 const encode = (text: string) => new TextEncoder().encode(text);
@@ -60,10 +61,7 @@ export const wholeFileReader: ReaderKind = {
   name: 'WholeFileReader',
   givesOneRecord: true,
   async *read(work) {
-    const path = decode(work);
-    const value = await readFile(localPath(path)).catch((error: unknown) => {
-      throw fileError(error, path);
-    });
+    const value = await wholeFile(decode(work));
     yield { key: work, value: new Uint8Array(value.buffer, value.byteOffset, value.length) };
   },
 };

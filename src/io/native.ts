@@ -1,0 +1,75 @@
+/** @file Functions of the native library for files and formats, called at once or on libuv's threads beside the event loop. */
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { nativeLibraryPath } from '../core/nativeLibrary.ts';
+
+/** Numbers, texts, and memory, which is given by its address: its parameter is an `int64_t`. */
+export type NativeArgument = number | bigint | string | ArrayBufferView;
+
+export interface NativeFunctions {
+  /** A function that runs beside the event loop. The memory that it is given is kept until it is over. */
+  later(prototype: string): (...args: NativeArgument[]) => Promise<number>;
+  /** A function that runs at once. */
+  now(prototype: string): (...args: NativeArgument[]) => number;
+}
+
+let found: NativeFunctions | null | undefined;
+
+/** The functions, or undefined where there is no library: everything can be done without it, on the event loop. */
+export function nativeFunctions(): NativeFunctions | undefined {
+  if (found === undefined) found = load();
+  return found ?? undefined;
+}
+
+/** What libuv's callback gives: an error, or the function's result. */
+type Callback = (error: Error | null, result: number | bigint) => void;
+type PlainArgument = number | bigint | string;
+interface KoffiFunction {
+  (...args: PlainArgument[]): number | bigint;
+  async(...args: [...PlainArgument[], Callback]): void;
+}
+
+function load(): NativeFunctions | null {
+  const path = nativeLibraryPath();
+  if (path === undefined || !existsSync(path)) return null;
+  try {
+    // koffi is required, not imported: where its binary is missing, the import would fail the whole package.
+    const koffi: typeof import('koffi') = createRequire(import.meta.url)('koffi');
+    const library = koffi.load(path);
+    const plain = (arg: NativeArgument): PlainArgument => (ArrayBuffer.isView(arg) ? koffi.address(arg) : arg);
+    return {
+      later(prototype) {
+        const called: KoffiFunction = library.func(prototype);
+        return (...args) =>
+          new Promise<number>((resolve, reject) => {
+            // The arguments are named in the callback, which keeps their memory until the call is over.
+            called.async(...args.map(plain), (error, result) =>
+              error && args.length > 0 ? reject(error) : resolve(Number(result)),
+            );
+          });
+      },
+      now(prototype) {
+        const called: KoffiFunction = library.func(prototype);
+        return (...args) => Number(called(...args.map(plain)));
+      },
+    };
+  } catch {
+    return null; // no koffi for this platform, or a library of another one
+  }
+}
+
+/** Functions that are looked for once; undefined where the library, or one of them, is not there. */
+export function nativeFamily<T>(make: (functions: NativeFunctions) => T | null): () => T | undefined {
+  let family: T | null | undefined;
+  return () => {
+    if (family === undefined) {
+      const functions = nativeFunctions();
+      try {
+        family = functions ? make(functions) : null;
+      } catch {
+        family = null; // a library that is older than these functions
+      }
+    }
+    return family ?? undefined;
+  };
+}
