@@ -1,9 +1,10 @@
 /**
- * @file Training steps beside TensorFlow's and PyTorch's, in turns:
+ * @file Training steps beside TensorFlow's, PyTorch's and TensorFlow.js's, in turns:
  * `npm run bench:training [-- --threads 1] [-- --cpu] [-- --json] [-- mlp lstm]`. With `--cpu` it counts processor time in place
- * of time, which on a busy machine tells more about one thread.
+ * of time, which on a busy machine tells more about one thread. TensorFlow.js runs on its wasm backend, on one thread; TFJS_FOLDER
+ * (default `/opt/tfjs`) names the folder in which @tensorflow/tfjs and @tensorflow/tfjs-backend-wasm are installed.
  */
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
 import { createInterface } from 'node:readline';
@@ -71,16 +72,21 @@ function ourselves(threads: number): Runner {
   };
 }
 
-/** A Python process that runs the same steps, or nothing where the framework is not installed. */
-async function peer(framework: string, threads: number): Promise<Runner | undefined> {
-  if (!existsSync(python)) return undefined;
-  const script = fileURLToPath(new URL('../../bench/peers/steps.py', import.meta.url));
-  const child: ChildProcessWithoutNullStreams = spawn(python, [
-    script,
-    framework,
-    String(threads),
-    values.cpu ? 'cpu' : 'wall',
-  ]);
+/** The commands of those that run the same steps in a process of their own, as far as they are installed. */
+function peerCommands(threads: number): readonly (readonly [name: string, command: string, ...args: string[]])[] {
+  const script = (name: string) => fileURLToPath(new URL(`../../bench/peers/${name}`, import.meta.url));
+  const clockName = values.cpu ? 'cpu' : 'wall';
+  const tfjs = process.env['TFJS_FOLDER'] ?? '/opt/tfjs';
+  const frameworks = existsSync(python) ? ['tensorflow', 'pytorch'] : [];
+  return [
+    ...frameworks.map((name) => [name, python, script('steps.py'), name, String(threads), clockName] as const),
+    ...(existsSync(tfjs) ? [['tfjs', process.execPath, script('tfjs.mjs'), tfjs, clockName] as const] : []),
+  ];
+}
+
+/** A process that runs the same steps, or nothing where it does not get ready. */
+async function peer(name: string, command: string, ...args: readonly string[]): Promise<Runner | undefined> {
+  const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'ignore'] });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const answer = async (): Promise<string | undefined> => {
     const { value, done } = await lines.next();
@@ -88,9 +94,9 @@ async function peer(framework: string, threads: number): Promise<Runner | undefi
   };
   if ((await answer()) !== 'ready') return undefined;
   return {
-    name: framework,
-    async run(name, runs) {
-      child.stdin.write(`${name} ${runs}\n`);
+    name,
+    async run(step, runs) {
+      child.stdin.write(`${step} ${runs}\n`);
       const [best, median] = ((await answer()) ?? 'NaN NaN').split(' ').map(Number);
       return { best: best!, median: median! };
     },
@@ -103,7 +109,7 @@ const share = 400_000;
 
 const report: Record<string, unknown>[] = [];
 for (const threads of threadCounts) {
-  const peers = await Promise.all(['tensorflow', 'pytorch'].map((name) => peer(name, threads)));
+  const peers = await Promise.all(peerCommands(threads).map((words) => peer(...words)));
   const runners = [ourselves(threads), ...peers.filter((p) => p !== undefined)];
   if (!values.json)
     console.log(
@@ -114,21 +120,25 @@ for (const threads of threadCounts) {
     for (let round = 0; round < Number(values.rounds); round++)
       for (const runner of runners) {
         const before = found.get(runner.name)?.at(-1)?.median ?? (await runner.run(name, 2)).median;
+        // A step that this runner does not have.
+        if (Number.isNaN(before)) continue;
         const times = await runner.run(name, Math.max(2, Math.min(2000, Math.round(share / before))));
         found.set(runner.name, [...(found.get(runner.name) ?? []), times]);
       }
+    const able = runners.filter((runner) => found.has(runner.name));
     const best = (runner: Runner) => Math.min(...found.get(runner.name)!.map((t) => t.best));
     const median = (runner: Runner) => summary(found.get(runner.name)!.map((t) => t.median)).median;
-    const [ours, ...others] = runners;
+    const [ours, ...others] = able;
     const ratio = others.length === 0 ? Number.NaN : Math.min(...others.map(best)) / best(ours!);
     report.push({
       step: name,
       threads,
       ratio,
-      ...Object.fromEntries(runners.map((r) => [r.name, { best: best(r), median: median(r) }])),
+      ...Object.fromEntries(able.map((r) => [r.name, { best: best(r), median: median(r) }])),
     });
     if (values.json) continue;
-    const cells = runners.map((r) => `${best(r).toFixed(0)} (${median(r).toFixed(0)})`.padStart(22));
+    const cell = (r: Runner) => (able.includes(r) ? `${best(r).toFixed(0)} (${median(r).toFixed(0)})` : '–');
+    const cells = runners.map((r) => cell(r).padStart(22));
     console.log(`${steps[name]!.title.padEnd(60)}${cells.join('')}   ${ratio.toFixed(2)}×`);
   }
   for (const runner of runners) runner.end();
