@@ -55,10 +55,16 @@ class Column {
     const { dtype } = this;
     const text = latin1(field);
     const value = dtype.isInteger ? csvInteger(text, dtype === d.int32 ? 32 : 64) : csvNumber(text);
-    if (value === undefined)
+    if (value === undefined) {
+      // In JavaScript 0.0 is the whole number 0, so a default that was meant as a float does not say so.
+      const hint =
+        dtype.isInteger && /[.e]/i.test(text) && csvNumber(text) !== undefined
+          ? `. The default of this column is a whole number; for floats give tf.constant([0], tf.float32)`
+          : '';
       throw new InvalidArgumentError(
-        `Field ${this.index} in record ${i} is not a valid ${dtype.runtimeName}: ${toText(field)}`,
+        `Field ${this.index} in record ${i} is not a valid ${dtype.runtimeName}: ${toText(field)}${hint}`,
       );
+    }
     this.numbers![i] = dtype === d.int64 ? value : Number(value);
   }
 
@@ -161,6 +167,7 @@ export const DecodeCSV = defineOp({
     { given: { records: '\n"a\nb",c\u00e9', record_defaults: [['x'], ['x']] }, attrs: { OUT_TYPE: [d.string, d.string] }, expect: { output: ['a\nb', 'c\u00e9'] } },
     { given: { records: ['1', ''], record_defaults: [{ dtype: 'int32', value: [], shape: [0] }] }, attrs: { OUT_TYPE: [d.int32] }, fails: /Expect 1 fields but have 0 in record 1/ },
     { given: { records: ['1,', ',2'], record_defaults: [{ dtype: 'int32', value: [], shape: [0] }, ['x']] }, attrs: { OUT_TYPE: [d.int32, d.string] }, fails: /Field 0 is required but missing in record 1!/ },
+    { given: { records: '0.5', record_defaults: [{ dtype: 'int32', value: 1 }] }, attrs: { OUT_TYPE: [d.int32] }, fails: /not a valid int32: 0\.5\. .*for floats give/ },
     { given: { records: '2147483648', record_defaults: [{ dtype: 'int32', value: 1 }] }, attrs: { OUT_TYPE: [d.int32] }, fails: /Field 0 in record 0 is not a valid int32: 2147483648/ },
     { given: { records: ['0x10', '1e400', ' +.5 ', '-1.e-2'], record_defaults: [[0]] }, attrs: { OUT_TYPE: [d.float32] }, expect: { output: [[16, Number.POSITIVE_INFINITY, 0.5, -0.01]] } },
     { given: { records: ['0.14285714285714285', '-0.000000000000000000001', '1234567890123456.5', '1.', '.5', '00000000000000000007'], record_defaults: [[0]] }, attrs: { OUT_TYPE: [d.float32] }, expect: { output: [[0.14285714285714285, -1e-21, 1234567890123456.5, 1, 0.5, 7]] } },
