@@ -4,3 +4,4 @@ export { CsvDataset, type CsvOptions } from '../front/data/csv.ts';
 export * from '../front/data/experimental.ts';
 export { getNextAsOptional, Optional } from '../front/data/optional.ts';
 export { makeSaveableFromIterator } from '../front/data/saveable.ts';
+export { denseToSparseBatch } from '../front/data/sparse.ts';

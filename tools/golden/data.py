@@ -21,6 +21,10 @@ def lengths(n):
     return D.range(1, n + 1).map(lambda x: tf.fill([x], x))
 
 
+def sparse():
+    return tf.SparseTensor([[0, 1], [0, 3], [2, 0]], [5.5, 6., 7.], [3, 4])
+
+
 PIPELINES = {
     'tensors': lambda: D.from_tensors([1, 2, 3]),
     'slices of a tuple': lambda: D.from_tensor_slices((tf.constant([1, 2, 3]), tf.constant([[1.5], [2.5], [3.5]]))),
@@ -80,11 +84,37 @@ PIPELINES = {
     'an error': lambda: D.from_tensor_slices([1, 2, 0, 4]).map(lambda x: tf.floordiv(12, x)),
     'different shapes': lambda: lengths(3).batch(2),
     'a graph seed': lambda: (tf.set_random_seed(7), D.range(8).shuffle(4))[1],
+    'a sparse tensor': lambda: D.from_tensors(sparse()),
+    'a sparse tensor beside a number': lambda: D.from_tensors({'a': 1, 'b': sparse()}),
+    'slices of a sparse tensor': lambda: D.from_tensor_slices((sparse(), tf.constant([1, 2, 3]))),
+    'batches of sparse tensors': lambda: D.from_tensor_slices(sparse()).batch(2),
+    'map to sparse tensors': lambda: D.range(1, 4).map(
+        lambda x: tf.SparseTensor([[0], [2]], tf.stack([x, -x]), [4])).map(lambda s: tf.sparse.to_dense(s)),
+    'filter and repeat sparse tensors': lambda: D.from_tensor_slices(sparse()).filter(
+        lambda s: tf.size(s.values) > 0).repeat(2),
+    'unbatch sparse tensors': lambda: D.from_tensors((sparse(), tf.constant([1, 2, 3]))).apply(E.unbatch()),
+    'zip and concatenate sparse tensors': lambda: D.zip((D.from_tensor_slices(sparse()), D.range(3))).concatenate(
+        D.zip((D.from_tensor_slices(sparse()), D.range(10, 12)))),
+    'fromSparseTensorSlices': lambda: D.from_sparse_tensor_slices(sparse()),
+    'denseToSparseBatch': lambda: lengths(5).apply(E.dense_to_sparse_batch(2, [6])),
+    'denseToSparseBatch of any size': lambda: lengths(3).apply(E.dense_to_sparse_batch(2, [None])),
+    'a batch with an error': lambda: D.from_tensor_slices([1.5, 0., 3., 4., 5., 6., 7.]).map(
+        lambda x: tf.check_numerics(tf.realdiv(1., x), 'bad')).batch(3),
+    'zip with an error': lambda: D.zip((D.from_tensor_slices([1.5, 0., 4.]).map(
+        lambda x: tf.check_numerics(tf.realdiv(1., x), 'bad')), D.range(3))),
+    'random numbers in a map': lambda: D.range(3).map(
+        lambda x: tf.random_uniform([], maxval=1000, dtype=tf.int32, seed=5)).repeat(2),
+    'random numbers in a dataset of a function': lambda: D.range(2).flat_map(
+        lambda x: D.range(2).map(lambda y: tf.random_uniform([], maxval=1000, dtype=tf.int32, seed=5))),
+    'random numbers in a filter': lambda: D.range(12).filter(
+        lambda x: tf.random_uniform([], seed=5) > 0.5),
 }
 # Random numbers of Python's `random` module stand behind no seed, so every pipeline here has one.
 
 
 def plain(value):
+    if isinstance(value, tf.SparseTensorValue):
+        return {'indices': plain(value.indices), 'values': plain(value.values), 'denseShape': plain(value.dense_shape)}
     if isinstance(value, dict):
         return {k: plain(v) for k, v in value.items()}
     if isinstance(value, tuple):
@@ -101,17 +131,22 @@ def run(make):
         iterator = tf.data.make_initializable_iterator(dataset)
         element = iterator.get_next()
         nodes = [[n.name, n.op] for n in graph.as_graph_def().node]
-        elements = []
         with tf.Session() as session:
-            session.run(iterator.initializer)
-            while True:
-                try:
-                    elements.append(plain(session.run(element)))
-                except tf.errors.OutOfRangeError:
-                    break
-                except tf.errors.OpError as error:
-                    elements.append({'error': type(error).__name__})
+            elements = run_through(session, iterator, element)
+            assert run_through(session, iterator, element) == elements, 'begun again, it gives something else'
     return {'elements': elements, 'nodes': nodes}
+
+
+def run_through(session, iterator, element):
+    session.run(iterator.initializer)
+    elements = []
+    while True:
+        try:
+            elements.append(plain(session.run(element)))
+        except tf.errors.OutOfRangeError:
+            return elements
+        except tf.errors.OpError as error:
+            elements.append({'error': type(error).__name__})
 
 
 print(json.dumps({name: run(make) for name, make in PIPELINES.items()}))

@@ -11,7 +11,7 @@ import { convertToTensor } from '../../op/convert.ts';
 import { BatchDatasetV2, ParallelBatchDataset } from '../../ops/data/batch.ts';
 import { UnbatchDataset } from '../../ops/data/batchMore.ts';
 import { PaddedBatchDatasetV2 } from '../../ops/data/padded.ts';
-import { isNested, packSequenceAs } from '../nest.ts';
+import { flatten, isNested, packSequenceAs } from '../nest.ts';
 import { batchSizeOf, choice, type DatasetOptions, metadataOf, number, truth } from './arguments.ts';
 import { Dataset } from './dataset.ts';
 import { type MapOptions, map } from './elementwise.ts';
@@ -124,9 +124,15 @@ export function paddedBatch<E>(dataset: Dataset<E>, batchSize: TensorLike, optio
 }
 
 export function unbatch<E>(dataset: Dataset<E>, options: DatasetOptions): Dataset<E> {
-  const normalize = { normalize: (...args: unknown[]) => (args.length === 1 ? args[0] : args) }.normalize;
+  const components = componentsOf(dataset.elementSpec);
+  const normalize = (...args: unknown[]) => {
+    const whole = args.length === 1 ? args[0] : args;
+    if (!components.some((component) => component.toRows)) return whole;
+    const values = isNested(dataset.elementSpec) ? flatten(whole) : [whole];
+    return values.map((value, i) => components[i]!.toRows?.(value) ?? value);
+  };
   const normalized = map(dataset, normalize, {});
-  const spec = mapSpec(normalized.elementSpec, (component) => component.unbatched());
+  const spec = mapSpec(dataset.elementSpec, (component) => component.unbatched());
   const attrs = { ...elementAttrs(spec), metadata: metadataOf('unbatch', options) };
   return new Dataset<E>(UnbatchDataset.build({ input_dataset: normalized.variant }, { attrs }).handle, spec);
 }

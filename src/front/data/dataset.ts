@@ -5,6 +5,7 @@ import type { Dims } from '../../core/shape.ts';
 import { colocateWith, type Graph } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import { sessionFor } from '../../graph/runner.ts';
+import type { SparseTensor } from '../../graph/sparseTensor.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { DeleteIterator, IteratorV2, MakeIterator, OneShotIterator } from '../../ops/data/iteratorOps.ts';
@@ -20,6 +21,7 @@ import * as elementwise from './elementwise.ts';
 import { fromGenerator, type GeneratorOptions, type Values } from './generators.ts';
 import { Iterator } from './iterator.ts';
 import { type ListFilesOptions, listFiles } from './listFiles.ts';
+import { fromSparseTensorSlices } from './sparse.ts';
 import {
   type Arguments,
   addComponentKind,
@@ -80,6 +82,15 @@ export class Dataset<E = unknown> implements IsDataset, AsyncIterable<ValueOf<E>
     const { output_shapes } = elementAttrs(rows);
     const attrs = { output_shapes, metadata: metadataOf('fromTensorSlices', options) };
     return new Dataset<ElementOf<T>>(TensorSliceDataset.build({ components }, { attrs }).handle, rows);
+  }
+
+  /**
+   * The rows of a sparse tensor, each as its indices, values and dense shape. Adds `SparseTensorSliceDataset`.
+   *
+   * @example tf.data.Dataset.fromSparseTensorSlices(new tf.SparseTensor([[0, 0], [1, 2]], [1, 2], [3, 4]))
+   */
+  static fromSparseTensorSlices(sparseTensor: SparseTensor): Dataset<[Tensor, Tensor, Tensor]> {
+    return fromSparseTensorSlices(sparseTensor);
   }
 
   /**

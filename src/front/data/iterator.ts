@@ -22,7 +22,7 @@ import { componentsOf, type ElementOf, type ElementSpec, elementAttrs, fromTenso
 export interface StructureOptions {
   /** Shapes in the structure of the types; unknown where they are left out. */
   readonly outputShapes?: unknown;
-  /** Accepted as TensorFlow has it: classes of components, all tensors. */
+  /** The classes of components in the structure of the types, where some are no tensors. */
   readonly outputClasses?: unknown;
   /** A name under which several sessions of a server share the iterator. */
   readonly sharedName?: string | undefined;
@@ -59,14 +59,12 @@ export class Iterator<E = unknown> {
    * @example tf.data.Iterator.fromStructure(train.outputTypes, { outputShapes: train.outputShapes })
    */
   static fromStructure<E = unknown>(outputTypes: unknown, options: StructureOptions = {}): Iterator<E> {
-    const { outputShapes, sharedName = '' } = onlyOptions(
-      'tf.data.Iterator.fromStructure',
-      options,
-      'outputShapes',
-      'outputClasses',
-      'sharedName',
-    );
-    const spec = specOf(outputTypes, outputShapes);
+    const {
+      outputShapes,
+      outputClasses,
+      sharedName = '',
+    } = onlyOptions('tf.data.Iterator.fromStructure', options, 'outputShapes', 'outputClasses', 'sharedName');
+    const spec = specOf(outputTypes, outputShapes, outputClasses);
     const attrs = { ...elementAttrs(spec), container: '', shared_name: sharedName };
     return new Iterator<E>(IteratorV2.build({}, { attrs }).handle, undefined, spec);
   }
@@ -82,8 +80,13 @@ export class Iterator<E = unknown> {
     outputTypes: unknown,
     options: Omit<StructureOptions, 'sharedName'> = {},
   ): Iterator<E> {
-    const { outputShapes } = onlyOptions('tf.data.Iterator.fromStringHandle', options, 'outputShapes', 'outputClasses');
-    const spec = specOf(outputTypes, outputShapes);
+    const { outputShapes, outputClasses } = onlyOptions(
+      'tf.data.Iterator.fromStringHandle',
+      options,
+      'outputShapes',
+      'outputClasses',
+    );
+    const spec = specOf(outputTypes, outputShapes, outputClasses);
     const string_handle = convertToTensor(stringHandle, { dtype: string });
     const made = IteratorFromStringHandleV2.build({ string_handle }, { attrs: elementAttrs(spec) });
     return new Iterator<E>(made.resource_handle, undefined, spec);

@@ -20,6 +20,8 @@ export interface Component {
   fromTensor(tensor: Tensor): unknown;
   /** What a value of a run stands for. */
   fromArray(array: NDArray): unknown;
+  /** For values whose tensor cannot be taken apart by rows: one that can. */
+  toRows?(value: unknown): Tensor;
   /** The component of a batch of elements, and of one element of a batch. */
   batched(size: number | null): Component;
   unbatched(): Component;
@@ -129,7 +131,13 @@ export type Arguments<E> = E extends readonly unknown[] ? E : [element: E];
 /** Values that are not tensors but can be components. */
 export interface Convertible {
   readonly isComponent: (value: unknown) => boolean;
-  toTensor(value: never, stacked: boolean): { readonly tensor: Tensor; readonly component: Component };
+  toTensor(value: never, stacked: boolean): Part;
+  /** A component of the values of a class, if the class is of this kind. */
+  ofClass?(kind: unknown, dtype: DType, shape: Dims): Component | undefined;
+}
+interface Part {
+  readonly tensor: Tensor;
+  readonly component: Component;
 }
 const others: Convertible[] = [];
 /** Makes another kind of value known as a component of elements. */
@@ -168,15 +176,30 @@ export interface Element {
  * `stacked` says that the values are rows of many elements.
  */
 export function toElement(value: unknown, name: (i: number) => string | undefined, stacked = false): Element {
+  return elementOf(converted(value, name), stacked);
+}
+
+interface Converted {
+  readonly structure: unknown;
+  /** What became of each single value; other kinds than tensors are still to be converted. */
+  readonly parts: readonly (Part | ((stacked: boolean) => Part))[];
+}
+
+function converted(value: unknown, name: (i: number) => string | undefined): Converted {
   const structure = singles(value);
   const parts = (flatten(structure) as Single[]).map(({ value: x }, i) => {
     // its only leaves
     const kind = others.find((k) => k.isComponent(x));
-    if (kind) return kind.toTensor(x as never, stacked); // it says that it knows the value
+    if (kind) return (stacked: boolean) => kind.toTensor(x as never, stacked); // it says that it knows the value
     if (x == null) throw userError('An element cannot have a component that is null or undefined.');
     const tensor = convertToTensor(x as TensorLike, { name: name(i) }); // anything else is refused there
     return { tensor, component: new TensorComponent(tensor.dtype, tensor.shape) };
   });
+  return { structure, parts };
+}
+
+function elementOf({ structure, parts: given }: Converted, stacked: boolean): Element {
+  const parts = given.map((part) => (typeof part === 'function' ? part(stacked) : part));
   const components = parts.map((p) => p.component);
   const spec = isNested(structure) ? (packSequenceAs(structure, components) as ElementSpec) : components[0]!; // same structure
   return { tensors: parts.map((p) => p.tensor), spec };
@@ -184,14 +207,20 @@ export function toElement(value: unknown, name: (i: number) => string | undefine
 
 /** As `toElement`, under the names that Python gives to what is put into a dataset. */
 export function normalizeElement(value: unknown, stacked = false): Element {
-  return nameScope('normalize_element', () => toElement(value, (i) => `component_${i}`, stacked));
+  const parts = nameScope('normalize_element', () => converted(value, (i) => `component_${i}`));
+  return elementOf(parts, stacked);
 }
 
-/** A structure of types, and one of shapes that may be left out or be less deep, as a spec. */
-export function specOf(types: unknown, shapes: unknown): ElementSpec {
+/** A structure of types, and such of shapes and classes that may be left out or be less deep, as a spec. */
+export function specOf(types: unknown, shapes: unknown, classes?: unknown): ElementSpec {
   const flatTypes = flatten(types) as DType[]; // what users give there
   const flatShapes = shapes === undefined ? flatTypes.map(() => null) : shapesLike(types, shapes);
-  const components = flatTypes.map((dtype, i) => new TensorComponent(dtype, flatShapes[i] ?? null));
+  const kinds = classes === undefined ? [] : flatten(classes);
+  const components = flatTypes.map((dtype, i) => {
+    const shape = flatShapes[i] ?? null;
+    const other = others.map((k) => k.ofClass?.(kinds[i], dtype, shape)).find((component) => component);
+    return other ?? new TensorComponent(dtype, shape);
+  });
   return isNested(types) ? (packSequenceAs(types, components) as ElementSpec) : components[0]!; // same structure
 }
 

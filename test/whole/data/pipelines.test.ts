@@ -10,6 +10,19 @@ const int64 = (value: number[]) => tf.constant(value, { dtype: tf.int64 });
 const lengths = (n: number) => Dataset.range(1, n + 1).map((x) => tf.fill([x], x));
 const repeated = (x: tf.Tensor) => Dataset.fromTensors(x).repeat(x);
 
+const sparse = () =>
+  new tf.SparseTensor(
+    [
+      [0, 1],
+      [0, 3],
+      [2, 0],
+    ],
+    [5.5, 6, 7],
+    [3, 4],
+  );
+const inverse = (x: tf.Tensor) => tf.checkNumerics(tf.realdiv(1, x), 'bad');
+const randomNumber = () => tf.randomUniform([], { maxval: 1000, dtype: tf.int32, seed: 5 });
+
 /** As in tools/golden/data.py, by the same names. */
 const pipelines: Record<string, () => AnyDataset> = {
   tensors: () => Dataset.fromTensors([1, 2, 3]),
@@ -106,6 +119,31 @@ const pipelines: Record<string, () => AnyDataset> = {
     tf.setRandomSeed(7);
     return Dataset.range(8).shuffle(4);
   },
+  'a sparse tensor': () => Dataset.fromTensors(sparse()),
+  'a sparse tensor beside a number': () => Dataset.fromTensors({ a: 1, b: sparse() }),
+  'slices of a sparse tensor': () => Dataset.fromTensorSlices([sparse(), tf.constant([1, 2, 3])]),
+  'batches of sparse tensors': () => Dataset.fromTensorSlices(sparse()).batch(2),
+  'map to sparse tensors': () =>
+    Dataset.range(1, 4)
+      .map((x) => new tf.SparseTensor([[0], [2]], tf.stack([x, x.neg()]), [4]))
+      .map((s) => tf.sparse.toDense(s)),
+  'filter and repeat sparse tensors': () =>
+    Dataset.fromTensorSlices(sparse())
+      .filter((s) => tf.size(s.values).greater(0))
+      .repeat(2),
+  'unbatch sparse tensors': () => Dataset.fromTensors([sparse(), tf.constant([1, 2, 3])]).apply(E.unbatch()),
+  'zip and concatenate sparse tensors': () =>
+    Dataset.zip([Dataset.fromTensorSlices(sparse()), Dataset.range(3)]).concatenate(
+      Dataset.zip([Dataset.fromTensorSlices(sparse()), Dataset.range(10, 12)]),
+    ),
+  fromSparseTensorSlices: () => Dataset.fromSparseTensorSlices(sparse()),
+  denseToSparseBatch: () => lengths(5).apply(E.denseToSparseBatch(2, [6])),
+  'denseToSparseBatch of any size': () => lengths(3).apply(E.denseToSparseBatch(2, [null])),
+  'a batch with an error': () => Dataset.fromTensorSlices([1.5, 0, 3, 4, 5, 6, 7]).map(inverse).batch(3),
+  'zip with an error': () => Dataset.zip([Dataset.fromTensorSlices([1.5, 0, 4]).map(inverse), Dataset.range(3)]),
+  'random numbers in a map': () => Dataset.range(3).map(randomNumber).repeat(2),
+  'random numbers in a dataset of a function': () => Dataset.range(2).flatMap(() => Dataset.range(2).map(randomNumber)),
+  'random numbers in a filter': () => Dataset.range(12).filter(() => tf.randomUniform([], { seed: 5 }).greater(0.5)),
 };
 
 interface Golden {
@@ -119,6 +157,8 @@ const golden: Record<string, Golden> = JSON.parse(
 /** Arrays in a structure as plain values. */
 function plain(value: unknown): unknown {
   if (value instanceof tf.NDArray) return value.toArray();
+  if (value instanceof tf.SparseTensorValue)
+    return { indices: plain(value.indices), values: plain(value.values), denseShape: plain(value.denseShape) };
   if (Array.isArray(value)) return value.map(plain);
   return Object.fromEntries(Object.entries(value as object).map(([key, x]) => [key, plain(x)]));
 }
@@ -151,5 +191,8 @@ describe('pipelines', () => {
       const { elements, nodes } = golden[name]!;
       expect(await elementsOf(session, element)).toEqual(elements);
       expect(graph.operations.map((op) => [op.name, op.type])).toEqual(nodes);
+      // Begun again, it gives the same again.
+      await session.run(iterator.initializer);
+      expect(await elementsOf(session, element)).toEqual(elements);
     });
 });
