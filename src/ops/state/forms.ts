@@ -40,7 +40,7 @@ const noResource = (name: string) => `Resource localhost/${name}/N10tensorflow3V
 /** What is said when a resource variable is read before it has a value. */
 export function unreadable(name: string): OpError {
   return new FailedPreconditionError(
-    `Could not find variable ${name}. This could mean that the variable has been deleted. In TF1, it can also mean the variable is uninitialized. Debug info: container=localhost, status error message=${noResource(name)}`,
+    `Could not find variable ${name}. This could mean that the variable has been deleted. In TF1, it can also mean the variable is uninitialized. Debug info: container=localhost, status error message=${noResource(name)} Run its initializer first, as tf.globalVariablesInitializer() does for all of them.`,
   );
 }
 
