@@ -113,6 +113,23 @@ function load(name: string, dtype: DType, shape: Shape, { slice, table }: Piece)
   });
 }
 
+/** The most bytes that an element takes in a message; integers are written with as many bytes as they need. */
+const mostBytes: Readonly<Record<string, number>> = { float32: 4, float64: 8, complex64: 8, complex128: 16, bool: 1, uint8: 2, uint16: 3, float16: 3, bfloat16: 3 }; // biome-ignore format: a table
+/** Messages end at two gigabytes; so much of that is kept for what is around the elements. */
+const largestMessage = 2 ** 31;
+const aroundElements = 2 ** 20;
+
+function checkSize(array: NDArray): void {
+  const { dtype, size } = array;
+  const elements = dtype.isObject
+    ? array.objects.reduce((sum: number, x) => sum + (x as Uint8Array).length + 10, 0) // strings are bytes
+    : size * (mostBytes[dtype.name] ?? 10);
+  if (elements + aroundElements > largestMessage)
+    throw new InvalidArgumentError(
+      `Tensor slice is too large to serialize (conservative estimate: ${elements + aroundElements} bytes)`,
+    );
+}
+
 /** Writes a V1 checkpoint, which is there as a whole or not at all. */
 export async function writeSliceTable(path: string, tensors: readonly StoredTensor[]): Promise<void> {
   const metas = new Map<string, { dtype: DType; shape: Shape; slices: TensorSlice[] }>();
@@ -123,6 +140,7 @@ export async function writeSliceTable(path: string, tensors: readonly StoredTens
     const meta = metas.get(name) ?? { dtype: array.dtype, shape, slices: [] };
     if (meta.dtype !== array.dtype || !sameShape(meta.shape, shape))
       throw new InvalidArgumentError(`Mismatching types or shapes for tensor ${name}`);
+    checkSize(array);
     meta.slices.push(slice);
     metas.set(name, meta);
     const data = { name, slice: sliceToProto(slice), data: arrayToValues(array) };

@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as tf from 'tensorloom';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { writeSliceTable } from '../../src/io/sliceTable.ts';
 
 const golden = fileURLToPath(new URL('../golden/io', import.meta.url));
 let folder = '';
@@ -107,6 +108,15 @@ describe('the old format', () => {
     expect(await sharded.save(sess, join(folder, 's'))).toBe(join(folder, 's-?????-of-00001'));
     await sharded.restore(sess, join(folder, 's-?????-of-00001'));
     expect(existsSync(join(folder, 's.meta'))).toBe(true);
+  });
+
+  test('holds no tensor of two gigabytes', async () => {
+    // Memory that nobody writes to costs nothing; an integer may take ten bytes in a message.
+    const large = new tf.NDArray(tf.int8, [Math.floor(2 ** 31 / 10)], new Int8Array(Math.floor(2 ** 31 / 10)));
+    await expect(writeSliceTable(join(folder, 'large'), [{ name: 'x', array: large }])).rejects.toThrow(
+      /Tensor slice is too large to serialize \(conservative estimate: \d+ bytes\)/,
+    );
+    expect(readdirSync(folder)).toEqual([]);
   });
 
   test('damaged is refused', () => {

@@ -67,17 +67,19 @@ async function runFile(file) {
 for (const needed of [runner, serverMain, join(sources, 'tensorflow/python')])
   if (!existsSync(needed)) throw new Error(`${needed} does not exist`);
 
-const results = existsSync(resultsFile) ? readJson(resultsFile) : {};
+/** The results so far; read anew each time, since several runs may be under way. */
+const readResults = () => (existsSync(resultsFile) ? readJson(resultsFile) : {});
+
 const wanted = readJson(join(here, 'files.json')).filter(
   (file) => positionals.length === 0 || positionals.some((part) => file.includes(part)),
 );
 for (const file of wanted) {
   const { ops: _, ...record } = await runFile(file);
-  results[file] = record;
   console.log(`${file}: ${record.passed ?? 0} passed, ${record.failed ?? 0} failed, ${record.seconds ?? '?'} s`);
+  const results = { ...readResults(), [file]: record };
   const sorted = Object.fromEntries(Object.entries(results).sort(([a], [b]) => (a < b ? -1 : 1)));
   writeFileSync(resultsFile, `${JSON.stringify(sorted, null, 1)}\n`);
 }
 const tiers = readJson(join(dirname(runner), 'tiers.json'));
-const text = describeResults(results, tiers, readJson(join(here, 'reasons.json')));
+const text = describeResults(readResults(), tiers, readJson(join(here, 'reasons.json')));
 writeFileSync(join(root, 'docs/compatibility.md'), text);

@@ -1,4 +1,6 @@
 /** @file Public functions of the image ops; importing it loads their definitions. */
+import './projective.ts';
+
 export {
   adjustBrightness,
   adjustContrast,
