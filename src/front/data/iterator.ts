@@ -35,9 +35,6 @@ export interface NameOptions {
 /** So many `getNext` calls are suspicious: they belong before the loop that runs them. */
 const manyCalls = 32;
 
-/** What a structure of types stands for: the same structure of tensors. */
-export type OfTypes<T> = ElementOf<{ [K in keyof T]: T[K] }>;
-
 /** The state of going through a dataset. */
 export class Iterator<E = unknown> {
   private calls = 0;

@@ -32,11 +32,6 @@ function renamed(value: unknown, rename: (key: string) => string): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [rename(key), renamed(inner, rename)]));
 }
 
-/** A record of the message in camelCase, whole. */
-export function camelRecord<T>(message: Message<T>, record: T): Camel<T> {
-  return renamed(message.create(record as Init<T>), camelKey) as Camel<T>; // a whole record is one with nothing left out
-}
-
 /** The message's own record of one in camelCase. */
 export function protoRecord<T>(record: CamelInit<T>): Init<T> {
   return renamed(record, snakeKey) as Init<T>; // the inverse of the renaming that made the type
