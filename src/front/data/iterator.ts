@@ -17,7 +17,7 @@ import {
 import { addToCollection } from '../collections.ts';
 import type { Dataset } from './dataset.ts';
 import { Optional } from './optional.ts';
-import { componentsOf, type ElementOf, type ElementSpec, elementAttrs, fromTensors, legacy, specOf } from './spec.ts';
+import { componentsOf, type ElementSpec, elementAttrs, fromTensors, legacy, specOf } from './spec.ts';
 
 export interface StructureOptions {
   /** Shapes in the structure of the types; unknown where they are left out. */
