@@ -1,5 +1,6 @@
 /** @file Public functions about sparse tensors; importing it loads their ops. */
 export { SparseTensor, SparseTensorValue } from '../../graph/sparseTensor.ts';
+export { editDistance } from './editDistance.ts';
 export { sparseAdd, sparseMaximum, sparseMinimum } from './sparseAdd.ts';
 export { sparseConcat, sparseRetain } from './sparseConcat.ts';
 export { sparseSoftmax, sparseTensorDenseMatmul } from './sparseDense.ts';

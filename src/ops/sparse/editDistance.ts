@@ -1,0 +1,164 @@
+/** @file EditDistance: how many insertions, deletions and substitutions lie between sequences. */
+import * as d from '../../core/dtypes.ts';
+import { InvalidArgumentError } from '../../core/errors.ts';
+import { type Element, NDArray } from '../../core/ndarray.ts';
+import { showRuntime, sizeOf } from '../../core/shape.ts';
+import { onlyOptions } from '../../graph/options.ts';
+import { SparseTensor } from '../../graph/sparseTensor.ts';
+import type { Tensor } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
+import { anyType, attr } from '../../op/attrs.ts';
+import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
+import type { Value } from '../../program/value.ts';
+import { placeOf, positionsIn, sizesIn } from './parts.ts';
+
+/** Levenshtein's distance of two sequences. */
+function distance(a: readonly unknown[], b: readonly unknown[]): number {
+  let row = Array.from({ length: b.length + 1 }, (_, k) => k);
+  for (const [i, x] of a.entries()) {
+    const next = [i + 1];
+    for (const [k, y] of b.entries()) next.push(Math.min(row[k]! + (x === y ? 0 : 1), row[k + 1]! + 1, next[k]! + 1));
+    row = next;
+  }
+  return row[b.length]!;
+}
+
+/** What makes two elements the same. */
+const keyOf = (element: Element): unknown =>
+  element instanceof Uint8Array
+    ? Buffer.from(element).toString('latin1')
+    : typeof element === 'object'
+      ? JSON.stringify(element)
+      : element;
+
+/** The sequences along the last axis of a sparse tensor, by where they begin. */
+function sequences(indices: NDArray, values: NDArray, shape: NDArray, groups: readonly number[]) {
+  const found = new Map<number, unknown[]>();
+  for (const [i, position] of positionsIn(indices, sizesIn(shape)).entries()) {
+    const at = placeOf(position.slice(0, -1), groups);
+    const sequence = found.get(at);
+    const key = keyOf(values.at(i));
+    if (sequence) sequence.push(key);
+    else found.set(at, [key]);
+  }
+  return found;
+}
+
+function checkSide(indices: Value, values: Value, shape: Value, side: string): void {
+  const [i, v, s] = [indices.shape, values.shape, shape.shape];
+  for (const [part, dims, rank] of [['indices', i, 2], ['values', v, 1], ['shape', s, 1]] as const) // biome-ignore format: three parts
+    if (dims.length !== rank)
+      throw new InvalidArgumentError(
+        `${side}_${part} should be a ${rank === 2 ? 'matrix' : 'vector'}, but got shape: ${showRuntime(dims)}`,
+      );
+  if (s[0] !== i[1])
+    throw new InvalidArgumentError(
+      `Expected ${side}_shape.NumElements == #cols(${side}_indices), their shapes are: ${showRuntime(s)} and ${showRuntime(i)}`,
+    );
+  if (v[0] !== i[0])
+    throw new InvalidArgumentError(
+      `Expected ${side}_values.NumElements == #rows(${side}_indices), their shapes are: ${showRuntime(v)} and ${showRuntime(i)}`,
+    );
+}
+
+const ints = (value: readonly number[] | readonly (readonly number[])[]) => ({ dtype: 'int64' as const, value });
+const some = {
+  hypothesis_indices: ints([[0, 0], [0, 1], [1, 0]]), // biome-ignore format: positions read better in rows
+  hypothesis_values: ints([1, 2, 3]),
+  hypothesis_shape: ints([2, 2]),
+  truth_indices: ints([[0, 0], [1, 0], [1, 1]]), // biome-ignore format: positions read better in rows
+  truth_values: ints([1, 5, 3]),
+  truth_shape: ints([2, 2]),
+};
+
+export const EditDistance = defineOp({
+  name: 'EditDistance',
+  inputs: {
+    hypothesis_indices: 'int64',
+    hypothesis_values: 'T',
+    hypothesis_shape: 'int64',
+    truth_indices: 'int64',
+    truth_values: 'T',
+    truth_shape: 'int64',
+  },
+  outputs: { output: 'float32' },
+  attrs: { normalize: attr('bool', { default: true }), T: anyType },
+  shape(_, __, context) {
+    const [hypothesis, truth] = [context.value('hypothesis_shape'), context.value('truth_shape')];
+    if (!hypothesis || !truth) return { output: null };
+    if (hypothesis.size !== truth.size)
+      throw new InvalidArgumentError(
+        `Num elements of hypothesis_shape does not match truth_shape: ${hypothesis.size} vs. ${truth.size}`,
+      );
+    return { output: hypothesis.numbers().slice(0, -1).map((size, axis) => Math.max(size, truth.numberAt(axis))) }; // biome-ignore format: one step after the other
+  },
+  grad: notDifferentiable,
+  lower(p, i, { normalize }) {
+    checkSide(i.hypothesis_indices, i.hypothesis_values, i.hypothesis_shape, 'hypothesis');
+    checkSide(i.truth_indices, i.truth_values, i.truth_shape, 'truth');
+    const [ours, theirs] = [i.hypothesis_shape.shape[0]!, i.truth_shape.shape[0]!];
+    if (theirs < 2)
+      throw new InvalidArgumentError(
+        `Input SparseTensors must have rank at least 2, but truth_shape rank is: ${theirs}`,
+      );
+    if (ours !== theirs)
+      throw new InvalidArgumentError(
+        `Expected truth and hypothesis to have matching ranks, but their shapes are: ${showRuntime(i.truth_shape.shape)} and ${showRuntime(i.hypothesis_shape.shape)}`,
+      );
+    const [output] = p.host(Object.values(i), [{ dtype: d.float32 }], (arrays) => {
+      const [hi, hv, hs, ti, tv, ts] = arrays as [NDArray, NDArray, NDArray, NDArray, NDArray, NDArray]; // as many as inputs
+      const groups = sizesIn(ts).slice(0, -1).map((size, axis) => Math.max(size, hs.numberAt(axis))); // biome-ignore format: one step after the other
+      const [hypotheses, truths] = [sequences(hi, hv, hs, groups), sequences(ti, tv, ts, groups)];
+      const distances = Float32Array.from({ length: sizeOf(groups) }, (_, at) => {
+        const [hypothesis, truth] = [hypotheses.get(at) ?? [], truths.get(at) ?? []];
+        const steps = distance(truth, hypothesis);
+        return normalize && steps > 0 ? steps / truth.length : steps;
+      });
+      return [new NDArray(d.float32, groups, distances)];
+    });
+    return { output: output! };
+  },
+  cases: () => [
+    { shape: '[?, 2], [?], [2], [?, 2], [?], [2] -> ?' },
+    { given: some, expect: { output: [1, 0.5] } },
+    { given: some, attrs: { normalize: false }, expect: { output: [1, 1] } },
+    // Sequences that only one of the two has.
+    {
+      given: { ...some, hypothesis_shape: ints([3, 2]), truth_indices: ints([[0, 0]]), truth_values: ints([1]) },
+      expect: { output: [1, Number.POSITIVE_INFINITY, 0] },
+    },
+    {
+      given: { ...some, hypothesis_values: ['a', 'b', 'c'], truth_values: ['a', 'c', 'd'] },
+      expect: { output: [1, 0.5] },
+    },
+    { given: { ...some, truth_shape: ints([2]) }, fails: /#cols\(truth_indices\)|does not match/ },
+    { given: { ...some, truth_values: ints([2]) }, fails: /#rows\(truth_indices\)/ },
+  ],
+});
+
+/**
+ * How many elements must be put in, taken out or replaced to make each hypothesis the truth, by default per element of the
+ * truth. Adds one `EditDistance` node.
+ *
+ * @example tf.editDistance(decoded, labels) // the label error rate of each example
+ */
+export function editDistance(
+  hypothesis: SparseTensor,
+  truth: SparseTensor,
+  options: { readonly normalize?: boolean | undefined; readonly name?: string | undefined } = {},
+): Tensor {
+  const { normalize, name } = onlyOptions('tf.editDistance', options, 'normalize', 'name');
+  if (!(hypothesis instanceof SparseTensor)) throw userError('Hypothesis must be a SparseTensor.');
+  if (!(truth instanceof SparseTensor)) throw userError('Truth must be a SparseTensor.');
+  return EditDistance.build(
+    {
+      hypothesis_indices: hypothesis.indices,
+      hypothesis_values: hypothesis.values,
+      hypothesis_shape: hypothesis.denseShape,
+      truth_indices: truth.indices,
+      truth_values: truth.values,
+      truth_shape: truth.denseShape,
+    },
+    { attrs: { normalize: normalize ?? true }, name: name ?? 'edit_distance' },
+  ).output;
+}
