@@ -9,6 +9,7 @@ export { confusionMatrix } from '../front/confusionMatrix.ts';
 export * from '../front/index.ts';
 export * as initializers from '../front/initializersApi.ts';
 export * as layers from '../front/layers/index.ts';
+export { lstsq as matrixSolveLs } from '../front/linalg.ts';
 export * as losses from '../front/losses.ts';
 export * as metrics from '../front/metrics/index.ts';
 export * as summary from '../front/summary/index.ts';

@@ -1,4 +1,5 @@
 /** @file `tf.linalg`. */
+export { expm, lstsq, luMatrixInverse, luReconstruct, luSolve } from '../front/linalg.ts';
 export {
   diag as tensorDiag,
   diagPart as tensorDiagPart,
@@ -30,6 +31,8 @@ export {
   trace,
 } from '../ops/math/index.ts';
 export { adjoint, slogdet } from '../ops/math/linalg.ts';
+export { lu } from '../ops/math/lu.ts';
 export { logdet, matrixRank, normalize, pinv } from '../ops/math/matrixFunctions.ts';
+export { logm, sqrtm } from '../ops/math/matrixRoots.ts';
 export { matvec } from '../ops/math/norm.ts';
 export { l2Normalize } from '../ops/nn/index.ts';

@@ -296,6 +296,30 @@ cases['matrixRank unknown'] = (x) => tf.linalg.matrixRank(x.float([3, 2], 'x', {
 cases['normalize'] = (x) => tf.linalg.normalize(x.float([2, 3]), 1);
 cases['pinv'] = (x) => tf.linalg.pinv(x.float([3, 2], 'x', { diff: false }));
 cases['pinv unknown'] = (x) => tf.linalg.pinv(x.float([3, 2], 'x', { static: [null, 2], diff: false }));
+const factorsOf = (a: tf.Tensor) => {
+  const { lu, p } = tf.linalg.lu(a);
+  return [lu, p] as const;
+};
+cases['lu solve'] = (x) => tf.linalg.luSolve(...factorsOf(x.float([2, 2], 'x', { diff: false })), x.float([2, 1], 'y'));
+cases['lu solve batch'] = (x) =>
+  tf.linalg.luSolve(...factorsOf(x.float([2, 3, 3], 'x', { diff: false })), x.float([3, 2], 'y'));
+cases['lu inverse'] = (x) => tf.linalg.luMatrixInverse(...factorsOf(x.float([2, 2], 'x', { diff: false })));
+cases['lu reconstruct'] = (x) => tf.linalg.luReconstruct(...factorsOf(x.float([3, 3], 'x', { diff: false })));
+cases['lu reconstruct batch'] = (x) => tf.linalg.luReconstruct(...factorsOf(x.float([2, 3, 3], 'x', { diff: false })));
+cases['lstsq'] = (x) => tf.linalg.lstsq(x.float([3, 2]), x.float([3, 1], 'y', { seed: 2 }), { l2Regularizer: 0.5 });
+cases['lstsq wide'] = (x) => tf.linalg.lstsq(x.float([2, 3]), x.float([2, 1], 'y', { seed: 2 }));
+cases['lstsq unknown'] = (x) =>
+  tf.linalg.lstsq(x.float([3, 2], 'x', { static: [null, 2] }), x.float([3, 1], 'y', { seed: 2 }));
+cases['lstsq op'] = (x) =>
+  tf.linalg.lstsq(x.float([3, 2], 'x', { diff: false }), x.float([3, 1], 'y', { seed: 2, diff: false }), {
+    fast: false,
+  });
+const nine = () => tf.eye(2, { dtype: tf.float64 }).mul(9);
+cases['sqrtm'] = (x) => tf.linalg.sqrtm(nine().add(x.float([2, 2])));
+cases['logm'] = (x) =>
+  tf.abs(tf.linalg.logm(tf.cast(nine().add(x.float([2, 2], 'x', { diff: false })), tf.complex128)));
+cases['expm'] = (x) => tf.linalg.expm(x.float([2, 2]));
+cases['expm large'] = (x) => tf.linalg.expm(x.float([2, 2, 2], 'x', { low: -9, high: 9, static: [null, 2, 2] }));
 cases['polyval'] = (x) => {
   const coeffs = [x.float([3], 'a'), tf.constant(2, tf.float64), x.float([3], 'b', { seed: 2 })];
   return tf.math.polyval(coeffs, x.float([3]));

@@ -164,6 +164,20 @@ case("matrixRank unknown", lambda x: tf.linalg.matrix_rank(x([3, 2], static=[Non
 case("normalize", lambda x: tf.linalg.normalize(x([2, 3]), axis=1))
 case("pinv", lambda x: tf.linalg.pinv(x([3, 2], diff=False)))
 case("pinv unknown", lambda x: tf.linalg.pinv(x([3, 2], static=[None, 2], diff=False)))
+case("lu solve", lambda x: tf.linalg.lu_solve(*tf.linalg.lu(x([2, 2], diff=False)), x([2, 1], "y")))
+case("lu solve batch", lambda x: tf.linalg.lu_solve(*tf.linalg.lu(x([2, 3, 3], diff=False)), x([3, 2], "y")))
+case("lu inverse", lambda x: tf.linalg.lu_matrix_inverse(*tf.linalg.lu(x([2, 2], diff=False))))
+case("lu reconstruct", lambda x: tf.linalg.lu_reconstruct(*tf.linalg.lu(x([3, 3], diff=False))))
+case("lu reconstruct batch", lambda x: tf.linalg.lu_reconstruct(*tf.linalg.lu(x([2, 3, 3], diff=False))))
+case("lstsq", lambda x: tf.linalg.lstsq(x([3, 2]), x([3, 1], "y", seed=2), l2_regularizer=0.5))
+case("lstsq wide", lambda x: tf.linalg.lstsq(x([2, 3]), x([2, 1], "y", seed=2)))
+case("lstsq unknown", lambda x: tf.linalg.lstsq(x([3, 2], static=[None, 2]), x([3, 1], "y", seed=2)))
+case("lstsq op", lambda x: tf.linalg.lstsq(x([3, 2], diff=False), x([3, 1], "y", seed=2, diff=False), fast=False))
+case("sqrtm", lambda x: tf.linalg.sqrtm(tf.eye(2, dtype=tf.float64) * 9 + x([2, 2])))
+case("logm", lambda x: tf.abs(tf.linalg.logm(tf.cast(
+    tf.eye(2, dtype=tf.float64) * 9 + x([2, 2], diff=False), tf.complex128))))
+case("expm", lambda x: tf.linalg.expm(x([2, 2])))
+case("expm large", lambda x: tf.linalg.expm(x([2, 2, 2], low=-9, high=9, static=[None, 2, 2])))
 case("polyval", lambda x: tf.math.polyval([x([3], "a"), tf.constant(2.0, tf.float64), x([3], "b", seed=2)], x([3])))
 for kind, weights in {"": None, " weights": [0.5, 1.0, 2.0]}.items():
     for combiner in ["sum", "mean", "sqrtn"]:

@@ -101,10 +101,17 @@ const quotient = (a: number, b: number, c: number, d: number): [number, number] 
   return [(a * c + b * d) / size, (b * c - a * d) / size];
 };
 
-/** Gaussian elimination with the largest pivot of each column, applied to `rhs` too. Gives the pivots and the sign. */
-function eliminate(matrix: Matrix, rhs?: Matrix): { upper: Matrix; sign: number; isSingular: boolean } {
+/**
+ * Gaussian elimination with the largest pivot of each column, applied to `rhs` too. Gives the pivots, the sign, and where each
+ * row comes from.
+ */
+function eliminate(
+  matrix: Matrix,
+  rhs?: Matrix,
+): { upper: Matrix; sign: number; isSingular: boolean; order: number[] } {
   const upper = matrix.copy();
   const n = upper.rows;
+  const order = Array.from({ length: n }, (_, i) => i);
   let sign = 1;
   let isSingular = false;
   for (let k = 0; k < n; k++) {
@@ -118,6 +125,7 @@ function eliminate(matrix: Matrix, rhs?: Matrix): { upper: Matrix; sign: number;
     if (best !== k) {
       swapRows(upper, k, best);
       if (rhs) swapRows(rhs, k, best);
+      [order[k], order[best]] = [order[best]!, order[k]!];
       sign = -sign;
     }
     const [c, d] = [upper.re[k * n + k]!, upper.im[k * n + k]!];
@@ -128,7 +136,26 @@ function eliminate(matrix: Matrix, rhs?: Matrix): { upper: Matrix; sign: number;
       if (rhs) subtractRow(rhs, i, k, re, im, 0);
     }
   }
-  return { upper, sign, isSingular };
+  return { upper, sign, isSingular, order };
+}
+
+/** Both triangular factors in one matrix, the ones on the lower one's diagonal left out, and where each row comes from. */
+export function factorize(matrix: Matrix): { lu: Matrix; order: number[]; isSingular: boolean } {
+  const n = matrix.rows;
+  const { upper, isSingular, order } = eliminate(matrix);
+  const lu = upper.copy();
+  for (let i = 0; i < n; i++)
+    for (let j = 0; j < i; j++) {
+      let [re, im] = [matrix.re[order[i]! * n + j]!, matrix.im[order[i]! * n + j]!];
+      for (let k = 0; k < j; k++) {
+        const [a, b] = [lu.re[i * n + k]!, lu.im[i * n + k]!];
+        const [c, d] = [upper.re[k * n + j]!, upper.im[k * n + j]!];
+        re -= a * c - b * d;
+        im -= a * d + b * c;
+      }
+      [lu.re[i * n + j], lu.im[i * n + j]] = quotient(re, im, upper.re[j * n + j]!, upper.im[j * n + j]!);
+    }
+  return { lu, order, isSingular };
 }
 
 /** Solves a triangular system; a zero on the diagonal gives infinities, as a division does. */

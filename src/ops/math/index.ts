@@ -1,4 +1,7 @@
 /** @file Public functions of the math ops; importing it loads their definitions. */
+import './eig.ts';
+import './leastSquares.ts';
+import './lu.ts';
 import './methods.ts';
 
 export { add } from './add.ts';
@@ -32,6 +35,7 @@ export { acosh, asinh, atanh, cosh, sinh } from './hyperbolic.ts';
 export { isFinite, isInf, isNan } from './isNan.ts';
 export { logicalAnd, logicalNot, logicalOr, logicalXor } from './logical.ts';
 export { type MatmulOptions, matmul } from './matmul.ts';
+export { sqrtm as matrixSquareRoot } from './matrixRoots.ts';
 export { maximum, minimum } from './maximum.ts';
 export { floormod, mod, truncatemod } from './mod.ts';
 export { mul, multiply, multiplyNoNan, scalarMul } from './multiply.ts';

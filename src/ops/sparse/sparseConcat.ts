@@ -8,7 +8,7 @@ import { SparseTensor } from '../../graph/sparseTensor.ts';
 import type { TensorLike } from '../../graph/tensor.ts';
 import { anyType, attr } from '../../op/attrs.ts';
 import { constantNode, convertToTensor } from '../../op/convert.ts';
-import { defineOp, gradientPending } from '../../op/defineOp.ts';
+import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
 import { mergeDim, type Named, ofRank } from '../array/common.ts';
 import { gather } from '../array/gather.ts';
 import { identity } from '../array/identity.ts';
@@ -70,7 +70,7 @@ export const SparseConcat = defineOp({
     }
     return { output_indices: [rows, rank], output_values: [rows], output_shape: [rank] };
   },
-  grad: gradientPending('it needs SparseSlice, which is not there yet'),
+  grad: notDifferentiable,
   lower(p, { indices, values, shapes }, { concat_dim }) {
     const n = indices.length;
     for (const [i, own] of indices.entries()) {

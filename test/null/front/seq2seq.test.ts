@@ -266,3 +266,27 @@ describe('helpers', () => {
     expect(ids.numbers()).toEqual(new Array(8).fill(1));
   });
 });
+
+describe('small functions', () => {
+  inGraph('hardmax takes the first of the largest', async () => {
+    const logits = tf.placeholder(tf.float64, [null, null]);
+    const fed = [
+      [1, 3, 3],
+      [-1, -5, -2],
+    ];
+    const result = (await new tf.Session().run(seq2seq.hardmax(logits), [[logits, fed]])).toArray();
+    expect(result).toEqual([[0, 1, 0], [1, 0, 0]]); // biome-ignore format: a matrix
+  });
+
+  inGraph('safeCumprod keeps products of zeros and of many small numbers', async () => {
+    const x = tf.constant([[0.5, 0.25, 0], [1e-30, 1e-30, 1]], { dtype: tf.float64 }); // biome-ignore format: a matrix
+    const sess = new tf.Session();
+    const [plain, exclusive] = await sess.run([
+      seq2seq.safeCumprod(x, 1),
+      seq2seq.safeCumprod(x, 1, { exclusive: true }),
+    ]);
+    expectClose(plain.numbers().map(Math.log1p), [0.5, 0.125, 0, 0, 0, 0].map(Math.log1p));
+    expect(plain.numbers()[4]! / 1e-60).toBeCloseTo(1, 8);
+    expectClose(exclusive.numbers(), [1, 0.5, 0.125, 1, 0, 0]);
+  });
+});

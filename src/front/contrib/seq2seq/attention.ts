@@ -1,10 +1,11 @@
 /** @file Attention mechanisms: how well each step of a memory fits a query. */
 import { type DType, float32 } from '../../../core/dtypes.ts';
+import { nameScope } from '../../../graph/graph.ts';
 import { onlyOptions } from '../../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../../graph/tensor.ts';
 import { convertToTensor } from '../../../op/convert.ts';
-import { expandDims, sequenceMask, shape, squeeze, zeros } from '../../../ops/array/index.ts';
-import { matmul, multiply, onesLike, reduceSum, rsqrt, square, tanh, where } from '../../../ops/math/index.ts';
+import { expandDims, oneHot, sequenceMask, shape, squeeze, zeros } from '../../../ops/array/index.ts';
+import { argmax, matmul, multiply, onesLike, reduceSum, rsqrt, square, tanh, where } from '../../../ops/math/index.ts';
 import { softmax } from '../../../ops/nn/index.ts';
 import { constantInitializer, onesInitializer, zerosInitializer } from '../../initializers.ts';
 import { Dense } from '../../layers/dense.ts';
@@ -148,4 +149,18 @@ export class LuongAttention extends AttentionMechanism {
 /** The part of a memory that alignments pick, [batch, depth]. */
 export function contextOf(alignments: Tensor, values: Tensor): Tensor {
   return squeeze(matmul(expandDims(alignments, 1), values), { axis: [1] });
+}
+
+/**
+ * One at the largest element of the last axis, zeros beside it. Adds nodes under `Hardmax/`.
+ *
+ * @example tf.contrib.seq2seq.hardmax([[1.5, 3, 2]]) // runs to [[0. 1. 0.]]
+ */
+export function hardmax(logits: TensorLike, options: { readonly name?: string | undefined } = {}): Tensor {
+  const { name } = onlyOptions('tf.contrib.seq2seq.hardmax', options, 'name');
+  return nameScope(name ?? 'Hardmax', () => {
+    const scores = convertToTensor(logits, { name: 'logits', hint: float32 });
+    const depth = scores.shape?.at(-1) ?? shape(scores).slice('-1');
+    return oneHot(argmax(scores, -1), depth, { dtype: scores.dtype });
+  });
 }

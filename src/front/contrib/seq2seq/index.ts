@@ -4,6 +4,7 @@ export {
   type AttentionOptions,
   BahdanauAttention,
   type BahdanauOptions,
+  hardmax,
   LuongAttention,
   type LuongOptions,
 } from './attention.ts';
@@ -43,4 +44,5 @@ export {
   type MonotonicMode,
   type MonotonicOptions,
   monotonicAttention,
+  safeCumprod,
 } from './monotonic.ts';

@@ -1,11 +1,21 @@
 /** @file Monotonic attention (Raffel et al., 2017): a look at the memory that only moves forward. */
-import { float32, int32 } from '../../../core/dtypes.ts';
+import { float32, float64, int32 } from '../../../core/dtypes.ts';
+import { nameScope } from '../../../graph/graph.ts';
 import { onlyOptions } from '../../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../../graph/tensor.ts';
 import { userError } from '../../../graph/userError.ts';
 import { convertToTensor } from '../../../op/convert.ts';
 import { concat, oneHot, ones, shape, stack, transpose } from '../../../ops/array/index.ts';
-import { cast, clipByValue, cumprod, cumsum, exp, log, sigmoid } from '../../../ops/math/index.ts';
+import {
+  type CumulativeOptions,
+  cast,
+  clipByValue,
+  cumprod,
+  cumsum,
+  exp,
+  log,
+  sigmoid,
+} from '../../../ops/math/index.ts';
 import { randomNormal } from '../../../ops/random/index.ts';
 import { scan } from '../../controlFlow/mapFn.ts';
 import { constantInitializer } from '../../initializers.ts';
@@ -13,6 +23,27 @@ import { getVariable, variableScope } from '../../variableScope.ts';
 import { BahdanauAttention, type BahdanauOptions, LuongAttention, type LuongOptions } from './attention.ts';
 
 export type MonotonicMode = 'recursive' | 'parallel' | 'hard';
+
+/**
+ * Cumulative products of numbers between 0 and 1, taken by way of their logarithms: many small factors cannot underflow on the
+ * way. Takes the axis and options of `tf.cumsum`. Adds nodes under `SafeCumprod/`.
+ *
+ * @example tf.contrib.seq2seq.safeCumprod([0.5, 0.25, 1]) // runs to [0.5   0.125 0.125]
+ */
+export function safeCumprod(x: TensorLike, axis: number | Tensor = 0, options: CumulativeOptions = {}): Tensor {
+  const { name, exclusive, reverse } = onlyOptions(
+    'tf.contrib.seq2seq.safeCumprod',
+    options,
+    'name',
+    'exclusive',
+    'reverse',
+  );
+  return nameScope(name ?? 'SafeCumprod', () => {
+    const given = convertToTensor(x, { name: 'x', hint: float32 });
+    const tiny = given.dtype === float64 ? 2.2250738585072014e-308 : 1.1754943508222875e-38;
+    return exp(cumsum(log(clipByValue(given, tiny, 1)), axis, { exclusive, reverse }));
+  });
+}
 
 /**
  * The weights of monotonic attention, [batch, time], from the probability of stopping at each step of the memory and the
@@ -39,9 +70,7 @@ export function monotonicAttention(pChooseI: TensorLike, previousAttention: Tens
     return result;
   }
   if (mode === 'parallel') {
-    // A product of many small numbers is taken by way of their logarithms.
-    const tiny = 1.1754943508222875e-38;
-    const product = exp(cumsum(log(clipByValue(passes, tiny, 1)), 1, { exclusive: true }));
+    const product = safeCumprod(passes, 1, { exclusive: true });
     return p.mul(product).mul(cumsum(before.div(clipByValue(product, 1e-10, 1)), 1));
   }
   if (mode === 'hard') {
