@@ -11,6 +11,8 @@ export interface NativeFunctions {
   later(prototype: string): (...args: NativeArgument[]) => Promise<number>;
   /** A function that runs at once. */
   now(prototype: string): (...args: NativeArgument[]) => number;
+  /** Where some memory is, as long as somebody holds it. */
+  address(memory: ArrayBufferView): number;
 }
 
 let found: NativeFunctions | null | undefined;
@@ -52,6 +54,7 @@ function load(): NativeFunctions | null {
         const called: KoffiFunction = library.func(prototype);
         return (...args) => Number(called(...args.map(plain)));
       },
+      address: (memory) => Number(koffi.address(memory)),
     };
   } catch {
     return null; // no koffi for this platform, or a library of another one

@@ -3,6 +3,7 @@ import { type DType, float32, int64, string } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import type { NDArray } from '../../core/ndarray.ts';
 import { type Dims, type Shape, showRuntime } from '../../core/shape.ts';
+import { parseBeside } from './nativeParse.ts';
 import {
   arrayOf,
   type ExampleResult,
@@ -28,7 +29,7 @@ const listNames = new Map<DType, { readonly list: string; readonly values: strin
 const shownBytes = 1024;
 
 /** One feature asked for: where its value stands in the example being read, and what its values go into. */
-interface Slot {
+export interface Slot {
   readonly kind: 'dense' | 'sparse' | 'ragged';
   readonly key: Uint8Array;
   readonly dtype: DType;
@@ -87,6 +88,17 @@ export class ExampleParser {
       }
     }
     return this.results(count, sinks, lengths, totals, fallbacks);
+  }
+
+  /** As `parse`, beside the event loop where that is worth while. */
+  async parseLater(
+    serialized: readonly Uint8Array[],
+    names: readonly Uint8Array[],
+    fallbacks: readonly NDArray[],
+  ): Promise<ExampleResult> {
+    const read = await parseBeside(this.slots, serialized, fallbacks);
+    if (!read) return this.parse(serialized, names, fallbacks);
+    return this.results(serialized.length, read.sinks, read.lengths, read.totals, fallbacks);
   }
 
   private results(

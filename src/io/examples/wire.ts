@@ -204,6 +204,11 @@ export class Int64Sink {
 /** A string shorter than this is copied, so that it does not keep a whole example alive. */
 const copyBelow = 64;
 
+/** A string within an example, as one that may outlive the example. */
+export function ownString(bytes: Uint8Array, start: number, end: number): Uint8Array {
+  return end - start < copyBelow ? bytes.slice(start, end) : bytes.subarray(start, end);
+}
+
 /** Strings that grow in number; long ones are views of the example. */
 export class BytesSink {
   readonly data: Uint8Array[];
@@ -221,8 +226,7 @@ export class BytesSink {
       if (bytes[wire.pos++] !== tag.delimited1) return -1;
       const last = wire.whole(limit);
       if (last < 0 || count === most) return -1;
-      const length = last - wire.pos;
-      this.data[at + count++] = length < copyBelow ? bytes.slice(wire.pos, last) : bytes.subarray(wire.pos, last);
+      this.data[at + count++] = ownString(bytes, wire.pos, last);
       wire.pos = last;
     }
     return count;

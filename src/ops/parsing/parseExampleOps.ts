@@ -128,12 +128,12 @@ function parsed(
     ...ragged.map(({ splits }) => ({ dtype: splits })),
   ];
   const inputs = [serialized, ...(names ? [names] : []), ...fallbacks];
-  const flat = p.host(inputs, results, (arrays) => {
+  const flat = p.host(inputs, results, async (arrays) => {
     const [examples, ...rest] = arrays;
     const given = names ? bytesOf(rest[0]!) : [];
     const defaults = names ? rest.slice(1) : rest;
     const result = isBatch
-      ? parser.parse(bytesOf(examples!), given, defaults)
+      ? await parser.parseLater(bytesOf(examples!), given, defaults)
       : parser.parseOne(bytesOf(examples!)[0]!, defaults);
     return flatResult(result);
   });
