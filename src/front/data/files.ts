@@ -35,22 +35,27 @@ function ofEach(
 ): Tensor {
   const read_one_file = { read_one_file: readOneFile }.read_one_file;
   if (numParallelReads === undefined) return flatMap(files, read_one_file, {}).variant;
-  const traced = traceToDataset(
-    [files.elementSpec],
-    readOneFile,
-    'tf_data_experimental_parallel_interleave',
-    'read_one_file',
-  );
+  return inTurns(files, read_one_file, numParallelReads, false).variant;
+}
+
+/** The datasets that a function makes of the names of files, so many at a time. */
+export function inTurns<E>(
+  files: Dataset<Tensor>,
+  fn: (filename: Tensor) => Dataset<E>,
+  numParallelReads: TensorLike,
+  sloppy: boolean,
+): Dataset<E> {
+  const { f, captured, element } = traceToDataset([files.elementSpec], fn, 'tf_data_experimental_parallel_interleave');
   const inputs = {
     input_dataset: files.variant,
-    other_arguments: traced.captured,
+    other_arguments: captured,
     cycle_length: number(numParallelReads, 'cycle_length'),
     block_length: number(1, 'block_length'),
     buffer_output_elements: number(-1, 'buffer_output_elements'),
     prefetch_input_elements: number(-1, 'prefetch_input_elements'),
   };
-  const attrs = { f: traced.f, deterministic: 'true', ...elementAttrs(traced.element) };
-  return LegacyParallelInterleaveDatasetV2.build(inputs, { attrs }).handle;
+  const attrs = { f, deterministic: String(!sloppy), ...elementAttrs(element) };
+  return new Dataset<E>(LegacyParallelInterleaveDatasetV2.build(inputs, { attrs }).handle, element);
 }
 
 export interface FilesOptions extends DatasetOptions {
@@ -62,8 +67,46 @@ export interface FilesOptions extends DatasetOptions {
   readonly numParallelReads?: TensorLike | undefined;
 }
 
-const filesOptions = ['compressionType', 'bufferSize', 'numParallelReads', 'name'] as const;
 const defaultBuffer = 256 * 1024;
+
+/** What a source of files is: its options, and how it reads one file. */
+interface FileSource {
+  readonly name: string;
+  readonly filenames: TensorLike | Dataset<Tensor>;
+  readonly options: FilesOptions;
+  /** The op's output for one file. */
+  read(file: OneFile, attrs: { readonly metadata: string }): Tensor;
+}
+
+interface OneFile {
+  readonly filenames: Tensor;
+  readonly compression_type: Tensor;
+  readonly buffer_size: Tensor;
+}
+
+/** The elements of files, one file after the other or several in turns. */
+function fromFiles({ name: source, filenames, options, read }: FileSource): Tensor {
+  const {
+    compressionType = '',
+    bufferSize = defaultBuffer,
+    numParallelReads,
+    name,
+  } = onlyOptions(`tf.data.${source}`, options, 'compressionType', 'bufferSize', 'numParallelReads', 'name');
+  const readOneFile = (filename: Tensor) => {
+    const inputs = {
+      filenames: filename,
+      // Made in the order in which Python makes them: when they are asked for.
+      get compression_type() {
+        return text(compressionType, 'compression_type');
+      },
+      get buffer_size() {
+        return number(bufferSize, 'buffer_size');
+      },
+    };
+    return new Dataset(read(inputs, { metadata: metadataOf(source, { name }) }), oneString);
+  };
+  return ofEach(fileNames(filenames, name), readOneFile, numParallelReads);
+}
 
 /**
  * The lines of text files, without their ends. Adds `TextLineDataset` in the function of a `FlatMapDataset`.
@@ -72,22 +115,9 @@ const defaultBuffer = 256 * 1024;
  */
 export class TextLineDataset extends Dataset<Tensor> {
   constructor(filenames: TensorLike | Dataset<Tensor>, options: FilesOptions = {}) {
-    const {
-      compressionType = '',
-      bufferSize = defaultBuffer,
-      numParallelReads,
-      name,
-    } = onlyOptions('tf.data.TextLineDataset', options, ...filesOptions);
-    const read = (filename: Tensor) => {
-      const inputs = {
-        filenames: filename,
-        compression_type: text(compressionType, 'compression_type'),
-        buffer_size: number(bufferSize, 'buffer_size'),
-      };
-      const attrs = { metadata: metadataOf('TextLineDataset', { name }) };
-      return new Dataset(TextLines.build(inputs, { attrs }).handle, oneString);
-    };
-    super(ofEach(fileNames(filenames, name), read, numParallelReads), oneString);
+    const read = (file: OneFile, attrs: { readonly metadata: string }) =>
+      TextLines.build({ ...file }, { attrs }).handle;
+    super(fromFiles({ name: 'TextLineDataset', filenames, options, read }), oneString);
   }
 }
 
@@ -98,22 +128,8 @@ export class TextLineDataset extends Dataset<Tensor> {
  */
 export class TFRecordDataset extends Dataset<Tensor> {
   constructor(filenames: TensorLike | Dataset<Tensor>, options: FilesOptions = {}) {
-    const {
-      compressionType = '',
-      bufferSize = defaultBuffer,
-      numParallelReads,
-      name,
-    } = onlyOptions('tf.data.TFRecordDataset', options, ...filesOptions);
-    const read = (filename: Tensor) => {
-      const inputs = {
-        filenames: filename,
-        compression_type: text(compressionType, 'compression_type'),
-        buffer_size: number(bufferSize, 'buffer_size'),
-      };
-      const attrs = { metadata: metadataOf('TFRecordDataset', { name }) };
-      return new Dataset(Records.build(inputs, { attrs }).handle, oneString);
-    };
-    super(ofEach(fileNames(filenames, name), read, numParallelReads), oneString);
+    const read = (file: OneFile, attrs: { readonly metadata: string }) => Records.build({ ...file }, { attrs }).handle;
+    super(fromFiles({ name: 'TFRecordDataset', filenames, options, read }), oneString);
   }
 }
 
@@ -131,24 +147,17 @@ export interface FixedLengthOptions extends FilesOptions {
 export class FixedLengthRecordDataset extends Dataset<Tensor> {
   constructor(filenames: TensorLike | Dataset<Tensor>, recordBytes: TensorLike, options: FixedLengthOptions = {}) {
     const { headerBytes = 0, footerBytes = 0, ...rest } = options;
-    const {
-      compressionType = '',
-      bufferSize = defaultBuffer,
-      numParallelReads,
-      name,
-    } = onlyOptions('tf.data.FixedLengthRecordDataset', rest, ...filesOptions);
-    const read = (filename: Tensor) => {
+    const read = (file: OneFile, attrs: { readonly metadata: string }) => {
       const inputs = {
-        filenames: filename,
+        filenames: file.filenames,
         record_bytes: number(recordBytes, 'record_bytes'),
         header_bytes: number(headerBytes, 'header_bytes'),
         footer_bytes: number(footerBytes, 'footer_bytes'),
-        buffer_size: number(bufferSize, 'buffer_size'),
-        compression_type: text(compressionType, 'compression_type'),
+        buffer_size: file.buffer_size,
+        compression_type: file.compression_type,
       };
-      const attrs = { metadata: metadataOf('FixedLengthRecordDataset', { name }) };
-      return new Dataset(FixedLengthRecordDatasetV2.build(inputs, { attrs }).handle, oneString);
+      return FixedLengthRecordDatasetV2.build(inputs, { attrs }).handle;
     };
-    super(ofEach(fileNames(filenames, name), read, numParallelReads), oneString);
+    super(fromFiles({ name: 'FixedLengthRecordDataset', filenames, options: rest, read }), oneString);
   }
 }

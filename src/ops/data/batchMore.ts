@@ -121,6 +121,7 @@ const unbatchOp = (name: string, extra: object) =>
           if (n <= 0) return n;
           return rows == null ? unknown : n * rows;
         },
+        positionObstacle: () => (input.shapes[0]?.[0] == null ? 'Unbatching batches of unknown sizes' : undefined),
         iterate: (scope) => new UnbatchIterator(input.iterate(scope)),
       });
     },

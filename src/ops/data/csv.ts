@@ -6,7 +6,7 @@ import { CsvCutter, csvInteger, csvNumber, latin1 } from '../../io/csv.ts';
 import { attr } from '../../op/attrs.ts';
 
 import { Dataset, type Element, type ElementIterator, type Pulled, soon, unknown } from './dataset.ts';
-import { checkedCompression, chunkSize, fromFiles, pathsIn, type Splitter } from './files.ts';
+import { filesOf, fromFiles, type Splitter } from './files.ts';
 import { datasetOp, scalarOf, shapes, textOf } from './kit.ts';
 import { Following } from './saved.ts';
 
@@ -14,7 +14,7 @@ const quote = 34;
 const newline = 10;
 
 /** Records, whose quoted fields may have line breaks in them. */
-class CsvSplitter implements Splitter {
+export class CsvSplitter implements Splitter {
   private held: Uint8Array = new Uint8Array(0);
   /** How much of what is held has been looked at, and whether that ends within quotes. */
   private seen = 0;
@@ -115,12 +115,7 @@ function csvDataset(inputs: CsvInputs, excluded: readonly number[], types: reado
   const hasHeader = scalarOf(inputs.header, 'header') !== 0;
   const defaults = inputs.record_defaults;
   const notAvailable = textOf(inputs.na_value, 'na_value');
-  const files = {
-    paths: pathsIn(inputs.filenames),
-    compression: checkedCompression(inputs.compression_type),
-    chunk: chunkSize(inputs.buffer_size),
-  };
-  const lines = fromFiles('CSV', files, () => new CsvSplitter(useQuotes, hasHeader));
+  const lines = fromFiles('CSV', filesOf(inputs), () => new CsvSplitter(useQuotes, hasHeader));
   return new Dataset({
     kind: 'CSV',
     types,

@@ -103,7 +103,8 @@ export interface DatasetSpec {
   cardinality(): number;
   /** The same, where it takes some work to tell. */
   count?(): Promise<number>;
-  /** Why all elements cannot be shuffled at once, where they cannot. */
+  /** Why elements cannot be had by their position, or not all be shuffled at once, where they cannot. */
+  positionObstacle?(): string | undefined;
   shuffleObstacle?(): string | undefined;
   /** For elements in files: what it takes to make the dataset again. */
   readonly files?: StoredFiles;
@@ -160,6 +161,12 @@ export class Dataset {
   /** Ops in its functions, and in those of the datasets it is made of, that have state which no iterator saves. */
   get statefulOps(): readonly string[] {
     return [...this.effects, ...this.sources.flatMap((source) => source.statefulOps)];
+  }
+
+  /** Why elements cannot be had by their position, if that is so. */
+  get positionObstacle(): string | undefined {
+    if (this.cardinality === infinite) return `Dataset of type ${this.kind} has infinite cardinality`;
+    return this.spec.positionObstacle?.();
   }
 
   /** Why all elements cannot be shuffled at once, if that is so. */

@@ -130,7 +130,7 @@ class FilesIterator implements ElementIterator {
 }
 
 /** The texts in a scalar or vector of file names. */
-export function pathsIn(array: NDArray): string[] {
+function pathsIn(array: NDArray): string[] {
   if (array.rank > 1) throw new InvalidArgumentError('`filenames` must be a scalar or a vector.');
   return textsOf(array);
 }
@@ -147,11 +147,22 @@ export function checkedCompression(array: NDArray): RecordCompression {
 }
 
 export const defaultChunk = 1 << 18;
-export function chunkSize(array: NDArray): number {
+function chunkSize(array: NDArray): number {
   const size = scalarOf(array, 'buffer_size');
   // -1 and 0 leave the size to us.
   if (size < -1) throw new InvalidArgumentError('`buffer_size` must be >= 0 (0 == default)');
   return size <= 0 ? defaultChunk : Math.min(Math.max(size, 1024), 1 << 22);
+}
+
+/** What files to read, and how. */
+export function filesOf(inputs: {
+  readonly filenames: NDArray;
+  readonly compression_type?: NDArray;
+  readonly buffer_size: NDArray;
+}): FileList {
+  const { filenames, compression_type, buffer_size } = inputs;
+  const compression = compression_type ? checkedCompression(compression_type) : '';
+  return { paths: pathsIn(filenames), compression, chunk: chunkSize(buffer_size) };
 }
 
 export function fromFiles(kind: string, files: FileList, cut: (path: string) => Splitter): Dataset {
@@ -197,10 +208,8 @@ export const TextLineDataset = datasetOp({
   inputs: { filenames: 'string', compression_type: 'string', buffer_size: 'int64' },
   attrs: { metadata },
   stateful: true,
-  make({ filenames, compression_type, buffer_size }) {
-    const compression = checkedCompression(compression_type);
-    const files = { paths: pathsIn(filenames), compression, chunk: chunkSize(buffer_size) };
-    return fromFiles('TextLine', files, () => new LineSplitter());
+  make(arrays) {
+    return fromFiles('TextLine', filesOf(arrays), () => new LineSplitter());
   },
 });
 
@@ -231,10 +240,8 @@ export const TFRecordDataset = datasetOp({
   inputs: { filenames: 'string', compression_type: 'string', buffer_size: 'int64' },
   attrs: { metadata },
   stateful: true,
-  make({ filenames, compression_type, buffer_size }) {
-    const compression = checkedCompression(compression_type);
-    const files = { paths: pathsIn(filenames), compression, chunk: chunkSize(buffer_size) };
-    return fromFiles('TFRecord', files, recordsOf);
+  make(arrays) {
+    return fromFiles('TFRecord', filesOf(arrays), recordsOf);
   },
 });
 
@@ -243,11 +250,11 @@ export const TFRecordDatasetV2 = datasetOp({
   inputs: { filenames: 'string', compression_type: 'string', buffer_size: 'int64', byte_offsets: 'int64' },
   attrs: { metadata },
   stateful: true,
-  make({ filenames, compression_type, buffer_size, byte_offsets }) {
-    const compression = checkedCompression(compression_type);
-    const paths = pathsIn(filenames);
-    const offsets = new Map(paths.map((path, i) => [path, i < byte_offsets.size ? byte_offsets.numberAt(i) : 0]));
-    const files = { paths, compression, chunk: chunkSize(buffer_size) };
+  make(arrays) {
+    const { byte_offsets } = arrays;
+    const files = filesOf(arrays);
+    const offset = (i: number) => (i < byte_offsets.size ? byte_offsets.numberAt(i) : 0);
+    const offsets = new Map(files.paths.map((path, i) => [path, offset(i)]));
     return fromFiles('TFRecord', files, (path) => new RecordCutter(offsets.get(path)!));
   },
 });
@@ -328,8 +335,7 @@ export const FixedLengthRecordDataset = datasetOp({
   stateful: true,
   make(arrays) {
     const layout = layoutOf(arrays);
-    const files = { paths: pathsIn(arrays.filenames), compression: '', chunk: chunkSize(arrays.buffer_size) };
-    return fromFiles('FixedLengthRecord', files, (path) => new FixedCutter(path, layout, false));
+    return fromFiles('FixedLengthRecord', filesOf(arrays), (path) => new FixedCutter(path, layout, false));
   },
 });
 
@@ -340,8 +346,7 @@ export const FixedLengthRecordDatasetV2 = datasetOp({
   stateful: true,
   make(arrays) {
     const layout = layoutOf(arrays);
-    const compression = checkedCompression(arrays.compression_type);
-    const files = { paths: pathsIn(arrays.filenames), compression, chunk: chunkSize(arrays.buffer_size) };
-    return fromFiles('FixedLengthRecord', files, (path) => new FixedCutter(path, layout, compression !== ''));
+    const files = filesOf(arrays);
+    return fromFiles('FixedLengthRecord', files, (path) => new FixedCutter(path, layout, files.compression !== ''));
   },
 });

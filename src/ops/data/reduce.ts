@@ -5,7 +5,7 @@ import { NDArray } from '../../core/ndarray.ts';
 import { attr } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
 import type { RunScope } from '../../program/instructions.ts';
-import { type Dataset, datasetIn, type Element, type ElementIterator, Iteration, infinite } from './dataset.ts';
+import { type Dataset, datasetIn, type Element, type ElementIterator, Iteration } from './dataset.ts';
 
 import { elementResults } from './iteratorOps.ts';
 import { argumentTypes, elementAttrs, flag, functionOf, metadata, types } from './kit.ts';
@@ -114,13 +114,11 @@ export const GetElementAtIndex = defineOp({
   cases: () => [],
 });
 
-/** A position in a dataset whose elements are counted. */
-function checkedPosition({ kind, cardinality }: Dataset, position: number): number {
-  if (cardinality < 0)
-    throw new FailedPreconditionError(
-      `Dataset of type ${kind} has ${cardinality === infinite ? 'infinite' : 'unknown'} cardinality, which does not support random access.`,
-    );
-  if (position < 0 || position >= cardinality)
+/** A position that a dataset can have. */
+function checkedPosition({ positionObstacle, cardinality }: Dataset, position: number): number {
+  if (positionObstacle !== undefined)
+    throw new FailedPreconditionError(`${positionObstacle}, which does not support random access.`);
+  if (position < 0 || (cardinality >= 0 && position >= cardinality))
     throw new OutOfRangeError(`Index out of range [0, ${cardinality}):${position}`);
   return position;
 }
