@@ -27,7 +27,10 @@ function buildPeer(): string {
   const [compiler, folder] = [process.env['CXX'] ?? 'g++', join(root, 'build/bench')];
   mkdirSync(folder, { recursive: true });
   const program = join(folder, 'conv');
-  const tried = spawnSync(compiler, ['-x', 'c++', '-E', '-'], { input: '#include <dnnl.hpp>\n', stdio: 'pipe' });
+  const tried = spawnSync(compiler, ['-x', 'c++', '-E', '-'], {
+    input: '#include <dnnl.hpp>\n',
+    stdio: ['pipe', 'ignore', 'ignore'], // what it prints is longer than a pipe may be here
+  });
   const withDnnl = tried.status === 0 ? ['-DHAS_DNNL', '-ldnnl'] : [];
   const args = ['-O2', '-std=c++20', join(root, 'bench/peers/conv.cpp'), '-o', program, '-ldl', ...withDnnl];
   execFileSync(compiler, args, { stdio: 'inherit' });

@@ -57,6 +57,7 @@ class Conv final : public Instruction {
     // Sums of nothing are zeros, and there are no sums where the result is empty.
     if (c.work() == 0) return clearResult(c, result_);
     if (c.window() > kLargestWindow) return convPlain(c, result_);
+    if (pointwise(c, result_)) return;
     const bool lanes = suitsLanes(c);
     if (result_ == ConvResult::output) lanes ? laneCorrelate(c) : correlate(c);
     else if (result_ == ConvResult::input) inputGradient(c);

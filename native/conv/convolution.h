@@ -75,6 +75,9 @@ void inputGradient(const Convolution<T>& c);
 /** Computes the filter. */
 template <class T>
 void filterGradient(const Convolution<T>& c);
+/** Computes one of the arrays as a matrix product, if the window is one position; false where nothing has been computed. */
+template <class T>
+bool pointwise(const Convolution<T>& c, ConvResult result);
 /** The same on the matrix unit, for those that suit it and whose numbers do; false where nothing has been computed. */
 bool tileCorrelate(const Convolution<float>& c);
 bool tileFilterGradient(const Convolution<float>& c);

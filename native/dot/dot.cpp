@@ -4,14 +4,10 @@
 
 #include "../core/packs.h"
 #include "../map/map.h"
+#include "method.h"
 
 namespace tl {
 namespace {
-
-/** Multiply-adds that pay for waking another thread; the matrix unit does more of them in that time. */
-constexpr double kGrain = 400e3, kTileGrain = 1200e3;
-
-constexpr int64_t roundUp(int64_t n) { return (n + 63) & ~int64_t{63}; }
 
 /** One operand of a batch: its matrix strides and its strides along the batch dims. */
 struct Matrix {
@@ -61,21 +57,6 @@ void plainProduct(const Gemm<T>& g, char*) {
     }
 }
 
-/** A way to multiply: a kernel, the scratch memory that it needs, and the work that pays for waking another thread. */
-template <class T>
-struct Method {
-  void (*multiply)(const Gemm<T>&, char* scratch);
-  int64_t (*scratch)(int64_t m, int64_t n, int64_t k);
-  double grain = kGrain;
-  /** Whether it takes sums of products and packed matrices. */
-  bool tiles = false;
-};
-
-template <class T>
-Method<T> withVectors(void (*multiply)(const Gemm<T>&, char* scratch)) {
-  return {multiply, [](int64_t m, int64_t n, int64_t k) { return simd().gemmScratch(m, n, k, sizeof(T)); }};
-}
-
 /** A sum of products, one after the other. */
 template <class T>
 void multiplyPairs(void (*multiply)(const Gemm<T>&, char* scratch), Gemm<T> g, char* scratch) {
@@ -88,18 +69,6 @@ void multiplyPairs(void (*multiply)(const Gemm<T>&, char* scratch), Gemm<T> g, c
     multiply(g, scratch);
     g.add = true;
   }
-}
-
-/** A product with vectors in memory of its own: what the matrix unit leaves to them is rare. */
-void multiplyAside(const Gemm<float>& g) {
-  const int64_t bytes = simd().gemmScratch(g.m, g.n, g.k, sizeof(float));
-  std::vector<char> memory(static_cast<size_t>(roundUp(bytes) + 64));
-  simd().gemmF32(g, memory.data() + roundUp(reinterpret_cast<int64_t>(memory.data())) - reinterpret_cast<int64_t>(memory.data()));
-}
-
-Method<float> withTiles() {
-  return {[](const Gemm<float>& g, char* scratch) { simd().tiles.gemm(g, scratch, multiplyAside); },
-          simd().tiles.gemmScratch, kTileGrain, true};
 }
 
 /** What a product is added to, and what follows it. */
@@ -256,15 +225,9 @@ class Dot final : public Instruction {
   void runSplit(void* const* table, const Method<T>& method) {
     const int64_t parts = Pool::get().parts(static_cast<double>(batches_ * pairs()) * work(), method.grain);
     const int64_t perProduct = (parts + batches_ - 1) / batches_;
-    int64_t down = 1, across = 1;
-    while (down * across < perProduct && (m_ / down > 32 || n_ / across > 64)) {
-      if (m_ / down >= n_ / across && m_ / down > 32) down++;
-      else if (n_ / across > 64) across++;
-      else down++;
-    }
-    const int64_t pieces = down * across, tasks = batches_ * pieces;
-    const int64_t rowsEach = (m_ + down - 1) / down, columnsEach = (n_ + across - 1) / across;
-    const int64_t columnStep = across > 1 ? (columnsEach + 31) / 32 * 32 : columnsEach;
+    const Grid grid(m_, n_, perProduct);
+    const int64_t across = grid.across, rowsEach = grid.rows, columnStep = grid.columns;
+    const int64_t pieces = grid.down * across, tasks = batches_ * pieces;
     const int64_t gemmBytes = roundUp(method.scratch(rowsEach, columnStep, depth()));
     const int64_t ownBytes = isOwn() ? roundUp(rowsEach * n_ * static_cast<int64_t>(sizeof(T))) : 0;
     const int64_t used = std::min(tasks, parts);
@@ -356,7 +319,7 @@ class Dot final : public Instruction {
   void runWidened(void* const* table, DType wide, void (*multiply)(const Gemm<W>&, char* scratch)) {
     const int64_t narrow = sizeOf(dtype_);
     std::vector<W> a(static_cast<size_t>(m_ * k_)), b(static_cast<size_t>(k_ * n_)), c(static_cast<size_t>(m_ * n_));
-    const int64_t parts = std::min(m_, Pool::get().parts(work(), kGrain));
+    const int64_t parts = std::min(m_, Pool::get().parts(work(), kGemmGrain));
     for (int64_t batch = 0; batch < batches_; batch++) {
       // Addresses count bytes here, since the elements have several sizes.
       const auto at = [&](const Matrix& x) { return x.view.at(table) + x.startOf(batch, batchDims_) * narrow; };
