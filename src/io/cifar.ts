@@ -30,6 +30,7 @@ export interface Cifar {
 
 interface Source {
   readonly archive: string;
+  /** What the pictures' own page (https://www.cs.toronto.edu/~kriz/cifar.html) prints beside the archive; it gives no other sum. */
   readonly md5: string;
   readonly train: readonly string[];
   readonly test: readonly string[];
@@ -55,6 +56,8 @@ const cifar100Files: Source = {
 
 /**
  * Pictures of ten kinds of animals and vehicles. They are bytes: `tf.image.convertImageDtype(images, tf.float32)` scales them.
+ * A downloaded archive must have the MD5 sum that its page gives, which finds damage but is no proof of who made the file. An archive
+ * or unpacked files in a folder of yours are taken if they are complete.
  *
  * @example const cifar = await tf.examples.cifar10(); // cifar.train.nextBatch(128)
  */

@@ -1,7 +1,7 @@
 /** @file Slices of tensors: how checkpoints write that a tensor is a part of a larger one. */
 import { InvalidArgumentError } from '../core/errors.ts';
 import type { Shape } from '../core/shape.ts';
-import type { TensorSliceProto } from '../proto/tensorBundle.ts';
+import type { TensorSliceProto } from '../proto/tensor.ts';
 
 /** A range along every axis; a length of -1 is the whole axis. */
 export type TensorSlice = readonly { readonly start: number; readonly length: number }[];

@@ -2,7 +2,7 @@
 import { enumeration, enumField, type MessageType, message, repeated, str } from './message.ts';
 
 /** TensorFlow's error codes. */
-const Code = enumeration('Code', {
+const Code = enumeration('error.Code', {
   OK: 0,
   CANCELLED: 1,
   UNKNOWN: 2,
@@ -20,6 +20,7 @@ const Code = enumeration('Code', {
   UNAVAILABLE: 14,
   DATA_LOSS: 15,
   UNAUTHENTICATED: 16,
+  DO_NOT_USE_RESERVED_FOR_FUTURE_EXPANSION_USE_DEFAULT_IN_SWITCH_INSTEAD_: 20,
 });
 
 export const QueueRunnerDef = message('QueueRunnerDef', {

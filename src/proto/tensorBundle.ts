@@ -1,28 +1,30 @@
 /** @file Messages of checkpoints: what their index holds. */
 import { VersionDef } from './graph.ts';
-import { fixed32, int32, int64Number, type MessageType, message, msg, oneof, repeated } from './message.ts';
-import { TensorShapeProto } from './tensor.ts';
+import {
+  enumeration,
+  enumField,
+  fixed32,
+  int32,
+  int64Number,
+  type MessageType,
+  message,
+  msg,
+  repeated,
+} from './message.ts';
+import { DataType, TensorShapeProto, TensorSliceProto } from './tensor.ts';
+
+/** How the bytes of numbers are ordered. */
+const Endianness = enumeration('BundleHeaderProto.Endianness', { LITTLE: 0, BIG: 1 });
 
 export const BundleHeaderProto = message('BundleHeaderProto', {
   num_shards: int32(1),
-  /** 0 for little-endian. */
-  endianness: int32(2),
+  endianness: enumField(2, Endianness),
   version: msg(3, () => VersionDef),
 });
 export type BundleHeaderProto = MessageType<typeof BundleHeaderProto>;
 
-/** A range along one axis; without a length it is the whole axis. */
-export const SliceExtent = message('TensorSliceProto.Extent', {
-  start: int64Number(1),
-  ...oneof({ length: int64Number(2) }),
-});
-export type SliceExtent = MessageType<typeof SliceExtent>;
-
-export const TensorSliceProto = message('TensorSliceProto', { extent: repeated(msg(1, () => SliceExtent)) });
-export type TensorSliceProto = MessageType<typeof TensorSliceProto>;
-
 export const BundleEntryProto = message('BundleEntryProto', {
-  dtype: int32(1),
+  dtype: enumField(1, DataType),
   shape: msg(2, () => TensorShapeProto),
   shard_id: int32(3),
   offset: int64Number(4),

@@ -1,6 +1,7 @@
 /** @file Queues through sessions: order, waiting, closing, cancelling, several runs at once and several ops of one run. */
 import * as tf from 'tensorloom';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { node } from '../../src/op/node.ts';
 
 beforeEach(() => tf.resetDefaultGraph());
 
@@ -181,6 +182,19 @@ describe('FIFOQueue', () => {
     await expect(sess.run(free.dequeueMany(2))).rejects.toThrow(
       "FIFOQueue's DequeueMany and DequeueUpTo require the components to have specified shapes.",
     );
+  });
+
+  it('has no times of its own, as TensorFlow has none yet', async () => {
+    const q = new tf.FIFOQueue(3, tf.int32);
+    const handle = { handle: q.queueRef };
+    const types = { component_types: [tf.int32], timeout_ms: 5 };
+    const late = [
+      node('QueueEnqueueV2', { ...handle, components: [1] }, { attrs: { timeout_ms: 5 } }),
+      node('QueueDequeueV2', handle, { attrs: types }),
+      node('QueueDequeueManyV2', { ...handle, n: 1 }, { attrs: types }),
+    ];
+    await using sess = new tf.Session();
+    for (const op of late) await expect(sess.run(op)).rejects.toThrow(/Timeout not supported yet/);
   });
 
   it('holds elements of any shape when none is declared', async () => {

@@ -189,7 +189,8 @@ def descriptors(names):
             fields[f.name] = f"{f.number} {label} {types[value.type]}{target}" + (f" in {oneof}" if oneof else "")
 
     for module, message in names:
-        visit(getattr(importlib.import_module(f"tensorflow.core.{module}_pb2"), message).DESCRIPTOR)
+        folder = "" if module.startswith("tensorflow.") else "tensorflow.core."
+        visit(getattr(importlib.import_module(f"{folder}{module}_pb2"), message).DESCRIPTOR)
     return {"messages": found, "enums": enums}
 
 
@@ -206,4 +207,9 @@ save("descriptors", descriptors([
     ("framework.device_attributes", "DeviceAttributes"), ("protobuf.tensorflow_server", "ServerDef"),
     ("util.event", "Event"), ("protobuf.saver", "SaverDef"), ("protobuf.saved_model", "SavedModel"),
     ("framework.variable", "VariableDef"), ("framework.summary", "SummaryDescription"),
+    ("example.example", "Example"), ("example.example", "SequenceExample"), ("framework.reader_base", "ReaderBaseState"),
+    ("protobuf.tensor_bundle", "BundleHeaderProto"), ("protobuf.tensor_bundle", "BundleEntryProto"),
+    ("util.saved_tensor_slice", "SavedTensorSlices"), ("protobuf.queue_runner", "QueueRunnerDef"),
+    ("protobuf.trackable_object_graph", "TrackableObjectGraph"), ("protobuf.snapshot", "SnapshotMetadataRecord"),
+    ("tensorflow.python.training.checkpoint_state", "CheckpointState"),
 ]))

@@ -16,6 +16,11 @@ const shapesAttr = attr('list(shape)');
 const taken = { component_types: attr('list(type)', { minimum: 1 }), ...timeout } as const;
 const given = { Tcomponents: attr('list(type)', { minimum: 1 }), ...timeout } as const;
 
+/** TensorFlow has the attribute and refuses its use. */
+function checkTimeout(milliseconds: number): void {
+  if (milliseconds !== -1) throw new InvalidArgumentError('Timeout not supported yet.');
+}
+
 const queueAt = (handle: NDArray | undefined) => objectAt(handle!, Queue);
 
 /** TensorFlow's complaint about a node whose components are not those of the queue that its handle turns out to be. */
@@ -55,7 +60,8 @@ const enqueueOp = (name: string, method: 'enqueue' | 'enqueueMany', { suffix, po
     mayWait: true,
     shape: () => ({}),
     grad: notDifferentiable,
-    lower(p, { handle, components }, { Tcomponents }) {
+    lower(p, { handle, components }, { Tcomponents, timeout_ms }) {
+      checkTimeout(timeout_ms);
       p.host([handle, ...components], [], async ([at, ...tuple], run) => {
         const queue = queueAt(at);
         checkTypes(queue, Tcomponents, 'in');
@@ -78,7 +84,8 @@ const dequeueOp = ({ suffix, port, stateful, handleCase }: Form) =>
     hostInputs: ['handle'],
     shape: (_, { component_types }, { op }) => ({ components: declaredShapes(op, component_types.length) }),
     grad: notDifferentiable,
-    lower(p, { handle }, { component_types }) {
+    lower(p, { handle }, { component_types, timeout_ms }) {
+      checkTimeout(timeout_ms);
       const known = queueAt(p.demand(handle));
       checkTypes(known, component_types, 'out');
       const shapes = component_types.map((_, i) => known.shapeOf(i));
@@ -104,7 +111,8 @@ const batchOp = (name: string, allowsFewer: boolean, { suffix, port, stateful, h
       return { components: rows(count, declaredShapes(context.op, component_types.length)) };
     },
     grad: notDifferentiable,
-    lower(p, { handle, n }, { component_types }) {
+    lower(p, { handle, n }, { component_types, timeout_ms }) {
+      checkTimeout(timeout_ms);
       const known = queueAt(p.demand(handle));
       const [count] = p.demandInts(n) as [number]; // a scalar
       checkTypes(known, component_types, 'out');

@@ -20,9 +20,12 @@ const someTypes = { ...limits, dtypes: attr('list(type)', { minimum: 1 }), ...sh
 const anyTypes = { ...limits, dtypes: attr('list(type)'), ...sharedAttrs } as const;
 
 interface AreaAttrs extends Limits {
+  readonly dtypes: readonly DType[];
   readonly container: string;
   readonly shared_name: string;
 }
+/** Finds the area that a node names, by its shared name or its own. */
+type AreaOf<A> = (p: ProgramBuilder, attrs: AreaAttrs, node: string) => () => A;
 
 const unknown = (types: readonly DType[]): HostResult[] => types.map((dtype) => ({ dtype }));
 
@@ -32,13 +35,50 @@ function checkCount(tuple: Tuple, types: readonly DType[]): Tuple {
   return tuple;
 }
 
-/** The area that a node names, by its shared name or its own. */
-function areaOf(p: ProgramBuilder, attrs: AreaAttrs, node: string): () => StagingArea {
-  const { container, shared_name, capacity, memory_limit } = attrs;
+const areaOf: AreaOf<StagingArea> = (p, { container, shared_name, capacity, memory_limit }, node) => {
   const make = () => new StagingArea({ capacity, memory_limit });
   const handle = p.shared({ container, name: shared_name || node }, make).known!; // p.shared gives it
   return () => sharedObject(handle, StagingArea);
-}
+};
+
+/** How many elements an area has. */
+const countingOp = <A>(name: string, areaFor: AreaOf<A>, count: (area: A) => number) =>
+  defineOp({
+    name,
+    inputs: {},
+    outputs: { size: 'int32' },
+    attrs: anyTypes,
+    stateful: true,
+    shape: () => ({ size: [] }),
+    grad: notDifferentiable,
+    lower(p, _, attrs, node) {
+      const area = areaFor(p, attrs, node.name);
+      return { size: p.host([], [{ dtype: int32, shape: [] }], () => [scalar(int32, count(area()))])[0]! };
+    },
+    cases: () => [{ shape: '-> []', attrs: { dtypes: ['float32'] } }],
+  });
+
+/** Empties an area. */
+const clearingOp = (name: string, areaFor: AreaOf<{ clear(): void }>) =>
+  defineOp({
+    name,
+    inputs: {},
+    outputs: {},
+    attrs: anyTypes,
+    stateful: true,
+    mayWait: true,
+    shape: () => ({}),
+    grad: notDifferentiable,
+    lower(p, _, attrs, node) {
+      const area = areaFor(p, attrs, node.name);
+      p.host([], [], () => {
+        area().clear();
+        return [];
+      });
+      return {};
+    },
+    cases: () => [{ shape: '->', attrs: { dtypes: ['float32'] } }],
+  });
 
 export const Stage = defineOp({
   name: 'Stage',
@@ -101,46 +141,14 @@ export const StagePeek = defineOp({
   cases: () => [{ shape: '[] -> ?', attrs: { dtypes: ['float32'] } }],
 });
 
-export const StageSize = defineOp({
-  name: 'StageSize',
-  inputs: {},
-  outputs: { size: 'int32' },
-  attrs: anyTypes,
-  stateful: true,
-  shape: () => ({ size: [] }),
-  grad: notDifferentiable,
-  lower(p, _, attrs, node) {
-    const area = areaOf(p, attrs, node.name);
-    return { size: p.host([], [{ dtype: int32, shape: [] }], () => [scalar(int32, area().size)])[0]! };
-  },
-  cases: () => [{ shape: '-> []', attrs: { dtypes: ['float32'] } }],
-});
-
-export const StageClear = defineOp({
-  name: 'StageClear',
-  inputs: {},
-  outputs: {},
-  attrs: anyTypes,
-  stateful: true,
-  mayWait: true,
-  shape: () => ({}),
-  grad: notDifferentiable,
-  lower(p, _, attrs, node) {
-    const area = areaOf(p, attrs, node.name);
-    p.host([], [], () => {
-      area().clear();
-      return [];
-    });
-    return {};
-  },
-  cases: () => [{ shape: '->', attrs: { dtypes: ['float32'] } }],
-});
+export const StageSize = countingOp('StageSize', areaOf, (area) => area.size);
+export const StageClear = clearingOp('StageClear', areaOf);
 
 /** The ops of areas whose elements have keys. */
 function mapOps(prefix: 'Map' | 'OrderedMap') {
-  const areaFor = (p: ProgramBuilder, attrs: AreaAttrs & { readonly dtypes: readonly DType[] }, node: string) => {
-    const { container, shared_name, capacity, memory_limit } = attrs;
-    const make = () => new MapStagingArea({ capacity, memory_limit }, attrs.dtypes.length, prefix === 'OrderedMap');
+  const areaFor: AreaOf<MapStagingArea> = (p, attrs, node) => {
+    const { container, shared_name, capacity, memory_limit, dtypes } = attrs;
+    const make = () => new MapStagingArea({ capacity, memory_limit }, dtypes.length, prefix === 'OrderedMap');
     const handle = p.shared({ container, name: shared_name || node }, make).known!; // p.shared gives it
     return () => sharedObject(handle, MapStagingArea);
   };
@@ -212,50 +220,14 @@ function mapOps(prefix: 'Map' | 'OrderedMap') {
     cases: () => [{ shape: '[1] -> ?, ?', attrs: { dtypes: ['float32'] } }],
   });
 
-  const counting = (name: string, count: (area: MapStagingArea) => number) =>
-    defineOp({
-      name: `${prefix}${name}`,
-      inputs: {},
-      outputs: { size: 'int32' },
-      attrs: anyTypes,
-      stateful: true,
-      shape: () => ({ size: [] }),
-      grad: notDifferentiable,
-      lower(p, _, attrs, node) {
-        const area = areaFor(p, attrs, node.name);
-        return { size: p.host([], [{ dtype: int32, shape: [] }], () => [scalar(int32, count(area()))])[0]! };
-      },
-      cases: () => [{ shape: '-> []', attrs: { dtypes: ['float32'] } }],
-    });
-
-  const clear = defineOp({
-    name: `${prefix}Clear`,
-    inputs: {},
-    outputs: {},
-    attrs: anyTypes,
-    stateful: true,
-    mayWait: true,
-    shape: () => ({}),
-    grad: notDifferentiable,
-    lower(p, _, attrs, node) {
-      const area = areaFor(p, attrs, node.name);
-      p.host([], [], () => {
-        area().clear();
-        return [];
-      });
-      return {};
-    },
-    cases: () => [{ shape: '->', attrs: { dtypes: ['float32'] } }],
-  });
-
   return {
     stage,
     peek: taking('Peek', 'peek'),
     unstage: taking('Unstage', 'take'),
     unstageNoKey,
-    size: counting('Size', (area) => area.size),
-    incompleteSize: counting('IncompleteSize', (area) => area.incompleteSize),
-    clear,
+    size: countingOp(`${prefix}Size`, areaFor, (area) => area.size),
+    incompleteSize: countingOp(`${prefix}IncompleteSize`, areaFor, (area) => area.incompleteSize),
+    clear: clearingOp(`${prefix}Clear`, areaFor),
   };
 }
 
