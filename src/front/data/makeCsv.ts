@@ -95,14 +95,15 @@ export function makeCsvDataset(
   checkDistinct(all);
   const selected = given.selectColumns && positionsOf(given.selectColumns, all);
   const columns = selected ? selected.map((i) => all[i]!) : all;
-  const defaults = given.columnDefaults ?? defaultsIn(looking, all.length, selected, given.numRowsForInference);
+  const defaults: readonly (DType | TensorLike)[] =
+    given.columnDefaults ?? defaultsIn(looking, all.length, selected, given.numRowsForInference);
   if (defaults.length !== columns.length)
     throw userError(
       `makeCsvDataset: there are ${defaults.length} columnDefaults for ${columns.length} columns; there must be one of each.`,
     );
   if (labelName !== undefined && !columns.includes(labelName))
     throw userError(`labelName must be one of the columns: ${columns.join(', ')}. It is '${labelName}'.`);
-  const recordDefaults = defaults.map((x) => (x instanceof DType ? noDefault(x) : convertToTensor(x)));
+  const recordDefaults = defaults.map((x) => (x instanceof DType ? noDefault(x) : x));
 
   const filename_to_dataset = (filename: Tensor) => {
     const csv = { fieldDelim, useQuoteDelim, naValue, header, compressionType, selectCols: selected };
@@ -228,7 +229,7 @@ function defaultsIn(
   columns: number,
   selected: readonly number[] | undefined,
   most: number | null = 100,
-): NDArray[] {
+): Tensor[] {
   const wanted = selected ?? Array.from({ length: columns }, (_, i) => i);
   const found = new Array<DType | undefined>(wanted.length).fill(undefined);
   let rows = 0;
@@ -246,5 +247,5 @@ function defaultsIn(
       }
     }
   }
-  return found.map((type = string) => scalar(type, type === string ? '' : 0).reshape([1]));
+  return found.map((type = string) => convertToTensor(scalar(type, type === string ? '' : 0).reshape([1])));
 }

@@ -204,6 +204,8 @@ function cached(input: Dataset, filename: string, cache: MemoryCache): Dataset {
     shapes,
     sharesMemory: true,
     cardinality: () => input.cardinality,
+    // What it has seen it can give again, however much there is.
+    positionObstacle: () => undefined,
     iterate: (scope) =>
       filename === '' ? new MemoryIterator(input, scope, cache) : new FileIterator(input, scope, filename),
   });

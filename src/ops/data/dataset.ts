@@ -165,8 +165,8 @@ export class Dataset {
 
   /** Why elements cannot be had by their position, if that is so. */
   get positionObstacle(): string | undefined {
-    if (this.cardinality === infinite) return `Dataset of type ${this.kind} has infinite cardinality`;
-    return this.spec.positionObstacle?.();
+    if (this.spec.positionObstacle) return this.spec.positionObstacle();
+    return this.cardinality === infinite ? `Dataset of type ${this.kind} has infinite cardinality` : undefined;
   }
 
   /** Why all elements cannot be shuffled at once, if that is so. */

@@ -46,6 +46,7 @@ class RebatchIterator extends Following {
   private batch: Element | undefined;
   private row = 0;
   private turn = 0;
+  private isOver = false;
   constructor(
     input: ElementIterator,
     private readonly dataset: { readonly types: Dataset['types']; readonly shapes: readonly Dims[] },
@@ -56,12 +57,14 @@ class RebatchIterator extends Following {
 
   async next(): Promise<Element | undefined> {
     const { sizes, dropsRemainder } = this.wanted;
+    if (this.isOver) return undefined;
     const size = sizes[this.turn]!;
     const pieces: Element[] = [];
     let rows = 0;
     while (rows < size) {
       this.batch ??= await this.input.next();
       if (!this.batch) {
+        this.isOver = true;
         if (dropsRemainder || rows === 0) return undefined;
         break;
       }
@@ -87,10 +90,11 @@ class RebatchIterator extends Following {
   }
 
   protected override state(): Saved {
-    return { batch: this.batch ? [this.batch] : [], row: this.row, turn: this.turn };
+    return { batch: this.batch ? [this.batch] : [], row: this.row, turn: this.turn, isOver: this.isOver };
   }
   protected override setState(saved: Saved): void {
-    const { batch, row, turn } = savedRecord(saved);
+    const { batch, row, turn, isOver } = savedRecord(saved);
+    this.isOver = isOver === true;
     [this.batch] = savedElements(batch);
     this.row = savedNumber(row);
     this.turn = savedNumber(turn);
