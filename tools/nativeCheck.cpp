@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "../native/tensorloom.h"
@@ -152,6 +153,103 @@ void checkReduce(const char* dtype, const char* op, int64_t rows, int64_t column
   expect(same, what);
 }
 
+/** Sums of squares along rows or columns, which are folded without computing the squares first. */
+void checkSquares(int64_t rows, int64_t columns, int axis) {
+  std::vector<float> x = filled<float>(rows * columns, 3), out(static_cast<size_t>(axis == 0 ? columns : rows));
+  Program p;
+  p.word(p.code("instruction", "reduce"));
+  p.word(p.code("reduce", "sum"));
+  for (const int64_t value : {int64_t{2}, rows, columns, int64_t{1}}) p.word(value);
+  p.view("f32", 0, {rows, columns}, {columns, 1});
+  p.word(2);
+  for (const int64_t value : {p.code("op", "input"), p.code("dtype", "f32"), int64_t{0}}) p.word(value);
+  for (const int64_t value : {p.code("op", "square"), p.code("dtype", "f32"), int64_t{0}}) p.word(value);
+  for (const int64_t value : {int64_t{1}, static_cast<int64_t>(axis), int64_t{1}}) p.word(value);
+  p.view("f32", 1, {axis == 0 ? columns : rows}, {1});
+  const std::string what = "squares of [" + std::to_string(rows) + ", " + std::to_string(columns) + "] over " + std::to_string(axis);
+  p.run({x.data(), out.data()}, 2, what);
+  std::vector<float> want(out.size());
+  for (int64_t i = 0; i < rows * columns; i++)
+    want[static_cast<size_t>(axis == 0 ? i % columns : i / columns)] += x[static_cast<size_t>(i)] * x[static_cast<size_t>(i)];
+  expect(out == want, what);
+}
+
+/** x - y z / (sqrt(v) + w) in place of x: five operations that are joined to one. */
+void checkJoined(int64_t n) {
+  std::vector<std::vector<float>> in;
+  for (int64_t i = 0; i < 5; i++) in.push_back(filled<float>(n, i));
+  for (float& v : in[3]) v = v * v + 1;
+  std::vector<float> want(in[0]);
+  for (size_t i = 0; i < want.size(); i++) want[i] -= in[1][i] * in[2][i] / (std::sqrt(in[3][i]) + in[4][i] * in[4][i]);
+  for (float& v : in[4]) v = v * v;
+  Program p;
+  p.word(p.code("instruction", "map"));
+  for (const int64_t value : {int64_t{1}, n, int64_t{5}}) p.word(value);
+  for (int64_t i = 0; i < 5; i++) p.view("f32", i, {n}, {1});
+  p.word(10);
+  const int64_t dtype = p.code("dtype", "f32");
+  const auto node = [&](const char* op, std::initializer_list<int64_t> args) {
+    p.word(p.code("op", op));
+    p.word(dtype);
+    for (const int64_t arg : args) p.word(arg);
+  };
+  for (int64_t i = 0; i < 5; i++) node("input", {i});
+  node("mul", {1, 2});
+  node("sqrt", {3});
+  node("add", {6, 4});
+  node("div", {5, 7});
+  node("sub", {0, 8});
+  p.word(1);
+  p.view("f32", 0, {n}, {1});
+  p.word(9);
+  std::vector<void*> table;
+  for (std::vector<float>& values : in) table.push_back(values.data());
+  const std::string what = "joined operations on " + std::to_string(n);
+  p.run(table, 2, what);
+  bool close = true;
+  for (size_t i = 0; i < want.size(); i++) close = close && std::fabs(in[0][i] - want[i]) <= 1e-5f * (1 + std::fabs(want[i]));
+  expect(close, what);
+}
+
+/** Words of Philox4x32-10 from a counter that overflows on the way, against the generator written out. */
+void checkRandom(int64_t n) {
+  uint32_t state[6] = {0xfffffff0, 0xffffffff, 7, 9, 11, 13};
+  uint64_t low = uint64_t{state[1]} << 32 | state[0];
+  std::vector<uint32_t> out(static_cast<size_t>(n)), want;
+  for (int64_t block = 0; block < (n + 3) / 4; block++, low++) {
+    const uint32_t carried = low < 0xffffffff00000000 ? 1 : 0;  // it begins just below the end
+    uint32_t c[4] = {static_cast<uint32_t>(low), static_cast<uint32_t>(low >> 32), state[2] + carried, state[3]};
+    uint32_t key[2] = {state[4], state[5]};
+    for (int round = 0; round < 10; round++, key[0] += 0x9E3779B9, key[1] += 0xBB67AE85) {
+      const uint64_t p0 = uint64_t{0xD2511F53} * c[0], p1 = uint64_t{0xCD9E8D57} * c[2];
+      const uint32_t next[4] = {static_cast<uint32_t>(p1 >> 32) ^ c[1] ^ key[0], static_cast<uint32_t>(p1),
+                                static_cast<uint32_t>(p0 >> 32) ^ c[3] ^ key[1], static_cast<uint32_t>(p0)};
+      std::copy(next, next + 4, c);
+    }
+    want.insert(want.end(), c, c + 4);
+  }
+  want.resize(static_cast<size_t>(n));
+  Program p;
+  p.word(p.code("instruction", "random"));
+  p.word(p.code("random", "bits"));
+  p.view("u8", 0, {24}, {1});
+  p.word(1);
+  p.view("u32", 1, {n}, {1});
+  p.run({state, out.data()}, 2, "random words");
+  expect(out == want, std::to_string(n) + " random words");
+  std::vector<float> normals(static_cast<size_t>(n));
+  for (const char* distribution : {"uniform", "normal", "truncatedNormal"}) {
+    Program q;
+    q.word(q.code("instruction", "random"));
+    q.word(q.code("random", distribution));
+    q.view("u8", 0, {24}, {1});
+    q.word(1);
+    q.view("f32", 1, {n}, {1});
+    q.run({state, normals.data()}, 2, distribution);
+    expect(std::all_of(normals.begin(), normals.end(), [](float x) { return std::fabs(x) < 10; }), distribution);
+  }
+}
+
 /** A convolution of an image [batch, height, width, channels] or one of its gradients; `same` pads, else windows stay inside. */
 struct Conv {
   int64_t batch, height, width, channels, taps, features, stride;
@@ -231,7 +329,8 @@ void checkType(const char* dtype, bool quick) {
       if (!quick || s[0] * s[1] < 5000)
         for (const char* op : {"sum", "max"}) checkReduce<T>(dtype, op, s[0], s[1], axis);
   const Conv convolutions[] = {{1, 5, 6, 3, 3, 4, 1, true},    {2, 9, 7, 2, 2, 18, 2, false}, {2, 14, 14, 32, 3, 33, 1, true},
-                               {3, 8, 17, 20, 2, 20, 1, false}, {20, 7, 7, 16, 3, 16, 1, true}, {1, 20, 20, 48, 1, 64, 1, true}};
+                               {3, 8, 17, 20, 2, 20, 1, false}, {20, 7, 7, 16, 3, 16, 1, true}, {1, 20, 20, 48, 1, 64, 1, true},
+                               {2, 9, 10, 20, 1, 33, 2, false}, {11, 14, 14, 16, 3, 16, 1, true}};
   for (const Conv& s : convolutions)
     if (!quick || s.batch * s.height * s.width * s.channels < 1000)
       for (const char* result : {"output", "input", "filter"}) checkConv<T>(dtype, result, s);
@@ -247,6 +346,16 @@ int main(int argc, char**) {
   }
   checkType<float>("f32", quick);
   checkType<double>("f64", quick);
+  for (const int64_t n : {1, 5, 33, 1000, 5000}) {
+    if (quick && n > 1000) continue;
+    checkJoined(n);
+    checkRandom(n);
+  }
+  for (const int axis : {0, 1})
+    for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{5, 33}, {70, 40}, {3, 4099}, {2, 700000}})
+      if (!quick || rows * columns < 5000) checkSquares(rows, columns, axis);
+  if (!quick)
+    for (const int axis : {0, 1}) checkReduce<float>("f32", "sum", 3, 700000, axis);
   for (const char* damaged : {"empty", "cut"}) {
     const int64_t words[] = {2, 0, 1};
     char error[64] = "";

@@ -2,10 +2,11 @@
  * @file Runs the native library's checks under the address and undefined-behaviour sanitizers, under valgrind, and on an
  * emulated ARM processor, where these are installed: `npm run sanitize`.
  *
- * tools/nativeCheck.cpp replays programs of all common instructions, so no sanitizer has to be put under Node.
+ * tools/nativeCheck.cpp replays programs of the common instructions without Node, which valgrind and emulators do not take. With the
+ * sanitizers the tests of the device, which have every instruction, run too: Node then loads the sanitizers' libraries first.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -43,6 +44,23 @@ run(
     UBSAN_OPTIONS: 'print_stacktrace=1',
   },
 );
+/** A library of the compiler's, or nothing where there is none. */
+function compilerLibrary(name) {
+  const path = spawnSync(compiler, [`-print-file-name=${name}`], { encoding: 'utf8' }).stdout?.trim() ?? '';
+  return existsSync(path) ? path : undefined;
+}
+const sanitizers = ['libasan.so', 'libubsan.so'].map(compilerLibrary);
+const deviceTests = ['cpu', 'joined', 'tiles', 'windows'].map((name) => `test/backend/${name}.test.ts`);
+if (sanitizers.every((path) => path !== undefined)) {
+  run('node', ['node_modules/vitest/vitest.mjs', 'run', ...deviceTests, '--testTimeout', '600000'], {
+    LD_PRELOAD: sanitizers.join(' '),
+    // Node itself keeps memory until it ends.
+    ASAN_OPTIONS: 'detect_leaks=0',
+    TENSORLOOM_LIBRARY: join(root, 'build/native-sanitized/libtensorloom.so'),
+  });
+} else {
+  console.log('sanitize: libasan and libubsan are not both installed; the tests of the device are left out');
+}
 if (has('valgrind')) {
   // Valgrind knows no AVX-512: the library for all processors takes AVX2 there.
   run('node', ['tools/buildNative.mjs', '--all']);
