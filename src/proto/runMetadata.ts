@@ -14,6 +14,8 @@ interface RunTimes {
         /** Microseconds since 1970. */
         readonly allStartMicros: number;
         readonly allEndRelMicros: number;
+        /** The size of its results, where it is known. */
+        readonly outputBytes?: number;
       }[];
     }[];
   };
@@ -41,6 +43,7 @@ export function stepStatsProto({ stepStats }: RunTimes): StepStats {
         node_stats: nodeStats.map((node) => {
           const start = Math.round(node.allStartMicros);
           const length = Math.max(1, Math.round(node.allEndRelMicros));
+          const { outputBytes: bytes = 0 } = node;
           return NodeExecStats.create({
             node_name: node.nodeName,
             timeline_label: node.timelineLabel,
@@ -53,6 +56,7 @@ export function stepStatsProto({ stepStats }: RunTimes): StepStats {
             op_end_rel_nanos: length * 1000,
             all_end_rel_nanos: length * 1000,
             scheduled_nanos: BigInt(start) * 1000n,
+            memory: bytes === 0 ? [] : [{ allocator_name: 'cpu', total_bytes: bytes, peak_bytes: bytes }],
           });
         }),
       }),

@@ -95,6 +95,8 @@ export interface NodeStats {
   readonly allStartMicros: number;
   readonly opEndRelMicros: number;
   readonly allEndRelMicros: number;
+  /** The size of what the device wrote for it; nothing for what ran on the host. */
+  readonly outputBytes: number;
 }
 
 /** Filled in by a run that asks for it. */

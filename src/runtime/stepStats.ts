@@ -1,5 +1,7 @@
 /** @file Step statistics: how long each node's instructions took in a traced run. */
+import { sizeOf } from '../core/shape.ts';
 import type { Timeline } from '../devices/device.ts';
+import { writesOf } from '../program/access.ts';
 import { describe } from '../program/describe.ts';
 import type { DeviceInstruction } from '../program/instructions.ts';
 import type { NodeStats } from './config.ts';
@@ -11,6 +13,7 @@ export interface NodeTime {
   readonly what: string;
   readonly start: number;
   readonly end: number;
+  /** The size of what it gave. */
   readonly bytes: number;
 }
 
@@ -42,7 +45,7 @@ export class StatsCollector {
         what: describe(i),
         start: timeline.start[k]! - first + offset,
         end: timeline.end[k]! - first + offset,
-        bytes: 0,
+        bytes: writesOf(i).reduce((sum, { dtype, shape }) => sum + sizeOf(shape) * dtype.size, 0),
       });
   }
 
@@ -59,7 +62,7 @@ export class StatsCollector {
   /** The times of the nodes on each device; a run that computes nothing was still on the first one. */
   byDevice(deviceOf: (node: string) => string): { device: string; nodeStats: NodeStats[] }[] {
     const devices = new Map<string, NodeStats[]>(this.times.length === 0 ? [[deviceOf(''), []]] : []);
-    for (const { node, what, start, end } of this.times) {
+    for (const { node, what, start, end, bytes } of this.times) {
       const device = deviceOf(node);
       if (!devices.has(device)) devices.set(device, []);
       const micros = (end - start) / 1000;
@@ -69,6 +72,7 @@ export class StatsCollector {
         allStartMicros: this.startMicros + start / 1000,
         opEndRelMicros: micros,
         allEndRelMicros: micros,
+        outputBytes: bytes,
       });
     }
     return [...devices].map(([device, nodeStats]) => ({ device, nodeStats }));

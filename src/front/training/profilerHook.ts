@@ -8,7 +8,7 @@ import { writeWhole } from '../saving/writeGraph.ts';
 import { type FileWriter, FileWriterCache } from '../summary/fileWriter.ts';
 import { globalStepRead } from './globalStepRead.ts';
 import { SessionRunArgs, type SessionRunContext, SessionRunHook, type SessionRunValues } from './sessionRunHook.ts';
-import { chromeTrace } from './timeline.ts';
+import { chromeTrace, type TraceOptions } from './timeline.ts';
 import { SecondOrStepTimer } from './timer.ts';
 
 /** TensorFlow's RunOptions.FULL_TRACE. */
@@ -18,11 +18,16 @@ export interface ProfilerOptions {
   readonly saveSteps?: number | null | undefined;
   readonly saveSecs?: number | null | undefined;
   readonly outputDir?: string | undefined;
+  /** Arrows from nodes to those that use their results in other rows; true unless given. */
+  readonly showDataflow?: boolean | undefined;
+  /** The sizes of results, and how much memory they take together; false unless given. */
+  readonly showMemory?: boolean | undefined;
 }
 
 /** Traces a run now and then; writes `timeline-<step>.json` for Chrome's viewer, and the run's metadata for TensorBoard. */
 export class ProfilerHook extends SessionRunHook<{ globalStep: NDArray }> {
   private readonly outputDir: string;
+  private readonly trace: TraceOptions;
   private readonly timer: SecondOrStepTimer;
   private readonly writer: FileWriter;
   private step: Tensor | undefined;
@@ -31,13 +36,16 @@ export class ProfilerHook extends SessionRunHook<{ globalStep: NDArray }> {
 
   constructor(options: ProfilerOptions) {
     super();
-    const { saveSteps, saveSecs, outputDir } = onlyOptions(
+    const { saveSteps, saveSecs, outputDir, showDataflow, showMemory } = onlyOptions(
       'tf.train.ProfilerHook',
       options,
       'saveSteps',
       'saveSecs',
       'outputDir',
+      'showDataflow',
+      'showMemory',
     );
+    this.trace = { showDataflow, showMemory };
     this.outputDir = outputDir ?? '.';
     this.timer = new SecondOrStepTimer({ everySteps: saveSteps, everySecs: saveSecs });
     this.writer = FileWriterCache.get(this.outputDir);
@@ -63,7 +71,7 @@ export class ProfilerHook extends SessionRunHook<{ globalStep: NDArray }> {
       this.timer.updateLastTriggeredStep(step);
       const path = joinPath(this.outputDir, `timeline-${step}.json`);
       log.info(`Saving timeline for ${step} into '${path}'.`);
-      writeWhole(path, chromeTrace(runMetadata));
+      writeWhole(path, chromeTrace(runMetadata, this.trace));
       this.writer.addRunMetadata(runMetadata, `step_${step}`);
     }
     this.nextStep = step + 1;

@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import * as tf from 'tensorloom';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { setTarget } from '../../../src/core/logging.ts';
+import { chromeTrace } from '../../../src/front/training/timeline.ts';
+import { GraphDef } from '../../../src/proto/graph.ts';
 
 let folder: string;
 let logged: string[];
@@ -225,6 +227,54 @@ describe('ProfilerHook', () => {
     ))
       if (e.taggedRunMetadata) tags.push(e.taggedRunMetadata.tag);
     expect(tags).toEqual(['step_2', 'step_4']);
+  });
+
+  it('shows sizes of results where it is asked to', async () => {
+    const count = counting();
+    const x = tf.matmul(tf.randomUniform([8, 8]), tf.randomUniform([8, 8]), { name: 'product' });
+    await runs([new tf.train.ProfilerHook({ saveSteps: 2, outputDir: folder, showMemory: true })], [count, x], 2);
+    await tf.summary.FileWriterCache.clear();
+    const { traceEvents } = JSON.parse(readFileSync(join(folder, 'timeline-2.json'), 'utf8')) as {
+      traceEvents: { ph: string; name: string; args?: { bytes?: number } }[];
+    };
+    const made = traceEvents.filter(({ ph, name }) => ph === 'N' && name === 'product');
+    expect(made).toHaveLength(1);
+    // What was joined with the product may write more than the product.
+    expect(made[0]!.args!.bytes).toBeGreaterThanOrEqual(8 * 8 * 4);
+    expect(traceEvents.filter(({ ph }) => ph === 'C').at(-1)!.args!.bytes).toBe(0);
+  });
+
+  it('draws arrows between rows, through nodes that take no time', () => {
+    const stat = (nodeName: string, allStartMicros: number, allEndRelMicros: number, outputBytes: number) => ({
+      nodeName,
+      timelineLabel: `${nodeName} = map`,
+      allStartMicros,
+      allEndRelMicros,
+      outputBytes,
+    });
+    const nodes = [stat('a', 0, 10, 100), stat('b', 5, 10, 20), stat('c', 20, 5, 3)];
+    const graph = GraphDef.create({
+      node: [
+        { name: 'a', op: 'A' },
+        { name: 'b', op: 'B' },
+        { name: 'shaped', op: 'Reshape', input: ['b:1'] },
+        { name: 'c', op: 'C', input: ['a', '^shaped'] },
+      ],
+    });
+    const record = { stepStats: { devStats: [{ device: 'cpu', nodeStats: nodes }] }, partitionGraphs: [graph] };
+    type Event = { readonly ph: string; readonly name: string; readonly ts: number; readonly args?: object };
+    const eventsOf = (options: object) =>
+      (JSON.parse(chromeTrace(record, options)) as { traceEvents: readonly Event[] }).traceEvents;
+    const short = (phases: string, options: object) =>
+      eventsOf(options)
+        .filter(({ ph }) => phases.includes(ph))
+        .map(({ ph, name, ts }) => `${ph} ${name} ${ts}`);
+    // a and c are in one row, b overlaps with a and is in another.
+    expect(short('st', {})).toEqual(['s b 15', 't b 20']);
+    expect(short('st', { showDataflow: false })).toEqual([]);
+    expect(short('ND', { showMemory: true })).toEqual(['N a 0', 'D a 25', 'N b 5', 'D b 25', 'N c 20', 'D c 25']);
+    const sizes = eventsOf({ showMemory: true }).filter(({ ph }) => ph === 'C');
+    expect(sizes.map(({ args }) => args)).toEqual([100, 120, 123, 23, 3, 0].map((bytes) => ({ bytes })));
   });
 });
 
