@@ -15,7 +15,7 @@ inline uint8_t sample(int x) { return uint8_t(x < -128 ? 0 : x > 127 ? 255 : x +
 
 /** a * factor / 256 with a factor below 1, all bits kept until the end. */
 inline __m128i times(__m128i a, int factor) {
-  return _mm_mulhi_epi16(_mm_slli_epi16(a, 2), _mm_set1_epi16(short(factor << 6)));
+  return _mm_mulhi_epi16(_mm_slli_epi16(a, 2), _mm_set1_epi16(short(factor * 64)));
 }
 inline __m128i plus(__m128i a, __m128i b) { return _mm_add_epi16(a, b); }
 inline __m128i minus(__m128i a, __m128i b) { return _mm_sub_epi16(a, b); }
