@@ -1,4 +1,7 @@
 /** @file The histogram of TensorFlow's summaries: buckets that grow by a tenth, on both sides of zero. */
+import { type DType, float32, float64, int32 } from '../../core/dtypes.ts';
+import type { NDArray } from '../../core/ndarray.ts';
+import { nativeFamily } from '../../io/native.ts';
 import type { HistogramProto } from '../../proto/event.ts';
 import type { Init } from '../../proto/message.ts';
 
@@ -11,6 +14,17 @@ const limits: Float64Array = (() => {
   return Float64Array.of(...positive.map((limit) => -limit).reverse(), 0, ...positive);
 })();
 
+const count = nativeFamily(({ later }) =>
+  later(
+    'int32_t tl_histogram(int32_t kind, int64_t values, int64_t size, int64_t limits, int64_t count, int64_t cells, int64_t counts, int64_t statistics)',
+  ),
+);
+/** The types that the native library counts. */
+const kinds = [float32, float64, int32] as readonly DType[];
+/** Fewer numbers are counted sooner than they are handed over. */
+const worthwhile = 2 ** 14;
+const problems = [undefined, Number.NaN, Number.POSITIVE_INFINITY] as const;
+
 /** Counts numbers by their size, and remembers the extremes and the sums. */
 export class Histogram {
   private readonly counts = new Float64Array(limits.length);
@@ -19,6 +33,26 @@ export class Histogram {
   private count = 0;
   private sum = 0;
   private sumOfSquares = 0;
+
+  /**
+   * Counts all numbers of an array beside the event loop; gives the first that is not finite, if there is one. Does nothing and
+   * gives false where that cannot be done, or is not worth while.
+   */
+  async addBeside({ dtype, data, size }: NDArray): Promise<number | undefined | false> {
+    const native = size < worthwhile || !kinds.includes(dtype) ? undefined : count();
+    if (!native) return false;
+    cells ??= cellTable();
+    const statistics = Float64Array.of(this.min, this.max, this.count, this.sum, this.sumOfSquares);
+    const values = data as Float64Array; // the types that are counted hold plain numbers
+    const kind = kinds.indexOf(dtype);
+    const problem = await native(kind, values, size, limits, limits.length, cells, this.counts, statistics);
+    this.min = statistics[0]!;
+    this.max = statistics[1]!;
+    this.count = statistics[2]!;
+    this.sum = statistics[3]!;
+    this.sumOfSquares = statistics[4]!;
+    return problems[problem];
+  }
 
   /** Counts a finite number. */
   add(value: number): void {

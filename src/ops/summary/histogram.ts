@@ -8,16 +8,24 @@ import { Histogram } from './buckets.ts';
 import { summaryArray, summaryResult, textOf, wantScalar } from './encode.ts';
 
 /** The histogram of an array's elements; `node` is who complains about those that are not finite. */
-export function histogramOf(array: NDArray, node: string): Histogram {
+export async function histogramOf(array: NDArray, node: string): Promise<Histogram> {
   const histogram = new Histogram();
+  const check = (value: number) => {
+    if (Number.isNaN(value)) throw new InvalidArgumentError(`Nan in summary histogram for: ${node}`);
+    if (!Number.isFinite(value)) throw new InvalidArgumentError(`Infinity in Histogram for: ${node}`);
+  };
+  const odd = await histogram.addBeside(array);
+  if (odd !== false) {
+    if (odd !== undefined) check(odd);
+    return histogram;
+  }
   const { size } = array;
   // The usual types are read without the switch over types that numberAt makes for each element.
   const { dtype } = array;
   const plain = dtype === float32 || dtype === float64 || dtype === int32 ? (array.data as Float64Array) : undefined; // all three hold plain numbers
   for (let i = 0; i < size; i++) {
     const value = plain ? plain[i]! : array.numberAt(i);
-    if (Number.isNaN(value)) throw new InvalidArgumentError(`Nan in summary histogram for: ${node}`);
-    if (!Number.isFinite(value)) throw new InvalidArgumentError(`Infinity in Histogram for: ${node}`);
+    check(value);
     histogram.add(value);
   }
   return histogram;
@@ -32,9 +40,14 @@ export const HistogramSummary = defineOp({
   grad: notDifferentiable,
   lower(p, { tag, values }, _attrs, { name }) {
     wantScalar(tag, 'tags must be scalar');
-    const [summary] = p.host([tag, values], summaryResult, ([text, array]) => [
-      summaryArray([{ tag: textOf(text!), histo: histogramOf(array!, name).toProto() }]),
-    ]);
+    const [summary] = p.host(
+      [tag, values],
+      summaryResult,
+      async ([text, array]) => [
+        summaryArray([{ tag: textOf(text!), histo: (await histogramOf(array!, name)).toProto() }]),
+      ],
+      { borrows: true },
+    );
     return { summary: summary! };
   },
   cases: () => [

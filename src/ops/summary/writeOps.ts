@@ -54,9 +54,10 @@ export const WriteHistogramSummary = defineOp({
   inputs: { writer: 'resource', step: 'int64', tag: 'string', values: 'T' },
   attrs: { T: attr('type', { allowed: [...realNumberTypes, bool], default: float32 }) },
   lower(p, { writer, step, tag, values }) {
-    p.host([writer, step, tag, values], [], ([at, now, text, array]) => {
+    p.host([writer, step, tag, values], [], async ([at, now, text, array]) => {
       const name = textOf(text!);
-      writerAt(at).add(now!, { summary: { value: [{ tag: name, histo: histogramOf(array!, name).toProto() }] } });
+      const histogram = await histogramOf(array!, name);
+      writerAt(at).add(now!, { summary: { value: [{ tag: name, histo: histogram.toProto() }] } });
       return [];
     });
     return {};
