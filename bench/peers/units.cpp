@@ -1,0 +1,94 @@
+/**
+ * How fast the matrix unit and the vector units of this processor are, on one thread and on several at once: whether processors
+ * of a virtual machine share a core shows here, and how much other programs on the same core take.
+ *
+ *   units THREADS ROUNDS   prints one JSON object per line: the unit, and the best GFLOP/s of one thread and of all
+ */
+#include <immintrin.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+#include <vector>
+
+namespace {
+
+constexpr long kSteps = 20000;
+
+struct alignas(64) TileShapes {
+  unsigned char bytes[64] = {1};
+  TileShapes() {
+    for (int tile = 0; tile < 8; tile++) {
+      bytes[16 + 2 * tile] = 64;
+      bytes[48 + tile] = 16;
+    }
+  }
+};
+
+/** Four products of tiles a step: 16384 floating-point operations of bfloat16 each. */
+__attribute__((target("amx-tile,amx-bf16"))) void multiplyTiles() {
+  const TileShapes shapes;
+  asm volatile("ldtilecfg %0" : : "m"(shapes));
+  for (long i = 0; i < kSteps; i++)
+    asm volatile(
+        "tdpbf16ps %tmm6, %tmm4, %tmm0\n tdpbf16ps %tmm7, %tmm4, %tmm1\n"
+        "tdpbf16ps %tmm6, %tmm5, %tmm2\n tdpbf16ps %tmm7, %tmm5, %tmm3");
+  asm volatile("tilerelease");
+}
+
+/** Twelve multiply-adds a step, of 16 floats each. */
+__attribute__((target("avx512f"))) void multiplyVectors() {
+  for (long i = 0; i < kSteps; i++)
+    asm volatile(
+        "vfmadd213ps %%zmm15, %%zmm15, %%zmm0\n vfmadd213ps %%zmm15, %%zmm15, %%zmm1\n vfmadd213ps %%zmm15, %%zmm15, %%zmm2\n"
+        "vfmadd213ps %%zmm15, %%zmm15, %%zmm3\n vfmadd213ps %%zmm15, %%zmm15, %%zmm4\n vfmadd213ps %%zmm15, %%zmm15, %%zmm5\n"
+        "vfmadd213ps %%zmm15, %%zmm15, %%zmm6\n vfmadd213ps %%zmm15, %%zmm15, %%zmm7\n vfmadd213ps %%zmm15, %%zmm15, %%zmm8\n"
+        "vfmadd213ps %%zmm15, %%zmm15, %%zmm9\n vfmadd213ps %%zmm15, %%zmm15, %%zmm10\n vfmadd213ps %%zmm15, %%zmm15, %%zmm11"
+        : : : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm15");
+}
+
+/** The best time, in seconds, in which all threads have done their work, each on a processor of its own. */
+double best(int threads, int rounds, void (*work)()) {
+  double least = 1e30;
+  for (int round = 0; round < rounds; round++) {
+    std::atomic<int> ready{0};
+    std::vector<double> seconds(static_cast<size_t>(threads));
+    std::vector<std::thread> team;
+    for (int i = 0; i < threads; i++)
+      team.emplace_back([&, i] {
+        cpu_set_t own;
+        CPU_ZERO(&own);
+        CPU_SET(i, &own);
+        pthread_setaffinity_np(pthread_self(), sizeof(own), &own);
+        for (ready++; ready < threads;) std::this_thread::yield();
+        const auto start = std::chrono::steady_clock::now();
+        work();
+        seconds[static_cast<size_t>(i)] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      });
+    for (std::thread& thread : team) thread.join();
+    least = std::min(least, *std::max_element(seconds.begin(), seconds.end()));
+  }
+  return least;
+}
+
+void print(const char* unit, double flops, int threads, int rounds, void (*work)()) {
+  const auto rate = [&](int count) { return 1e-9 * kSteps * flops * count / best(count, rounds, work); };
+  std::printf("{\"unit\":\"%s\",\"one\":%.1f,\"all\":%.1f,\"threads\":%d}\n", unit, rate(1), rate(threads), threads);
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 3) return 1;
+  const int threads = std::atoi(argv[1]), rounds = std::atoi(argv[2]);
+  // The system must be asked for the matrix unit. A product of float32 takes six of bfloat16.
+  if (syscall(SYS_arch_prctl, 0x1023, 18) == 0) print("matrix unit, float32 as six products", 4 * 16384 / 6.0, threads, rounds, multiplyTiles);
+  if (__builtin_cpu_supports("avx512f")) print("vectors, float32", 12 * 32, threads, rounds, multiplyVectors);
+}
