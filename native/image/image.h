@@ -14,6 +14,18 @@ TL_API int32_t tl_png_decode(const uint8_t* file, int64_t length, int32_t channe
  */
 TL_API int32_t tl_jpeg_decode(const uint8_t* file, int64_t length, const int32_t* options, void* out, int64_t room);
 
+/** Decompresses the `count` pixels of a GIF's frame. Returns 0; 1 where the data ends too early, 2 where it makes no sense. */
+TL_API int32_t tl_gif_decompress(int64_t bytes, int64_t length, int32_t codeBits, int64_t out, int64_t count);
+
+/**
+ * Draws a GIF's frame. `place`: left, top, width and height of the frame, the colour that leaves what is there (-1 for none),
+ * width and height of the canvas. Returns the first pixel that is not among the colours, or -1.
+ */
+TL_API int32_t tl_gif_draw(int64_t pixels, int64_t place, int64_t colours, int64_t colourBytes, int64_t canvas);
+
+/** Turns the rows of a BMP file, `own` bytes a pixel, into pixels of `wanted` channels, from the top. */
+TL_API int32_t tl_bmp_decode(int64_t pixels, int64_t rowBytes, int32_t own, int32_t wanted, int64_t width, int64_t height, int64_t out);
+
 enum ImageProblem : int32_t {
   imageFine = 0,
   /** The file is not what it should be, or is of a kind that is not supported. */

@@ -1,6 +1,7 @@
 /** @file GIF files: every frame of an animation as red, green and blue. */
 import { InvalidArgumentError } from '../core/errors.ts';
-import { largestImage } from './image/pixels.ts';
+import { largestImage, unfilled } from './image/pixels.ts';
+import { nativeFamily } from './native.ts';
 
 /** Frames of one size, one after the other; each pixel is red, green and blue. */
 export interface Frames {
@@ -67,8 +68,20 @@ class ByteReader {
   }
 }
 
-/** All frames of a file, and what was wrong after the last of them. */
-function readFrames(bytes: Uint8Array): { frames: Frame[]; problem: string | undefined } {
+/** The pixels of a frame, to be decompressed. */
+interface Compressed {
+  readonly bytes: Uint8Array;
+  readonly codeBits: number;
+  readonly count: number;
+}
+
+interface Read {
+  readonly frames: readonly Frame[];
+  readonly problem: string | undefined;
+}
+
+/** All frames of a file, and what was wrong after the last of them. Who runs it decompresses what it asks for. */
+function* readFrames(bytes: Uint8Array): Generator<Compressed, Read, Uint8Array> {
   const reader = new ByteReader(bytes);
   const frames: Frame[] = [];
   let total = 0;
@@ -86,7 +99,7 @@ function readFrames(bytes: Uint8Array): { frames: Frame[]; problem: string | und
         const [control] = reader.pieces();
         if (label === 0xf9 && control?.length === 4) transparent = control[0]! & 1 ? control[3]! : -1;
       } else if (kind === 0x2c) {
-        const frame = readFrame(reader, shared, transparent, largestImage - total);
+        const frame = yield* readFrame(reader, shared, transparent, largestImage - total);
         total += frame.pixels.length;
         frames.push(frame);
         transparent = -1;
@@ -98,7 +111,12 @@ function readFrames(bytes: Uint8Array): { frames: Frame[]; problem: string | und
   }
 }
 
-function readFrame(reader: ByteReader, shared: Uint8Array | undefined, transparent: number, room: number): Frame {
+function* readFrame(
+  reader: ByteReader,
+  shared: Uint8Array | undefined,
+  transparent: number,
+  room: number,
+): Generator<Compressed, Frame, Uint8Array> {
   const [left, top, width, height] = [reader.word(), reader.word(), reader.word(), reader.word()];
   const flags = reader.byte();
   const colours = flags & 0x80 ? reader.take(3 << ((flags & 7) + 1)) : shared;
@@ -107,7 +125,7 @@ function readFrame(reader: ByteReader, shared: Uint8Array | undefined, transpare
   // A code has three bits at least and stands for 4096 pixels at most, so a frame that the file cannot fill takes no memory.
   const most = Math.ceil(((reader.bytes.length - reader.at) * 8) / 3) * 4096;
   if (width * height > Math.min(room, most)) throw new BrokenGif('Image EOF detected before image complete');
-  const pixels = decompress(Buffer.concat(reader.pieces()), codeBits, width * height);
+  const pixels = yield { bytes: Buffer.concat(reader.pieces()), codeBits, count: width * height };
   return {
     left,
     top,
@@ -129,7 +147,7 @@ function deinterlace(pixels: Uint8Array, width: number, height: number): Uint8Ar
 }
 
 /** Lempel, Ziv and Welch's compression with codes that grow from `codeBits + 1` to 12 bits. */
-function decompress(bytes: Uint8Array, codeBits: number, count: number): Uint8Array {
+function decompress({ bytes, codeBits, count }: Compressed): Uint8Array {
   const out = new Uint8Array(count);
   const clear = 1 << codeBits;
   const before = new Uint16Array(4096);
@@ -180,28 +198,93 @@ function decompress(bytes: Uint8Array, codeBits: number, count: number): Uint8Ar
   return out;
 }
 
-/** The frames of a GIF file, each as it is seen: with what the frames before it left. Without `all`, the first one only. */
-export function decodeGif(bytes: Uint8Array, all = true): Frames {
-  const { frames, problem } = readFrames(bytes);
+/** What a file's frames come to, with room for them; throws for a file that has none. */
+function layout(bytes: Uint8Array, { frames, problem }: Read, all: boolean) {
   const fail = (why: string) => new InvalidArgumentError(`Invalid GIF data (size ${bytes.length}), ${why}`);
   if (frames.length === 0 && problem) throw fail(`failed to slurp gif file: ${problem}`);
   const count = all ? frames.length : 1;
-  const width = Math.max(0, ...frames.map((frame) => frame.width));
-  const height = Math.max(0, ...frames.map((frame) => frame.height));
+  const width = frames.reduce((most, frame) => Math.max(most, frame.width), 0);
+  const height = frames.reduce((most, frame) => Math.max(most, frame.height), 0);
   if (frames.length === 0 || width === 0 || height === 0) throw fail('gif file does not contain any image');
   if (count * width * height * 3 >= largestImage) throw fail(`${count} frames of ${width} by ${height} are too large`);
-  const data = new Uint8Array(count * width * height * 3);
   const size = width * height * 3;
-  for (const [k, frame] of frames.slice(0, count).entries()) {
+  const data = new Uint8Array(count * size);
+  /** Where a frame is drawn: over what the frame before left. */
+  const canvasOf = (k: number) => {
     const canvas = data.subarray(k * size, (k + 1) * size);
     if (k > 0) canvas.set(data.subarray((k - 1) * size, k * size));
-    if (!frame.colours) throw fail(`missing color map for frame ${k}`);
-    const problemIndex = draw(frame, frame.colours, canvas, width, height);
-    if (problemIndex >= 0) {
-      throw fail(`found color index ${problemIndex} outside of color map range ${frame.colours.length / 3}`);
-    }
+    return canvas;
+  };
+  const coloursOf = (k: number): Uint8Array => {
+    const { colours } = frames[k]!;
+    if (!colours) throw fail(`missing color map for frame ${k}`);
+    return colours;
+  };
+  const check = (index: number, colours: Uint8Array) => {
+    if (index >= 0) throw fail(`found color index ${index} outside of color map range ${colours.length / 3}`);
+  };
+  return { result: { count, width, height, data }, canvasOf, coloursOf, check };
+}
+
+const native = nativeFamily(({ later }) => ({
+  decompress: later(
+    'int32_t tl_gif_decompress(int64_t bytes, int64_t length, int32_t codeBits, int64_t out, int64_t count)',
+  ),
+  draw: later(
+    'int32_t tl_gif_draw(int64_t pixels, int64_t place, int64_t colours, int64_t colourBytes, int64_t canvas)',
+  ),
+}));
+/** What the library's decompression says when it fails. */
+const defects = ['', 'Image EOF detected before image complete', 'Image is defective, decoding aborted'];
+
+/**
+ * The frames of a GIF file, each as it is seen: with what the frames before it left. Without `all`, the first one only. Decoded
+ * beside the event loop where the native library is there.
+ */
+export async function decodeGif(bytes: Uint8Array, all = true): Promise<Frames> {
+  const library = native();
+  if (!library) return decodeGifHere(bytes, all);
+  const reading = readFrames(bytes);
+  let step = reading.next();
+  while (!step.done) {
+    const { bytes: packed, codeBits, count } = step.value;
+    const pixels = unfilled(count);
+    const problem = count === 0 ? 0 : await library.decompress(packed, packed.length, codeBits, pixels, count);
+    step = problem === 0 ? reading.next(pixels) : reading.throw(new BrokenGif(defects[problem]));
   }
-  return { count, width, height, data };
+  const { frames } = step.value;
+  const { result, canvasOf, coloursOf, check } = layout(bytes, step.value, all);
+  for (const [k, frame] of frames.slice(0, result.count).entries()) {
+    const { left, top, width, height, transparent, pixels } = frame;
+    const [colours, canvas] = [coloursOf(k), canvasOf(k)];
+    const place = Int32Array.of(left, top, width, height, transparent, result.width, result.height);
+    if (pixels.length > 0) check(await library.draw(pixels, place, colours, colours.length, canvas), colours);
+  }
+  return result;
+}
+
+/** The frames of a GIF file, at once. */
+export function decodeGifHere(bytes: Uint8Array, all = true): Frames {
+  const reading = readFrames(bytes);
+  let step = reading.next();
+  while (!step.done) step = decompressFor(reading, step.value);
+  const { frames } = step.value;
+  const { result, canvasOf, coloursOf, check } = layout(bytes, step.value, all);
+  for (const [k, frame] of frames.slice(0, result.count).entries()) {
+    const [colours, canvas] = [coloursOf(k), canvasOf(k)];
+    check(draw(frame, colours, canvas, result.width, result.height), colours);
+  }
+  return result;
+}
+
+function decompressFor(reading: Generator<Compressed, Read, Uint8Array>, packed: Compressed) {
+  let pixels: Uint8Array;
+  try {
+    pixels = decompress(packed);
+  } catch (error) {
+    return reading.throw(error);
+  }
+  return reading.next(pixels);
 }
 
 /** Draws a frame; returns an index that is not among the colours, or -1. */

@@ -1,7 +1,7 @@
 /** @file Damaged image files: of every kind that the tests have, for the native decoders and for those in TypeScript. */
 import { readFileSync } from 'node:fs';
 import { decodeBmp } from '../../src/io/bmp.ts';
-import { decodeGif } from '../../src/io/gif.ts';
+import { decodeGif, decodeGifHere } from '../../src/io/gif.ts';
 import { crc32 } from '../../src/io/image/crc32.ts';
 import { decodeJpeg, decodeJpegHere, jpegSize } from '../../src/io/jpeg.ts';
 import { encodeJpegHere } from '../../src/io/jpegEncode.ts';
@@ -46,7 +46,7 @@ function jpegOptions(bytes: Uint8Array) {
 }
 
 export function imageTargets(): Target[] {
-  const pngs = goldenFiles('png');
+  const [pngs, gifs] = [goldenFiles('png'), goldenFiles('images', 'gif')];
   const jpegs = [...goldenFiles('jpeg'), encodeJpegHere(picture, { progressive: true }), encodeJpegHere(picture)];
   return [
     { name: 'PNG', seeds: pngs, repair: repairPng, read: (bytes) => decodePng(bytes, { channels: bytes.length % 5 }) },
@@ -65,7 +65,8 @@ export function imageTargets(): Target[] {
       },
     },
     { name: 'JPEG in TypeScript', seeds: jpegs, read: (bytes) => decodeJpegHere(bytes, jpegOptions(bytes)) },
-    { name: 'GIF', seeds: goldenFiles('images', 'gif'), read: (bytes) => decodeGif(bytes, bytes.length % 2 === 0) },
+    { name: 'GIF', seeds: gifs, read: (bytes) => decodeGif(bytes, bytes.length % 2 === 0) },
+    { name: 'GIF in TypeScript', seeds: gifs, read: (bytes) => decodeGifHere(bytes, bytes.length % 2 === 0) },
     {
       name: 'BMP',
       seeds: goldenFiles('images', 'bmp'),

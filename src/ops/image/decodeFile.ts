@@ -78,8 +78,8 @@ async function decodeStill(bytes: Uint8Array, kind: Exclude<Kind, 'GIF'>, { chan
   }
 }
 
-function decodeFrames(bytes: Uint8Array, { op, dtype, expandAnimations }: DecodeRequest): NDArray {
-  const { count, width, height, data } = decodeGif(bytes, expandAnimations);
+async function decodeFrames(bytes: Uint8Array, { op, dtype, expandAnimations }: DecodeRequest): Promise<NDArray> {
+  const { count, width, height, data } = await decodeGif(bytes, expandAnimations);
   const asStill = op === 'DecodePng' || op === 'DecodeJpeg';
   if (asStill && count !== 1) {
     throw new InvalidArgumentError(

@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { decodeBmp } from '../../../src/io/bmp.ts';
-import { decodeGif } from '../../../src/io/gif.ts';
+import { decodeBmp, decodeBmpHere } from '../../../src/io/bmp.ts';
+import { decodeGif, decodeGifHere } from '../../../src/io/gif.ts';
 import { decodeJpegHere } from '../../../src/io/jpeg.ts';
 import { encodeJpegHere } from '../../../src/io/jpegEncode.ts';
 
@@ -61,37 +61,60 @@ describe('encodeJpeg', () => {
   });
 });
 
-function check(expected: Outcome, decode: () => { shape: readonly number[]; data: Uint8Array }): void {
+async function check(
+  expected: Outcome,
+  decode: () => Promise<{ shape: readonly number[]; data: Uint8Array }>,
+): Promise<void> {
   if (expected.fails !== undefined) {
-    expect(decode).toThrow(expected.fails);
+    await expect(decode()).rejects.toThrow(expected.fails);
     return;
   }
-  const { shape, data } = decode();
+  const { shape, data } = await decode();
   expect([shape, sha256(data)]).toEqual([expected.shape, expected.sha256]);
 }
 
-describe('decodeGif', () => {
+describe.each([
+  ['decodeGif', decodeGif],
+  ['decodeGifHere', decodeGifHere],
+])('%s', (_, decodeFrames) => {
   for (const { name, file, all, first } of golden.gif) {
-    it(name, () => {
-      const decode = (every: boolean) => () => {
-        const { count, width, height, data } = decodeGif(bytesOf(file), every);
+    it(name, async () => {
+      const decode = (every: boolean) => async () => {
+        const { count, width, height, data } = await decodeFrames(bytesOf(file), every);
         return { shape: every ? [count, height, width, 3] : [height, width, 3], data };
       };
-      check(all, decode(true));
-      check(first, decode(false));
+      await check(all, decode(true));
+      await check(first, decode(false));
     });
   }
 });
 
 describe('decodeBmp', () => {
   for (const { name, file, results } of golden.bmp) {
-    it(name, () => {
+    it(name, async () => {
       for (const [i, expected] of results.entries()) {
-        check(expected, () => {
-          const { height, width, channels, data } = decodeBmp(bytesOf(file), [0, 3, 4][i]!);
+        await check(expected, async () => {
+          const { height, width, channels, data } = await decodeBmp(bytesOf(file), [0, 3, 4][i]!);
           return { shape: [height, width, channels], data };
         });
       }
     });
   }
+
+  it('gives the same for large files, which are decoded elsewhere', async () => {
+    const [width, height, headerSize] = [211, 199, 54];
+    for (const own of [1, 3, 4])
+      for (const isTopDown of [true, false]) {
+        const file = new Uint8Array(headerSize + Math.ceil((own * width) / 4) * 4 * height).map(
+          (_, i) => i * 7 + (i >> 8),
+        );
+        const header = new DataView(file.buffer);
+        header.setInt32(10, headerSize, true);
+        header.setInt32(18, width, true);
+        header.setInt32(22, isTopDown ? -height : height, true);
+        header.setInt16(28, 8 * own, true);
+        for (const channels of [0, 3, 4])
+          expect(await decodeBmp(file, channels)).toEqual(decodeBmpHere(file, channels));
+      }
+  });
 });
