@@ -107,7 +107,13 @@ async function peer(name: string, command: string, ...args: readonly string[]): 
 /** About so many microseconds are spent on one measurement. */
 const share = 400_000;
 
-const report: Record<string, unknown>[] = [];
+interface Row {
+  readonly step: string;
+  readonly threads: number;
+  readonly ratio: number;
+  readonly times: Readonly<Record<string, Times>>;
+}
+const report: Row[] = [];
 for (const threads of threadCounts) {
   const peers = await Promise.all(peerCommands(threads).map((words) => peer(...words)));
   const runners = [ourselves(threads), ...peers.filter((p) => p !== undefined)];
@@ -134,7 +140,7 @@ for (const threads of threadCounts) {
       step: name,
       threads,
       ratio,
-      ...Object.fromEntries(able.map((r) => [r.name, { best: best(r), median: median(r) }])),
+      times: Object.fromEntries(able.map((r) => [r.name, { best: best(r), median: median(r) }])),
     });
     if (values.json) continue;
     const cell = (r: Runner) => (able.includes(r) ? `${best(r).toFixed(0)} (${median(r).toFixed(0)})` : '–');
@@ -143,5 +149,19 @@ for (const threads of threadCounts) {
   }
   for (const runner of runners) runner.end();
 }
+/** How much faster every runner is on all processors than on one thread. */
+function printScaling(): void {
+  const [few, many] = [threadCounts[0]!, threadCounts.at(-1)!];
+  console.log(`\ntimes as fast on ${many} threads as on ${few}`);
+  for (const name of names) {
+    const [a, b] = [few, many].map((threads) => report.find((row) => row.step === name && row.threads === threads)!);
+    const cells = Object.keys(a!.times).map((runner) => {
+      const [slow, fast] = [a!.times[runner], b!.times[runner]];
+      return slow && fast ? `${runner} ${(slow.best / fast.best).toFixed(2)}` : `${runner} –`;
+    });
+    console.log(`${steps[name]!.title.padEnd(60)}${cells.map((cell) => cell.padStart(22)).join('')}`);
+  }
+}
+if (!values.json && threadCounts.length > 1) printScaling();
 if (values.json) console.log(JSON.stringify({ cpu: cpus()[0]!.model, rows: report }, null, 2));
 process.exit(0);

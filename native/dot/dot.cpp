@@ -235,7 +235,12 @@ class Dot final : public Instruction {
     Pool::get().run(used, [&](int64_t part) {
       char* scratch = Pool::scratch(gemmBytes + ownBytes + afterBytes());
       Piece<T> piece = {this, table, {}, scratch + gemmBytes + ownBytes, 0, 0};
-      if (isOwn()) piece.own.assign(table, table + around_.ownSlot + 1);
+      if (isOwn()) {
+        // The slot for c follows those of the program.
+        piece.own.reserve(static_cast<size_t>(around_.ownSlot) + 1);
+        piece.own.assign(table, table + around_.ownSlot);
+        piece.own.push_back(nullptr);
+      }
       const Range range = rangeOf(part, used, tasks);
       for (int64_t task = range.begin; task < range.end; task++) {
         Gemm<T> g = product<T>(table, task / pieces);
