@@ -37,7 +37,7 @@ const leftOut: Record<string, Record<string, readonly string[]>> = {
       fake_quant_with_min_max_vars_per_channel_gradient quantize quantize_v2 quantized_concat`),
     'tier 2 and 3 ops':
       words(`approx_top_k extract_image_patches extract_volume_patches fftnd fingerprint ifftnd irfftnd
-      random_index_shuffle rfftnd string_split`),
+      random_index_shuffle rfftnd`),
     'raw convolution ops': words('conv conv2d_backprop_filter_v2 conv2d_backprop_input_v2'),
     'loads libraries of C++ ops': words('load_file_system_library load_library load_op_library'),
     'values kept on a server between runs': words('delete_session_tensor get_session_handle get_session_tensor'),
@@ -94,7 +94,7 @@ const leftOut: Record<string, Record<string, readonly string[]>> = {
       sparse_dense_matmul split to_indicator transpose`),
   },
   strings: {
-    'tier 2 and 3 ops': words(`bytes_split format ngrams split to_hash_bucket to_hash_bucket_strong
+    'tier 2 and 3 ops': words(`bytes_split format ngrams
       unicode_decode unicode_decode_with_offsets unicode_encode unicode_script unicode_split
       unicode_split_with_offsets unicode_transcode unsorted_segment_join`),
   },
