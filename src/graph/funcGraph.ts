@@ -51,8 +51,8 @@ export class FuncGraph extends Graph {
     options: FuncGraphOptions = {},
   ) {
     const outer = options.outer ?? currentContext().graph;
-    const { functions, collections, sites } = outer.sharedParts;
-    super({ functions, collections: options.ownCollections ? onlyVariables(collections) : collections, sites });
+    const shared = outer.sharedParts;
+    super(options.ownCollections ? { ...shared, collections: onlyVariables(shared.collections) } : shared);
     this.around = outer;
     this.ordersEffects = options.ordersEffects ?? outer.ordersEffects;
     this.isStep = options.isStep ?? false;

@@ -17,8 +17,20 @@ import type { Tensor } from './tensor.ts';
 export function registerFunction(graph: FuncGraph, attr: Readonly<Record<string, AttrValue>> = {}): NameAttrList {
   const def = toFunctionDef(graph, attr);
   graph.functions.set(graph.name, def);
+  rememberNodes(graph, def);
   graph.registeredRewrites = graph.rewrites;
   return { name: graph.name, attr: {} };
+}
+
+/** Keeps where the user made the nodes of a body: the message that a session gets does not say it. */
+function rememberNodes(graph: FuncGraph, { node_def }: FunctionDef): void {
+  const { bodyNodes } = graph;
+  for (const [i, { type, site }] of bodyOf(graph).entries()) {
+    const { name } = node_def[i]!;
+    const known = bodyNodes.get(name);
+    if (known === undefined) bodyNodes.set(name, { type, site });
+    else if (known?.type !== type || known.site !== site) bodyNodes.set(name, null);
+  }
 }
 
 /** Names inside a function: results and arguments first, in lower case, then nodes, each made unique. */
@@ -53,16 +65,24 @@ class BodyNames {
   }
 }
 
+const argumentsOf = (graph: FuncGraph) => new Set(graph.inputs.map((t) => t.op));
+
+/** The operations that become nodes of the function. */
+function bodyOf(graph: FuncGraph): readonly Operation[] {
+  const argumentOps = argumentsOf(graph);
+  return graph.operations.filter((op) => !argumentOps.has(op));
+}
+
 /** The body as a message: its operations but the arguments, in order, with inputs named as functions do. */
 export function toFunctionDef(graph: FuncGraph, attr: Readonly<Record<string, AttrValue>> = {}): FunctionDef {
   const names = new BodyNames();
   const places = new Map<Tensor, string>();
-  const argumentOps = new Set(graph.inputs.map((t) => t.op));
+  const argumentOps = argumentsOf(graph);
   const results = graph.outputs.map((t) => names.argument(t.op.name));
   for (const input of graph.inputs) places.set(input, names.argument(input.op.name));
   const input_arg = graph.inputs.map((t) => ArgDef.create({ name: places.get(t)!, type: t.dtype.number }));
   const output_arg = graph.outputs.map((t, i) => ArgDef.create({ name: results[i]!, type: t.dtype.number }));
-  const body = graph.operations.filter((op) => !argumentOps.has(op));
+  const body = bodyOf(graph);
   for (const op of body) {
     const own = names.node(op.name);
     const outputs = schemaOf(op.type, graph.functions).outputNames(op.attrs);

@@ -47,8 +47,15 @@ export interface DraftOp {
 /** The version of TensorFlow's graph format that this library writes and understands: TensorFlow 2.21's. */
 export const graphDefVersion = 2474;
 
+/** What is known of a node inside a function, for messages about it. */
+export interface BodyNode {
+  readonly type: string;
+  readonly site?: CallSite | undefined;
+}
+
 /** What a function body shares with the graph around it. */
 export interface SharedParts {
+  readonly bodyNodes: Map<string, BodyNode | null>;
   readonly functions: Map<string, FunctionDef>;
   readonly collections: Map<string, unknown[]>;
   readonly sites: CallSites;
@@ -59,6 +66,8 @@ export class Graph {
   readonly operations: Operation[] = [];
   /** The function library: by name, with the functions that compute gradients of others. */
   readonly functions: Map<string, FunctionDef>;
+  /** The nodes inside functions made here, by name; `null` where several have the name. */
+  readonly bodyNodes: Map<string, BodyNode | null>;
   functionGradients: readonly GradientDef[] = [];
   registeredGradients: readonly RegisteredGradient[] = [];
   /** The graph-level seed, as in `tf.setRandomSeed`. */
@@ -82,6 +91,7 @@ export class Graph {
     this.functions = shared.functions ?? new Map();
     this.collections = shared.collections ?? new Map();
     this.sites = shared.sites ?? new CallSites();
+    this.bodyNodes = shared.bodyNodes ?? new Map();
   }
 
   /** Where in the user's program operations made now come from. */
@@ -105,7 +115,8 @@ export class Graph {
 
   /** For functions made inside this graph. */
   get sharedParts(): SharedParts {
-    return { functions: this.functions, collections: this.collections, sites: this.sites };
+    const { functions, collections, sites, bodyNodes } = this;
+    return { functions, collections, sites, bodyNodes };
   }
 
   /** A number not given before in this graph, functions included. Tensors count, so that numbers are Python's. */

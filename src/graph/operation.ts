@@ -53,7 +53,7 @@ export class Operation {
     public controlInputs: readonly Operation[],
     private attributes: Readonly<Record<string, AttrValue>>,
     public device: string,
-    private readonly site?: CallSite,
+    readonly site?: CallSite,
   ) {}
 
   get type(): string {

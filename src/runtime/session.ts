@@ -2,7 +2,7 @@
 import { InvalidArgumentError, OpError, UnimplementedError } from '../core/errors.ts';
 import type { NDArray } from '../core/ndarray.ts';
 import { EnteredScope, enterContext, withContext } from '../graph/context.ts';
-import { type Graph, getDefaultGraph } from '../graph/graph.ts';
+import { type BodyNode, type Graph, getDefaultGraph } from '../graph/graph.ts';
 import { checkOptions, type OptionNames } from '../graph/options.ts';
 import { setRunnerFactory } from '../graph/runner.ts';
 import type { Tensor } from '../graph/tensor.ts';
@@ -93,15 +93,16 @@ export class Session implements Disposable, AsyncDisposable {
     checkOptions('run', options, runCallOptionNames);
     const { plan, executables } = this.planned(fetches);
     const pairs = feedPairs(feeds, this.graph);
+    const stop = new StopToken();
     const unsent = this.unsent();
-    if (unsent) await inTurns(unsent);
+    if (unsent) await this.sendInTurns(unsent, stop);
     const executable = this.executable(
       plan,
       pairs.map(([t]) => t),
       executables,
     );
     const arrays = pairs.map(([tensor, value]) => feedArray(tensor, value));
-    const results = await this.execute(executable, arrays, options);
+    const results = await this.execute(executable, arrays, options, stop);
     return plan.assemble(results) as Fetched<F>; // the plan mirrors the structure that Fetched describes
   }
 
@@ -255,6 +256,17 @@ export class Session implements Disposable, AsyncDisposable {
     return this.sending;
   }
 
+  /** Gives the engine what it needs for a run, which may be stopped meanwhile. */
+  private async sendInTurns(unsent: Work, stop: StopToken): Promise<void> {
+    this.running.add(stop);
+    try {
+      await inTurns(unsent);
+      stop.throwIfStopped();
+    } finally {
+      this.running.delete(stop);
+    }
+  }
+
   private sendNow(): void {
     const unsent = this.unsent();
     if (unsent) finish(unsent);
@@ -288,38 +300,48 @@ export class Session implements Disposable, AsyncDisposable {
     this.sent = { operations: 0, functions: 0, rewrites: this.sent.rewrites };
   }
 
-  private async execute(executable: Executable, arrays: readonly NDArray[], call: RunCallOptions): Promise<NDArray[]> {
+  private async execute(
+    executable: Executable,
+    arrays: readonly NDArray[],
+    call: RunCallOptions,
+    stop = new StopToken(),
+  ): Promise<NDArray[]> {
     const options = call.options instanceof RunOptions ? call.options : call.options && new RunOptions(call.options);
     const stats =
       call.runMetadata && (options?.traceLevel ?? 0) > TraceLevel.NO_TRACE ? new StatsCollector() : undefined;
     const timeout = options?.timeoutInMs || this.config.operationTimeoutInMs;
-    const run = new Run(new StopToken(), stats);
-    this.running.add(run.stop);
+    const run = new Run(stop, stats);
+    this.running.add(stop);
     try {
       const results = await executable.run(arrays, { run, signal: call.signal, timeout, lends: true });
       if (call.runMetadata) executable.describe(call.runMetadata, this.placement, stats);
       return results;
     } catch (error) {
-      throw this.withSite(error);
+      // A run that was stopped may fail for what its stop did, such as a closed engine; the stop is the reason.
+      throw this.withSite(stop.reason ?? error);
     } finally {
-      this.running.delete(run.stop);
+      this.running.delete(stop);
     }
   }
 
   /** Adds to a run-time error the kind of its node and the user's line that made it. */
   private withSite(error: unknown): unknown {
     if (!(error instanceof OpError) || error.node === undefined || error.createdAt !== undefined) return error;
-    let op: { type: string; createdAt: string | undefined };
-    try {
-      op = this.graph.getOperationByName(error.node);
-    } catch {
-      return error;
-    }
-    const where = op.createdAt === undefined ? '' : `, created at ${op.createdAt}`;
-    return error.extended(`${error.message}\n\t [[${op.type} '${error.node}'${where}]]`, {
-      op: op.type,
-      createdAt: op.createdAt ?? 'unknown',
+    const { node, op = 'node' } = error;
+    const known = this.nodeNamed(node);
+    const createdAt = known?.site?.location;
+    const where = createdAt === undefined ? '' : `, created at ${createdAt}`;
+    return error.extended(`${error.message}\n\t [[${known?.type ?? op} '${node}'${where}]]`, {
+      op: known?.type ?? error.op,
+      createdAt: createdAt ?? 'unknown',
     });
+  }
+
+  /** The node of the graph, or of one of its functions, that has this name; none where it is not clear which is meant. */
+  private nodeNamed(name: string): BodyNode | undefined {
+    const inside = this.graph.bodyNodes.get(name);
+    if (!this.graph.has(name)) return inside ?? undefined;
+    return inside === undefined ? this.graph.getOperationByName(name) : undefined;
   }
 }
 

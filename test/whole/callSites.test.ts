@@ -81,6 +81,34 @@ describe('the line of', () => {
       await expect(failing).rejects.toThrow(`${zero.line}:`);
     });
   });
+
+  it('an error inside a branch, a loop and a function of a dataset', async () => {
+    const x = () => tf.placeholderWithDefault(0, []);
+    const zero = () => tf.constant(0);
+    const quotient = at(() => tf.floordiv(1, x(), { name: 'quotient' }));
+    const divide = quotient.build as () => tf.Tensor;
+    const users: Record<string, () => tf.Tensor> = {
+      branch: () => tf.cond(tf.equal(x(), 0), divide, zero),
+      loop: () => tf.whileLoop((i: tf.Tensor) => tf.less(i, 3), divide, [tf.constant(1)]),
+      dataset: () => tf.data.Dataset.range(1).map(divide).makeOneShotIterator().getNext(),
+    };
+    for (const [name, use] of Object.entries(users))
+      await new tf.Graph().asDefault(async () => {
+        const error = await new tf.Session().run(use()).catch((e: unknown) => e);
+        expect(String(error), name).toMatch(/Integer division by zero\n\t \[\[FloorDiv '.*quotient/);
+        expect(String(error), name).toContain(`${quotient.line}:`);
+      });
+  });
+
+  it('no error whose node may be one of several', async () => {
+    await new tf.Graph().asDefault(async () => {
+      const wrong = at(() => tf.floordiv(1, tf.placeholderWithDefault(0, []), { name: 'twice' }));
+      const make = (divide: () => tf.Tensor) => tf.data.Dataset.range(1).map(divide).makeOneShotIterator().getNext();
+      make(() => tf.floordiv(6, 3, { name: 'twice' }));
+      const error = await new tf.Session().run(make(wrong.build as () => tf.Tensor)).catch((e: unknown) => e);
+      expect(String(error)).toMatch(/Integer division by zero\n\t \[\[[^,]* 'twice'\]\]$/);
+    });
+  });
 });
 
 it('operations of one place share its record', () => {

@@ -249,6 +249,18 @@ describe('runs', () => {
     expect(String(failure)).toMatch(/RangeError: boom.*'callback'/s);
   });
 
+  it('that were begun are cancelled by a close, however far they have come', async () => {
+    for (let turns = 0; turns < 4; turns++) {
+      tf.resetDefaultGraph();
+      const never = tf.jsFunc(() => new Promise<tf.NDArray>(() => {}), [], tf.float32);
+      const sess = new tf.Session();
+      const outcome = expect(sess.run(tf.identity(never))).rejects.toBeInstanceOf(tf.errors.CancelledError);
+      for (let i = 0; i < turns; i++) await new Promise((resolve) => setImmediate(resolve));
+      sess.close();
+      await outcome;
+    }
+  });
+
   it('reject after close', async () => {
     const y = tf.constant(1);
     const sess = new tf.Session();
