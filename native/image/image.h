@@ -14,6 +14,18 @@ TL_API int32_t tl_png_decode(const uint8_t* file, int64_t length, int32_t channe
  */
 TL_API int32_t tl_jpeg_decode(const uint8_t* file, int64_t length, const int32_t* options, void* out, int64_t room);
 
+/**
+ * The coefficients of one component of a JPEG file that is to be written. `options`: width, height and channels of the pixels,
+ * which channel, its sampling and the highest of all, its blocks across and down, and those of whole units.
+ */
+TL_API int32_t tl_jpeg_transform(int64_t pixels, int64_t options, int64_t table, int64_t out);
+
+/**
+ * Writes a scan: with `codes`, 256 for each of four tables, to `out`; without them counts symbols, 257 for each table. Returns
+ * how many bytes there are, or -1 where there is no room for them.
+ */
+TL_API int64_t tl_jpeg_scan(int64_t plan, int64_t codes, int64_t frequencies, int64_t out, int64_t room);
+
 /** Decompresses the `count` pixels of a GIF's frame. Returns 0; 1 where the data ends too early, 2 where it makes no sense. */
 TL_API int32_t tl_gif_decompress(int64_t bytes, int64_t length, int32_t codeBits, int64_t out, int64_t count);
 

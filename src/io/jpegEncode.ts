@@ -10,6 +10,7 @@ import {
   scaledQuantization,
   standardCodes,
 } from './image/jpegTables.ts';
+import { nativeJpegWork } from './image/nativeJpegWork.ts';
 import { largestImage, type Pixels } from './image/pixels.ts';
 
 export interface JpegEncodeOptions {
@@ -27,15 +28,42 @@ export interface JpegEncodeOptions {
   readonly xmpMetadata?: Uint8Array;
 }
 
-/** A component with its coefficients, padded to whole units with blocks that only repeat the mean before them. */
-interface Component {
+/** The heavy parts of the work: done at once, or promised. */
+export interface JpegWork {
+  components(pixels: Pixels<Uint8Array>, plans: readonly ComponentPlan[]): Component[] | Promise<Component[]>;
+  /** The symbols of a scan. */
+  count(plan: ScanPlan): SymbolCounter | Promise<SymbolCounter>;
+  /** The bytes of a scan. */
+  write(out: BitWriter, plan: ScanPlan): void | Promise<void>;
+}
+
+/** How many blocks a component has, by itself and in whole units. */
+export interface ComponentPlan {
+  readonly channel: number;
   readonly sampling: number;
+  /** The highest sampling of all components. */
+  readonly most: number;
   readonly across: number;
+  readonly down: number;
   readonly ownAcross: number;
   readonly ownDown: number;
-  readonly coefficients: Int16Array;
+  readonly quantization: Uint16Array;
   /** Quantization and Huffman tables: 0 for brightness, 1 for colours. */
   readonly tables: 0 | 1;
+}
+
+/** A component with its coefficients, padded to whole units with blocks that only repeat the mean before them. */
+export interface Component extends ComponentPlan {
+  readonly coefficients: Int16Array;
+}
+
+/** A scan of these components, in units if it has more than one of them. */
+export interface ScanPlan {
+  readonly components: readonly Component[];
+  readonly first: number;
+  readonly last: number;
+  readonly unitsAcross: number;
+  readonly unitsDown: number;
 }
 
 /** A scan: all components' means, or some coefficients of one component, or everything. */
@@ -45,13 +73,28 @@ interface Scan {
   readonly last: number;
 }
 
-/** The bytes of a JPEG file with 1 or 3 channels. */
+/** The bytes of a JPEG file with 1 or 3 channels; made beside the event loop where the native library is there. */
 export async function encodeJpeg(pixels: Pixels<Uint8Array>, options: JpegEncodeOptions = {}): Promise<Uint8Array> {
-  return encodeJpegHere(pixels, options);
+  const encoder = encoding(pixels, options, nativeJpegWork() ?? workHere);
+  let step = encoder.next();
+  while (!step.done) step = encoder.next((await step.value) as never); // it gets back what it gave
+  return step.value;
 }
 
 /** The bytes of a JPEG file, at once. */
 export function encodeJpegHere(pixels: Pixels<Uint8Array>, options: JpegEncodeOptions = {}): Uint8Array {
+  const encoder = encoding(pixels, options, workHere);
+  let step = encoder.next();
+  while (!step.done) step = encoder.next(step.value as never); // as above, and nothing is promised here
+  return step.value;
+}
+
+/** Writes a file. Gives what the heavy work gives, and wants it back when it is there. */
+function* encoding(
+  pixels: Pixels<Uint8Array>,
+  options: JpegEncodeOptions,
+  work: JpegWork,
+): Generator<unknown, Uint8Array, never> {
   const { width, height, channels } = pixels;
   const { quality = 95, progressive = false, optimizeSize = false, chromaDownsampling = true } = options;
   if (channels !== 1 && channels !== 3)
@@ -60,7 +103,8 @@ export function encodeJpegHere(pixels: Pixels<Uint8Array>, options: JpegEncodeOp
     throw new InvalidArgumentError(`An image of ${width} by ${height} cannot be a JPEG file.`);
   }
   const tables = [luminanceQuantization, chrominanceQuantization].map((base) => scaledQuantization(base, quality));
-  const components = makeComponents(pixels, chromaDownsampling, tables);
+  const plans = componentPlans(pixels, chromaDownsampling, tables);
+  const components: readonly Component[] = yield work.components(pixels, plans);
   const out = new BitWriter();
   out.marker(0xd8);
   const { densityUnit = 'in', xDensity = 300, yDensity = 300, xmpMetadata } = options;
@@ -73,13 +117,16 @@ export function encodeJpegHere(pixels: Pixels<Uint8Array>, options: JpegEncodeOp
     out.marker(0xdb, [i, ...Array.from({ length: 64 }, (_, k) => tables[i]![zigzag[k]!]!)]);
   const described = components.flatMap(({ sampling, tables: table }, i) => [i + 1, sampling * 17, table]);
   out.marker(progressive ? 0xc2 : 0xc0, [8, ...words(height, width), channels, ...described]);
+  const most = components[0]!.sampling;
+  const [unitsAcross, unitsDown] = [Math.ceil(width / (8 * most)), Math.ceil(height / (8 * most))];
   for (const scan of scansOf(channels, progressive)) {
-    const write = (sink: SymbolSink) => writeScan(sink, components, scan, width, height);
-    putCodes(out, scan, used, progressive || optimizeSize ? write : undefined);
-    const parts = scan.components.flatMap((i) => [i + 1, components[i]!.tables * 17]);
-    out.marker(0xda, [scan.components.length, ...parts, scan.first, scan.last, 0]);
-    write(out);
-    out.flush();
+    const parts = scan.components.map((i) => components[i]!);
+    const plan: ScanPlan = { ...scan, components: parts, unitsAcross, unitsDown };
+    const counter: SymbolCounter | undefined = progressive || optimizeSize ? yield work.count(plan) : undefined;
+    putCodes(out, scan, used, counter);
+    const named = scan.components.flatMap((i) => [i + 1, components[i]!.tables * 17]);
+    out.marker(0xda, [scan.components.length, ...named, scan.first, scan.last, 0]);
+    yield work.write(out, plan);
   }
   out.marker(0xd9);
   return out.result();
@@ -97,10 +144,8 @@ function scansOf(channels: number, progressive: boolean): readonly Scan[] {
   return [{ components: all, first: 0, last: 0 }, coarse, ...colours, fine];
 }
 
-/** Writes the Huffman codes that a scan uses: the standard ones, or such as fit what `write` writes. */
-function putCodes(out: BitWriter, scan: Scan, used: number, write: ((sink: SymbolSink) => void) | undefined): void {
-  const counter = new SymbolCounter();
-  write?.(counter);
+/** Writes the Huffman codes that a scan uses: the standard ones, or such as fit what was counted. */
+function putCodes(out: BitWriter, scan: Scan, used: number, counter: SymbolCounter | undefined): void {
   const standard = [
     [standardCodes.luminanceDc, standardCodes.chrominanceDc],
     [standardCodes.luminanceAc, standardCodes.chrominanceAc],
@@ -110,41 +155,44 @@ function putCodes(out: BitWriter, scan: Scan, used: number, write: ((sink: Symbo
       const isUsed =
         scan.components.some((c) => (c > 0 ? 1 : 0) === i) && (kind === 0 ? scan.first === 0 : scan.last > 0);
       if (!isUsed) continue;
-      const code: HuffmanCode = write ? counter.codeOf(kind * 2 + i) : standard[kind]![i]!;
+      const code: HuffmanCode = counter ? counter.codeOf(kind * 2 + i) : standard[kind]![i]!;
       out.setCode(kind * 2 + i, code);
       out.marker(0xc4, [kind * 16 + i, ...code.counts, ...code.symbols]);
     }
   }
 }
 
-function writeScan(
-  sink: SymbolSink,
-  components: readonly Component[],
-  scan: Scan,
-  width: number,
-  height: number,
-): void {
+const workHere: JpegWork = {
+  components: (pixels, plans) => plans.map((plan) => ({ ...plan, coefficients: coefficientsOf(pixels, plan) })),
+  count(plan) {
+    const counter = new SymbolCounter();
+    writeScan(counter, plan);
+    return counter;
+  },
+  write(out, plan) {
+    writeScan(out, plan);
+    out.flush();
+  },
+};
+
+function writeScan(sink: SymbolSink, { components, first, last, unitsAcross, unitsDown }: ScanPlan): void {
   const lastDc = components.map(() => 0);
   const putBlock = (index: number, at: number) => {
     const { coefficients, tables } = components[index]!;
-    if (scan.first === 0) {
+    if (first === 0) {
       putDc(sink, tables, coefficients[at]! - lastDc[index]!);
       lastDc[index] = coefficients[at]!;
     }
-    if (scan.last > 0) putAc(sink, 2 + tables, coefficients, at, Math.max(scan.first, 1), scan.last);
+    if (last > 0) putAc(sink, 2 + tables, coefficients, at, Math.max(first, 1), last);
   };
-  if (scan.components.length === 1) {
-    const index = scan.components[0]!;
-    const { ownAcross, ownDown, across } = components[index]!;
-    for (let y = 0; y < ownDown; y++) for (let x = 0; x < ownAcross; x++) putBlock(index, (y * across + x) * 64);
+  if (components.length === 1) {
+    const { ownAcross, ownDown, across } = components[0]!;
+    for (let y = 0; y < ownDown; y++) for (let x = 0; x < ownAcross; x++) putBlock(0, (y * across + x) * 64);
     return;
   }
-  const most = Math.max(...components.map((c) => c.sampling));
-  const [unitsAcross, unitsDown] = [Math.ceil(width / (8 * most)), Math.ceil(height / (8 * most))];
   for (let y = 0; y < unitsDown; y++) {
     for (let x = 0; x < unitsAcross; x++) {
-      for (const index of scan.components) {
-        const { sampling, across } = components[index]!;
+      for (const [index, { sampling, across }] of components.entries()) {
         for (let j = 0; j < sampling; j++)
           for (let i = 0; i < sampling; i++) putBlock(index, ((y * sampling + j) * across + x * sampling + i) * 64);
       }
@@ -152,45 +200,48 @@ function writeScan(
   }
 }
 
-function makeComponents(pixels: Pixels<Uint8Array>, downsampled: boolean, tables: readonly Uint16Array[]): Component[] {
-  const { width, height, channels } = pixels;
+function componentPlans(
+  { width, height, channels }: Pixels<Uint8Array>,
+  downsampled: boolean,
+  quantizations: readonly Uint16Array[],
+): ComponentPlan[] {
   const most = channels === 3 && downsampled ? 2 : 1;
   const [unitsAcross, unitsDown] = [Math.ceil(width / (8 * most)), Math.ceil(height / (8 * most))];
-  return Array.from({ length: channels }, (_, channel): Component => {
+  return Array.from({ length: channels }, (_, channel): ComponentPlan => {
     const sampling = channel === 0 ? most : 1;
-    const table = channel === 0 ? 0 : 1;
+    const tables = channel === 0 ? 0 : 1;
     const [across, down] = [unitsAcross * sampling, unitsDown * sampling];
     const own = (length: number) => Math.ceil((length * sampling) / (8 * most));
-    const [ownAcross, ownDown] = [own(width), own(height)];
-    const full = channelPlane(pixels, channel);
-    const plane =
-      sampling === most
-        ? padded(full, width, height, ownAcross * 8, ownDown * 8)
-        : halved(full, width, height, ownAcross * 8, ownDown * 8);
-    const coefficients = new Int16Array(across * down * 64);
-    for (let y = 0; y < ownDown; y++) {
-      for (let x = 0; x < ownAcross; x++) {
-        transformBlock(
-          plane,
-          (y * ownAcross * 8 + x) * 8,
-          ownAcross * 8,
-          tables[table]!,
-          coefficients,
-          (y * across + x) * 64,
-        );
-      }
-      for (let x = ownAcross; x < across; x++) {
-        coefficients[(y * across + x) * 64] = coefficients[(y * across + x - 1) * 64]!;
-      }
-    }
-    for (let y = ownDown; y < down; y++) {
-      for (let x = 0; x < across; x++) {
-        const inUnit = x - (x % sampling) + sampling - 1;
-        coefficients[(y * across + x) * 64] = coefficients[((y - 1) * across + inUnit) * 64]!;
-      }
-    }
-    return { sampling, across, ownAcross, ownDown, coefficients, tables: table };
+    const sizes = { across, down, ownAcross: own(width), ownDown: own(height) };
+    return { channel, sampling, most, ...sizes, quantization: quantizations[tables]!, tables };
   });
+}
+
+function coefficientsOf(pixels: Pixels<Uint8Array>, plan: ComponentPlan): Int16Array {
+  const { width, height } = pixels;
+  const { channel, sampling, most, across, down, ownAcross, ownDown, quantization } = plan;
+  const full = channelPlane(pixels, channel);
+  const plane =
+    sampling === most
+      ? padded(full, width, height, ownAcross * 8, ownDown * 8)
+      : halved(full, width, height, ownAcross * 8, ownDown * 8);
+  const coefficients = new Int16Array(across * down * 64);
+  for (let y = 0; y < ownDown; y++) {
+    for (let x = 0; x < ownAcross; x++) {
+      const block = (y * ownAcross * 8 + x) * 8;
+      transformBlock(plane, block, ownAcross * 8, quantization, coefficients, (y * across + x) * 64);
+    }
+    for (let x = ownAcross; x < across; x++) {
+      coefficients[(y * across + x) * 64] = coefficients[(y * across + x - 1) * 64]!;
+    }
+  }
+  for (let y = ownDown; y < down; y++) {
+    for (let x = 0; x < across; x++) {
+      const inUnit = x - (x % sampling) + sampling - 1;
+      coefficients[(y * across + x) * 64] = coefficients[((y - 1) * across + inUnit) * 64]!;
+    }
+  }
+  return coefficients;
 }
 
 /** One component of the pixels: grey as it is, or brightness and the two colour differences with 16-bit factors. */

@@ -10,7 +10,11 @@ export interface SymbolSink {
 
 /** Counts symbols, to make codes to measure. */
 export class SymbolCounter implements SymbolSink {
-  private readonly frequencies: Int32Array[] = [];
+  private readonly frequencies: Int32Array[];
+  /** What others have counted may be given, table by table. */
+  constructor(counted: readonly Int32Array[] = []) {
+    this.frequencies = [...counted];
+  }
 
   symbol(table: number, symbol: number): void {
     const counts = (this.frequencies[table] ??= new Int32Array(257));
@@ -45,6 +49,14 @@ export class BitWriter implements SymbolSink {
     this.codes[table] = { codes, lengths };
   }
 
+  /** All codes, table by table: 256 times the length times 65536 and the bits. */
+  packedCodes(): Uint32Array {
+    const packed = new Uint32Array(4 * 256);
+    for (const [table, code] of this.codes.entries())
+      for (let i = 0; i < 256; i++) packed[256 * table + i] = ((code?.lengths[i] ?? 0) << 16) | (code?.codes[i] ?? 0);
+    return packed;
+  }
+
   symbol(table: number, symbol: number): void {
     const { codes, lengths } = this.codes[table]!;
     this.bits(codes[symbol]!, lengths[symbol]!);
@@ -75,6 +87,18 @@ export class BitWriter implements SymbolSink {
       this.bytes = larger;
     }
     this.bytes[this.length++] = value;
+  }
+
+  /** Bytes as they are, where no bits are left over. */
+  append(bytes: Uint8Array): void {
+    const whole = this.length + bytes.length;
+    if (whole > this.bytes.length) {
+      const larger = new Uint8Array(Math.max(whole, 2 * this.bytes.length));
+      larger.set(this.bytes);
+      this.bytes = larger;
+    }
+    this.bytes.set(bytes, this.length);
+    this.length = whole;
   }
 
   /** A marker with its content, whose length is written before it. */

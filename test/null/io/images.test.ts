@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { decodeBmp, decodeBmpHere } from '../../../src/io/bmp.ts';
 import { decodeGif, decodeGifHere } from '../../../src/io/gif.ts';
 import { decodeJpegHere } from '../../../src/io/jpeg.ts';
-import { encodeJpegHere } from '../../../src/io/jpegEncode.ts';
+import { encodeJpeg, encodeJpegHere } from '../../../src/io/jpegEncode.ts';
 
 interface Outcome {
   readonly shape?: readonly number[];
@@ -36,19 +36,39 @@ describe('encodeJpeg', () => {
   for (const { shape, pixels, options, sha256: expected, bytes } of golden.written) {
     const [height, width, channels] = shape;
     const image = { height, width, channels, data: bytesOf(pixels) };
-    it(`${shape} ${JSON.stringify(options)}`, () => {
-      const file = encodeJpegHere(image, {
+    it(`${shape} ${JSON.stringify(options)}`, async () => {
+      const wanted = {
         quality: Number(options['quality'] ?? 95),
         chromaDownsampling: options['chroma_downsampling'] !== false,
         optimizeSize: options['optimize_size'] === true,
-        densityUnit: options['density_unit'] === 'cm' ? 'cm' : 'in',
+        densityUnit: options['density_unit'] === 'cm' ? ('cm' as const) : ('in' as const),
         xDensity: Number(options['x_density'] ?? 300),
         yDensity: Number(options['y_density'] ?? 300),
         xmpMetadata: Buffer.from(String(options['xmp_metadata'] ?? '')),
-      });
-      expect([file.length, sha256(file)]).toEqual([bytes, expected]);
+      };
+      for (const file of [encodeJpegHere(image, wanted), await encodeJpeg(image, wanted)])
+        expect([file.length, sha256(file)]).toEqual([bytes, expected]);
     });
   }
+
+  it('gives the same file beside the event loop, whatever the size and the options', async () => {
+    for (const [width, height] of [[1, 1], [7, 9], [16, 16], [17, 40], [130, 33]] as const) // biome-ignore format: a table
+      for (const channels of [1, 3])
+        for (const options of [
+          {},
+          { quality: 100, chromaDownsampling: false },
+          { quality: 1 },
+          { progressive: true },
+          { optimizeSize: true },
+        ]) {
+          // Some of it smooth, and some of it noise, which needs more bytes than pixels.
+          const data = new Uint8Array(width * height * channels).map((_, i) =>
+            i % 300 < 150 ? i / 7 : i * i * 31 + (i >> 3),
+          );
+          const image = { width, height, channels, data };
+          expect(await encodeJpeg(image, options)).toEqual(encodeJpegHere(image, options));
+        }
+  });
 
   it('gives the same pixels when it is progressive', () => {
     for (const { shape, pixels } of golden.written) {
