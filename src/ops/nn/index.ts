@@ -1,4 +1,6 @@
 /** @file Public functions of the nn ops; importing it loads their definitions. */
+import './gruBlockCell.ts';
+import './lstmBlocks.ts';
 
 export { depthToSpace, spaceToBatch, spaceToDepth } from '../array/index.ts';
 export { sigmoid, tanh } from '../math/sigmoid.ts';
