@@ -1,7 +1,7 @@
 /** @file ImageProjectiveTransform: pixels taken from where a projective map sends their positions. */
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
-import { type Dims, type Shape, showRuntime } from '../../core/shape.ts';
+import type { Dims, Shape } from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
@@ -19,7 +19,7 @@ import { denseGradient } from '../array/indexedSlices.ts';
 import { reshape } from '../array/reshape.ts';
 import { shape as shapeOf } from '../array/shape.ts';
 import { matrixInverse } from '../math/linalg.ts';
-import { demandSize, imageDims, pixels, sizeDims } from './sampling.ts';
+import { checkCount, demandSize, imageDims, pixels, sizeDims } from './sampling.ts';
 
 const transformAttrs = {
   dtype: attr('type', { allowed: [d.uint8, d.int32, d.int64, d.float16, d.bfloat16, d.float32, d.float64] }),
@@ -100,11 +100,7 @@ function transformed(
     throw new InvalidArgumentError(`Invalid mode ${fill_mode}. Supported types: REFLECT, WRAP, CONSTANT, NEAREST`);
   const [rows, columns] = demandSize(p, output_shape, 'output shape');
   if (rows <= 0 || columns <= 0) throw new InvalidArgumentError('output dimensions must be positive');
-  // TensorFlow counts elements with 64 bits.
-  if (batch * rows * columns * channels >= 2 ** 63)
-    throw new InvalidArgumentError(
-      `Encountered overflow when multiplying ${batch * rows} with ${columns}, result: -1 (shape ${showRuntime([batch, rows, columns, channels])})`,
-    );
+  checkCount([batch, rows, columns, channels]);
   const grid = [batch, rows, columns];
   const factors = Array.from({ length: 8 }, (_, k) =>
     p.reshape(p.slice(transforms, [0, k], [count, 1]), [count, 1, 1]),

@@ -13,6 +13,7 @@ import { denseGradient } from '../array/indexedSlices.ts';
 import { shape as shapeOf } from '../array/shape.ts';
 import {
   accumulated,
+  checkCount,
   demandSize,
   imageDims,
   nearest,
@@ -42,6 +43,7 @@ function checkedSize(p: ProgramBuilder, images: Shape, size: Value): [number, nu
   if (images[1] === 0 || images[2] === 0) throw new InvalidArgumentError('input image must be of non-zero size');
   const [height, width] = demandSize(p, size);
   if (height <= 0 || width <= 0) throw new InvalidArgumentError('output dimensions must be positive');
+  checkCount([images[0]!, height, width, images[3]!]);
   return [height, width];
 }
 
@@ -105,6 +107,10 @@ export const ResizeBilinear = defineOp({
     { shape: '[?, 4, 4, 3], [2] -> [?, 8, 6, 3]', given: { size: size(8, 6) } },
     { shape: '?, [2] -> [?, ?, ?, ?]' },
     { shape: '[4, 4, 3], [2]', rejects: /rank 4 is needed/ },
+    {
+      given: { images: [...square2, ...square2, ...square2], size: size(2 ** 31 - 1, 2 ** 31 - 1) },
+      fails: /Encountered overflow when multiplying/,
+    },
     {
       given: { images: square2, size: size(2, 4) },
       expect: { resized_images: [[[[1], [1.5], [2], [2]], [[3], [4], [5], [5]]]] },

@@ -10,7 +10,7 @@ import { defineOp, gradientPending, notDifferentiable } from '../../op/defineOp.
 import type { ProgramBuilder } from '../../program/builder.ts';
 import type { Value } from '../../program/value.ts';
 import { denseGradient } from '../array/indexedSlices.ts';
-import { demandSize, imageDims, type Sampling, sampleAttrs, scaleOf, sizeDims } from './sampling.ts';
+import { checkCount, demandSize, imageDims, type Sampling, sampleAttrs, scaleOf, sizeDims } from './sampling.ts';
 
 const imageTypes = attr('type', {
   allowed: [
@@ -109,6 +109,7 @@ function lowerResize(p: ProgramBuilder, images: Value, size: Value, sampling: Sa
   if (shape[1] === 0 || shape[2] === 0) throw new InvalidArgumentError('input image must be of non-zero size');
   const [height, width] = demandSize(p, size);
   if (height <= 0 || width <= 0) throw new InvalidArgumentError('output dimensions must be positive');
+  checkCount([shape[0]!, height, width, shape[3]!]);
   const matrix = (from: number, to: number) =>
     p.constant(fromElements(d.float32, [to, from], [...make(from, to, sampling)]));
   return weighted(p, p.cast(images, d.float32), matrix(shape[1]!, height), matrix(shape[2]!, width));

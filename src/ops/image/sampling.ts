@@ -152,6 +152,16 @@ export function sizeDims(
   return [height, width];
 }
 
+/** Refuses images with more elements than 64 bits count, as TensorFlow does. */
+export function checkCount(shape: Shape): void {
+  let count = 1;
+  for (const size of shape) {
+    if (count * size >= 2 ** 63)
+      throw new InvalidArgumentError(`Encountered overflow when multiplying ${count} with ${size}, result: -1`);
+    count *= size;
+  }
+}
+
 /** Height and width given at run time. */
 export function demandSize(p: ProgramBuilder, size: Value, what = 'shape_t'): [number, number] {
   if (size.shape.length !== 1)
