@@ -25,6 +25,21 @@ def sparse():
     return tf.SparseTensor([[0, 1], [0, 3], [2, 0]], [5.5, 6., 7.], [3, 4])
 
 
+def example(**features):
+    return tf.train.Example(features=tf.train.Features(feature=features)).SerializeToString()
+
+
+def examples():
+    ints = lambda *v: tf.train.Feature(int64_list=tf.train.Int64List(value=v))
+    floats = lambda *v: tf.train.Feature(float_list=tf.train.FloatList(value=v))
+    text = lambda *v: tf.train.Feature(bytes_list=tf.train.BytesList(value=v))
+    return [
+        example(x=floats(1.5, 2), n=ints(7, 8), a=text(b'one'), s=ints(1, 2)),
+        example(x=floats(3.5, 4)),
+        example(x=floats(5.5, 6), n=ints(9), a=text(b'three'), s=ints(3)),
+    ]
+
+
 PIPELINES = {
     'tensors': lambda: D.from_tensors([1, 2, 3]),
     'slices of a tuple': lambda: D.from_tensor_slices((tf.constant([1, 2, 3]), tf.constant([[1.5], [2.5], [3.5]]))),
@@ -106,6 +121,12 @@ PIPELINES = {
         lambda x: tf.random_uniform([], maxval=1000, dtype=tf.int32, seed=5)).repeat(2),
     'random numbers in a dataset of a function': lambda: D.range(2).flat_map(
         lambda x: D.range(2).map(lambda y: tf.random_uniform([], maxval=1000, dtype=tf.int32, seed=5))),
+    'parseExampleDataset': lambda: D.from_tensor_slices(examples()).batch(2).apply(E.parse_example_dataset({
+        'x': tf.FixedLenFeature([2], tf.float32), 'n': tf.VarLenFeature(tf.int64),
+        'a': tf.FixedLenFeature([], tf.string, 'none'),
+        's': tf.FixedLenSequenceFeature([], tf.int64, allow_missing=True, default_value=-1)})),
+    'parseExampleDataset with sparse features': lambda: D.from_tensor_slices(examples()).batch(3).apply(
+        E.parse_example_dataset({'m': tf.SparseFeature('s', 'n', tf.int64, 10)}, num_parallel_calls=2)),
     'random numbers in a filter': lambda: D.range(12).filter(
         lambda x: tf.random_uniform([], seed=5) > 0.5),
 }

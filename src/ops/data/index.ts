@@ -14,6 +14,7 @@ import './iteratorOps.ts';
 import './map.ts';
 import './matching.ts';
 import './padded.ts';
+import './parseExamples.ts';
 import './prefetch.ts';
 import './random.ts';
 import './rebatch.ts';

@@ -75,6 +75,8 @@ interface Padding {
 function padder(input: Dataset, { shapes: wanted, values }: Padding): (elements: readonly Element[]) => Element {
   const sizes = wanted.map((array, c) => {
     const dims = array.numbers();
+    const negative = dims.find((size) => size < -1);
+    if (negative !== undefined) throw new InvalidArgumentError(`Dimension ${negative} must be >= -1`);
     const known = input.shapes[c];
     if (known && known.length !== dims.length)
       throw new InvalidArgumentError(

@@ -105,7 +105,7 @@ function sparseByKey(
 }
 
 /** In examples a FixedLenSequenceFeature has one more axis, of unknown size, which the op wants to see in its shape. */
-function withSteps(features: FeatureMap): FeatureMap {
+export function withSteps(features: FeatureMap): FeatureMap {
   if (!features || Object.keys(features).length === 0)
     throw userError('Argument `features` cannot be empty: name at least one feature.');
   return Object.fromEntries(

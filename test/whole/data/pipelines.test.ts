@@ -20,6 +20,14 @@ const sparse = () =>
     [5.5, 6, 7],
     [3, 4],
   );
+const examples = () => {
+  const list = [
+    tf.train.Example.from({ x: [1.5, 2], n: [7, 8], a: 'one', s: [1, 2] }),
+    tf.train.Example.from({ x: [3.5, 4] }),
+    tf.train.Example.from({ x: [5.5, 6], n: [9], a: 'three', s: [3] }),
+  ];
+  return list.map((example) => example.serialize());
+};
 const inverse = (x: tf.Tensor) => tf.checkNumerics(tf.realdiv(1, x), 'bad');
 const randomNumber = () => tf.randomUniform([], { maxval: 1000, dtype: tf.int32, seed: 5 });
 
@@ -143,6 +151,23 @@ const pipelines: Record<string, () => AnyDataset> = {
   'zip with an error': () => Dataset.zip([Dataset.fromTensorSlices([1.5, 0, 4]).map(inverse), Dataset.range(3)]),
   'random numbers in a map': () => Dataset.range(3).map(randomNumber).repeat(2),
   'random numbers in a dataset of a function': () => Dataset.range(2).flatMap(() => Dataset.range(2).map(randomNumber)),
+  parseExampleDataset: () =>
+    Dataset.fromTensorSlices(examples())
+      .batch(2)
+      .apply(
+        E.parseExampleDataset({
+          x: tf.fixedLenFeature([2], tf.float32),
+          n: tf.varLenFeature(tf.int64),
+          a: tf.fixedLenFeature([], tf.string, 'none'),
+          s: tf.fixedLenSequenceFeature([], tf.int64, { allowMissing: true, defaultValue: -1 }),
+        }),
+      ) as AnyDataset,
+  'parseExampleDataset with sparse features': () =>
+    Dataset.fromTensorSlices(examples())
+      .batch(3)
+      .apply(
+        E.parseExampleDataset({ m: tf.sparseFeature('s', 'n', tf.int64, 10) }, { numParallelCalls: 2 }),
+      ) as AnyDataset,
   'random numbers in a filter': () => Dataset.range(12).filter(() => tf.randomUniform([], { seed: 5 }).greater(0.5)),
 };
 
