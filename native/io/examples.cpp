@@ -14,7 +14,8 @@
 
 namespace {
 
-enum Type { bytesList = 0, floatList = 1, int64List = 2 };
+/** What lists hold, as TypeScript numbers them. */
+constexpr double bytesList = 0, floatList = 1, int64List = 2;
 
 /** One feature asked for, as TypeScript writes it. Addresses have at most 48 bits. */
 struct Slot {
