@@ -88,7 +88,7 @@ class TracedExecutable implements Executable {
     for (const array of feeds)
       frame.feeds.push(device.fromHost(array.dtype.isObject ? this.asIds(array, frame) : array));
     try {
-      return await replay(program.path, frame, options.lends ?? false);
+      return await replay(program.path, frame, options.lends);
     } finally {
       end();
     }

@@ -190,7 +190,7 @@ export class Frame {
 const maxPaths = 64;
 
 /** Replays a path. Gives the fetched arrays; with `lends`, to a caller who may give them back. */
-export async function replay(first: Path, frame: Frame, lends: boolean): Promise<NDArray[]> {
+export async function replay(first: Path, frame: Frame, lends = false): Promise<NDArray[]> {
   for (let path = first; ; ) {
     for (const step of path.steps) {
       frame.run.stop.throwIfStopped();
