@@ -51,8 +51,11 @@ function compilerLibrary(name) {
 }
 const sanitizers = ['libasan.so', 'libubsan.so'].map(compilerLibrary);
 const deviceTests = ['cpu', 'joined', 'tiles', 'windows'].map((name) => `test/backend/${name}.test.ts`);
+// A program that the library refuses throws inside, and the address sanitizer does not know the stack that Node's calls run on
+// here: it would report the throwing itself. nativeCheck.cpp has such programs.
+const notRefused = '^(?!.*refuses a program that the library finds inconsistent)';
 if (sanitizers.every((path) => path !== undefined)) {
-  run('node', ['node_modules/vitest/vitest.mjs', 'run', ...deviceTests, '--testTimeout', '600000'], {
+  run('node', ['node_modules/vitest/vitest.mjs', 'run', ...deviceTests, '-t', notRefused, '--testTimeout', '600000'], {
     LD_PRELOAD: sanitizers.join(' '),
     // Node itself keeps memory until it ends.
     ASAN_OPTIONS: 'detect_leaks=0',
