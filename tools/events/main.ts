@@ -66,8 +66,9 @@ if ('reason' in found) {
 } else {
   process.exitCode = await withTemporaryFolder(async (folder) => {
     await writeOurs(folder);
-    const script = fileURLToPath(new URL('../../../tools/events/compare.py', import.meta.url));
-    const status = runPython(found.python, script, [folder]);
+    const script = (name: string) => fileURLToPath(new URL(`../../../tools/events/${name}`, import.meta.url));
+    const status =
+      runPython(found.python, script('compare.py'), [folder]) || runPython(found.python, script('board.py'), [folder]);
     const [ours, theirs] = [await contentOf(join(folder, 'ours')), await contentOf(join(folder, 'theirs'))];
     const different = ours.filter((line, i) => line !== theirs[i]);
     for (const line of different) console.log(`read by us, only in ours: ${line.slice(0, 300)}`);
