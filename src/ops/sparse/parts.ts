@@ -30,14 +30,21 @@ export function checkParts(indices: Value, values: Value, shape: Value, what = '
       `Dimensions ${i[0]} and ${v[0]} are not compatible: Number of elements in indices (${i[0]}) and values (${v[0]}) do not match`,
     );
   if (i[1] !== s[0])
-    throw new InvalidArgumentError(`Dimensions ${i[1]} and ${s[0]} are not compatible: columns of indices and sizes`);
+    throw new InvalidArgumentError(
+      `Dimensions ${i[1]} and ${s[0]} are not compatible: Index rank ${i[1]} and shape rank ${s[0]} do not match`,
+    );
 }
 
-/** The sizes in a shape part: none may be negative. */
+/** The sizes in a shape part: none may be negative, and the number of all elements must be a number of 64 bits. */
 export function sizesIn(shape: NDArray): Shape {
   const sizes = shape.numbers();
   const wrong = sizes.findIndex((size) => size < 0);
   if (wrong >= 0) throw new InvalidArgumentError(`Dimension ${wrong} of a sparse tensor is negative: ${sizes[wrong]}`);
+  sizes.reduce((count, size) => {
+    if (count * size >= 2 ** 63)
+      throw new InvalidArgumentError(`Encountered overflow when multiplying ${count} with ${size}, result: -1`);
+    return count * size;
+  }, 1);
   return sizes;
 }
 

@@ -44,6 +44,8 @@ function elementsOf(indices: NDArray, values: NDArray, sizes: readonly number[])
 
 function bothShapes(a: NDArray, b: NDArray): readonly number[] {
   const sizes = sizesIn(a);
+  if (sizes.length !== b.size)
+    throw new InvalidArgumentError(`Operands do not have the same ranks; got shapes: [${sizes}] and [${b.numbers()}]`);
   if (!sameShape(sizes, sizesIn(b)))
     throw new InvalidArgumentError(`Operands' shapes do not match: [${sizes}] vs. [${b.numbers()}]`);
   return sizes;

@@ -29,6 +29,11 @@ function filledRows(indices: NDArray, shape: NDArray) {
   const sizes = sizesIn(shape);
   const [rows] = sizes;
   if (rows === undefined) throw new InvalidArgumentError('Dense shape cannot be empty.');
+  for (let i = 0; i < indices.shape[0]!; i++) {
+    const row = indices.numberAt(i * sizes.length);
+    if (row < 0 || row >= rows)
+      throw new InvalidArgumentError(`indices(${i}, 0) is invalid: ${row < 0 ? `${row} < 0` : `${row} >= ${rows}`}`);
+  }
   const positions = positionsIn(indices, sizes);
   if (rows > 2 ** 27) throw new InvalidArgumentError(`${rows} rows are more than can be filled`);
   const byRow = Array.from({ length: rows }, (): number[] => []);
@@ -130,7 +135,7 @@ export const SparseFillEmptyRows = defineOp({
     },
     {
       given: { indices: ints([[5, 0]]), values: ['a'], dense_shape: ints([2, 1]), default_value: '' },
-      fails: /is out of bounds/,
+      fails: /indices\(0, 0\) is invalid: 5 >= 2/,
     },
   ],
 });
