@@ -1,11 +1,13 @@
 /** @file Iterators of all kinds: when they begin, what they give, how they fail and end. */
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import * as tf from '../../../src/api/index.ts';
 
 const { Dataset, Iterator } = tf.data;
+const folder = mkdtempSync(join(tmpdir(), 'tensorloom-iterator-'));
+afterAll(() => rmSync(folder, { recursive: true }));
 beforeEach(() => tf.resetDefaultGraph());
 
 /** The numbers that an element gives until the end. */
@@ -143,7 +145,6 @@ describe('iterators', () => {
     using session = new tf.Session();
     await session.run(iterator.initializer);
     for (let i = 0; i < 7; i++) await session.run(next);
-    const folder = mkdtempSync(join(tmpdir(), 'tensorloom-iterator-'));
     const path = await saver.save(session, join(folder, 'model'));
     const rest: unknown[] = [];
     for (let i = 0; i < 23; i++) rest.push((await session.run(next)).toArray());

@@ -1,9 +1,9 @@
 /** @file Datasets by ops that have no function in tf.data, in files, of comma-separated values, and in any order. */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import * as tf from '../../../src/api/index.ts';
 import { DatasetComponent } from '../../../src/front/data/dataset.ts';
 import { traceFunction } from '../../../src/front/data/functions.ts';
@@ -20,7 +20,9 @@ beforeEach(() => tf.resetDefaultGraph());
 
 const goldenPath = (name: string) => fileURLToPath(new URL(`../../golden/data/${name}`, import.meta.url));
 const goldenJson = (name: string) => JSON.parse(readFileSync(goldenPath(name), 'utf8'));
-const folder = () => mkdtempSync(join(tmpdir(), 'datasets-'));
+const root = mkdtempSync(join(tmpdir(), 'datasets-'));
+afterAll(() => rmSync(root, { recursive: true }));
+const folder = () => mkdtempSync(join(root, 'each-'));
 
 function plain(value: unknown): unknown {
   if (value instanceof tf.NDArray) return value.toArray();
