@@ -13,8 +13,8 @@
 namespace tl::TL_SIMD {
 namespace {
 
-/** Steps of sums, of 32 terms each, that are added up in one pass over c. */
-constexpr int64_t kDepth = 32;
+/** Steps of sums, of 32 terms each, that are added up in one pass over c; fewer where a sum has several products. */
+constexpr int64_t kDepth = 32, kPairsDepth = 12;
 constexpr int64_t kBlockColumns = 1024;
 /** Rows and columns of a block of c. */
 constexpr int64_t kBlock = 2 * kTileSide;
@@ -37,8 +37,8 @@ struct Cut {
   /** Whether b is packed strip by strip, each for all rows at once. */
   bool oneBlock;
 
-  Cut(int64_t m, int64_t n, int64_t allSteps, bool goesOn) {
-    steps = ceilDiv(allSteps, ceilDiv(allSteps, kDepth));
+  Cut(int64_t m, int64_t n, int64_t allSteps, int64_t depth, bool goesOn) {
+    steps = ceilDiv(allSteps, ceilDiv(allSteps, depth));
     columns = minOf(n, kBlockColumns);
     rows = kNearBytes / (2 * steps * kPackedBytes) * kBlock;
     if (goesOn) rows = minOf(rows, roundUp(kReadyElements / columns, kBlock));
@@ -57,8 +57,8 @@ using OtherFn = void (*)(const Gemm<float>&);
 class TileProduct {
  public:
   TileProduct(const Gemm<float>& g, char* scratch, OtherFn other)
-      : g_(g), steps_(stepsOf(g)), each_(ceilDiv(g.k, kTileTerms)), cut_(g.m, g.n, steps_, g.ready != nullptr),
-        a_(scratch), b_(a_ + cut_.aBytes()), other_(other) {
+      : g_(g), steps_(stepsOf(g)), each_(ceilDiv(g.k, kTileTerms)),
+        cut_(g.m, g.n, steps_, g.pairs > 1 ? kPairsDepth : kDepth, g.ready != nullptr), a_(scratch), b_(a_ + cut_.aBytes()), other_(other) {
     for (int64_t step = 0; step < cut_.steps; step++) packedSteps_[step] = step * kPackedBytes;
     passing_ = g.passing && !g.add && steps_ <= cut_.steps;
   }
