@@ -19,10 +19,10 @@ import { parallelCalls } from './map.ts';
 
 type Scalar = Parameters<typeof scalarOf>[0];
 
-/** How many datasets take turns: as many as there are processors, where it is left to the runtime. */
-function cycleLength(array: Scalar): number {
+/** How many datasets take turns: as many as there are processors, or fewer calls, where it is left to the runtime. */
+function cycleLength(array: Scalar, calls = -1): number {
   const asked = scalarOf(array, 'cycle_length');
-  if (asked === -1) return availableParallelism();
+  if (asked === -1) return calls === -1 ? availableParallelism() : Math.min(calls, availableParallelism());
   if (asked <= 0) throw new InvalidArgumentError('`cycle_length` must be > 0');
   return asked;
 }
@@ -105,6 +105,13 @@ export const InterleaveDataset = datasetOp({
   },
 });
 
+interface Ahead {
+  /** How many calls there may be at the same time, or -1. */
+  readonly calls: number;
+  /** How many elements of each dataset are made ahead, from the length of a turn. */
+  readonly aheadOf: (block: number) => number;
+}
+
 interface Arrays {
   readonly input_dataset: Scalar;
   readonly cycle_length: Scalar;
@@ -112,17 +119,17 @@ interface Arrays {
 }
 
 /** Datasets in turns whose elements are made ahead. */
-function parallel(arrays: Arrays, fn: ScopedFunction, given: Interleaving, aheadOf: (block: number) => number) {
+function parallel(arrays: Arrays, fn: ScopedFunction, given: Interleaving, { calls, aheadOf }: Ahead): Dataset {
   const block = blockLength(arrays.block_length);
-  const turns = { cycle: cycleLength(arrays.cycle_length), block, ahead: aheadOf(block) };
+  const turns = { cycle: cycleLength(arrays.cycle_length, calls), block, ahead: aheadOf(block) };
   return interleaved('ParallelInterleave', datasetIn(arrays.input_dataset), fn, given, turns);
 }
 
 /** With one call at a time there is nothing to make ahead. */
-function aheadFor(calls: Scalar, asked: number): (block: number) => number {
-  const count = scalarOf(calls, 'num_parallel_calls');
-  parallelCalls(count);
-  return (block) => (count === 1 ? 0 : Math.max(asked, block));
+function aheadFor(array: Scalar, asked: number): Ahead {
+  const calls = scalarOf(array, 'num_parallel_calls');
+  parallelCalls(calls);
+  return { calls, aheadOf: (block) => (calls === 1 ? 0 : Math.max(asked, block)) };
 }
 
 export const ParallelInterleaveDatasetV2 = datasetOp({
@@ -157,10 +164,10 @@ export const ParallelInterleaveDatasetV4 = datasetOp({
 });
 
 /** How many elements of each dataset the older ops make ahead. */
-function legacyAhead(array: Scalar): (block: number) => number {
+function legacyAhead(array: Scalar): Ahead {
   const asked = scalarOf(array, 'buffer_output_elements');
   if (asked !== -1 && asked <= 0) throw new InvalidArgumentError('`buffer_output_elements` must be > 0');
-  return (block) => Math.max(asked, block);
+  return { calls: -1, aheadOf: (block) => Math.max(asked, block) };
 }
 
 const sloppyOp = (name: string, extra: object) =>
