@@ -1,4 +1,5 @@
 /** @file The cpu device treats tiny numbers, NaN and infinities as TensorFlow does, in blocks and in what is left of them. */
+import * as tf from 'tensorloom';
 import { describe, expect, it } from 'vitest';
 import * as d from '../../src/core/dtypes.ts';
 import { NDArray } from '../../src/core/ndarray.ts';
@@ -88,6 +89,16 @@ describe.runIf(cpu)('tiny numbers', () => {
     const output = b.output(d.float32, [1, 1]);
     b.add({ kind: 'dot', a: b.input([[1e-20, 1e-25]], d.float32), b: b.input([[1e-20], [1]], d.float32), output });
     expect((await (await b.run(cpu!))(output)).item()).toBe(Math.fround(1e-25));
+  });
+
+  it('are zero where constants are folded', async () => {
+    tf.resetDefaultGraph();
+    const sess = new tf.Session();
+    const [least, tiny] = [tf.constant([2 ** -126, -(2 ** -126)]), tf.constant([1e-40])];
+    expect((await sess.run(least.mul(0.5))).numbers()).toEqual([0, -0]);
+    expect((await sess.run(tiny.mul(1e10))).numbers()).toEqual([0]);
+    expect((await sess.run(tiny.reshape([1]).neg())).numbers()).toEqual([-Math.fround(1e-40)]);
+    await sess.close();
   });
 
   it('do not disturb the numbers of JavaScript', async () => {

@@ -51,18 +51,45 @@ function nextafterOf({ load, store }: Access<number>): (x: number, y: number) =>
   return (x, y) => nextafter(x, y, toBits, fromBits);
 }
 
+/** Ops that take over bits as they are. */
+const keepsBits = new Set<string>(['neg', 'abs', 'conj', 'max', 'min', 'nextafter']);
+
+/** Arithmetic of the cpu device takes numbers below the least normal one for zeros, read or written; so does TensorFlow's. */
+function flushing<F extends Readonly<Partial<Record<string, (...given: number[]) => number | boolean>>>>(
+  ops: F,
+  flush: (x: number) => number,
+): F {
+  const flushed = Object.entries(ops).map(([name, op]) => {
+    if (!op || keepsBits.has(name)) return [name, op];
+    return [
+      name,
+      (...given: number[]) => {
+        const result = op(...given.map(flush));
+        return typeof result === 'number' ? flush(result) : result;
+      },
+    ];
+  });
+  return Object.fromEntries(flushed) as F; // the same names, each with a function of the same kind
+}
+
 /** `floordiv` floors the quotient after it was rounded, as the float division it is made of is. */
-function floatArithmetic(access: Access<number>): Arithmetic<number> {
+function floatArithmetic(access: Access<number>, { storage }: DType): Arithmetic<number> {
+  // Half types are computed in float32, where theirs are normal numbers.
+  const least = storage === 'f64' ? 2 ** -1022 : 2 ** -126;
+  const flush = (x: number) => (x > -least && x < least ? x * 0 : x);
   return {
     ...access,
     kind: 'float',
-    unary: floatUnary,
-    binary: {
-      ...floatBinary,
-      floordiv: (x, y) => Math.floor(access.round(x / y)),
-      nextafter: nextafterOf(access),
-    },
-    compare: ordered,
+    unary: flushing(floatUnary, flush),
+    binary: flushing(
+      {
+        ...floatBinary,
+        floordiv: (x: number, y: number) => Math.floor(access.round(x / y)),
+        nextafter: nextafterOf(access),
+      },
+      flush,
+    ),
+    compare: flushing(ordered, flush),
     test: floatTests,
     zero: 0,
     one: 1,
@@ -141,7 +168,7 @@ function make(dtype: DType): Arithmetic<Value> {
   const access = accessOf(dtype);
   const kind = kindOf(dtype);
   // The casts restore what `kindOf` and `accessOf` have in common, and forget the value type as said above.
-  if (kind === 'float') return floatArithmetic(access as Access<number>) as Arithmetic<Value>;
+  if (kind === 'float') return floatArithmetic(access as Access<number>, dtype) as Arithmetic<Value>;
   if (kind === 'int') return intArithmetic(access as Access<number>, dtype) as Arithmetic<Value>;
   if (kind === 'big') return bigArithmetic(access as Access<bigint>, dtype) as Arithmetic<Value>;
   return complexArithmetic(access as Access<Pair>) as Arithmetic<Value>;
