@@ -1,4 +1,4 @@
-/** @file Batches of examples parsed by the native library, beside the event loop. */
+/** @file Batches of examples parsed by the native library: small ones at once, large ones beside the event loop. */
 import { float32, int64 } from '../../core/dtypes.ts';
 import type { NDArray } from '../../core/ndarray.ts';
 import { nativeFamily } from '../native.ts';
@@ -6,10 +6,11 @@ import type { Slot } from './parseExamples.ts';
 import { sinkFor } from './spec.ts';
 import { BytesSink, ownString, type Sink } from './wire.ts';
 
+const prototype =
+  'int64_t tl_examples_parse(int64_t slots, int64_t count, int64_t keys, int64_t data, int64_t offsets, int64_t examples)';
 const native = nativeFamily(({ later, now, address }) => ({
-  parse: later(
-    'int64_t tl_examples_parse(int64_t slots, int64_t count, int64_t keys, int64_t data, int64_t offsets, int64_t examples)',
-  ),
+  parse: now(prototype),
+  parseLater: later(prototype),
   lengths: now('void tl_examples_lengths(int64_t parser, int64_t slot, int64_t to)'),
   values: now('void tl_examples_values(int64_t parser, int64_t slot, int64_t to)'),
   free: now('void tl_examples_free(int64_t parser)'),
@@ -17,7 +18,11 @@ const native = nativeFamily(({ later, now, address }) => ({
 }));
 
 /** Fewer bytes are parsed sooner than they are handed over. */
-const worthwhile = 2 ** 14;
+const worthwhile = 2 ** 12;
+/** More bytes take a millisecond, as long as the event loop may be held up, or longer. */
+const quick = 2 ** 20;
+/** Where examples are put that are parsed at once. */
+let scratch = new Uint8Array(0);
 
 /** What was read: the values of every slot, and how many of them each example has where that differs. */
 export interface ParsedSlots {
@@ -36,7 +41,8 @@ function joined(strings: readonly Uint8Array[]): { data: Uint8Array; offsets: In
     offsets[i + 1] = total;
   }
   if (total < worthwhile) return undefined;
-  const data = new Uint8Array(Buffer.allocUnsafeSlow(total).buffer);
+  if (total <= quick && scratch.length < total) scratch = new Uint8Array(quick);
+  const data = total <= quick ? scratch : new Uint8Array(Buffer.allocUnsafeSlow(total).buffer);
   for (const [i, bytes] of strings.entries()) data.set(bytes, offsets[i]!);
   return { data, offsets };
 }
@@ -86,7 +92,8 @@ export async function parseBeside(
     }),
   );
   // What the table has addresses of is used again after the call, and so it is there until then.
-  const parser = await library.parse(table, slots.length, keys, input.data, input.offsets, count);
+  const parse = input.data === scratch ? library.parse : library.parseLater;
+  const parser = await parse(table, slots.length, keys, input.data, input.offsets, count);
   if (parser === 0) return undefined;
   try {
     const lengths = slots.map(() => new Array<number>(count).fill(0));

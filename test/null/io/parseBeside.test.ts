@@ -1,4 +1,4 @@
-/** @file Examples parsed beside the event loop come out as those parsed on it, errors included. */
+/** @file Examples parsed by the native library come out as those parsed in TypeScript, errors included. */
 import { expect, it } from 'vitest';
 import { float32, int64, string } from '../../../src/core/dtypes.ts';
 import { NDArray } from '../../../src/core/ndarray.ts';
@@ -103,12 +103,24 @@ itNative('whole batches', async () => {
   }
 });
 
+itNative('a batch that takes longer, and another one meanwhile', async () => {
+  const [parser, batch] = [new ExampleParser(spec), batchOf(7)];
+  const large = Array.from({ length: 60 }, () => batch).flat();
+  expect(large.reduce((sum, bytes) => sum + bytes.length, 0)).toBeGreaterThan(2 ** 20);
+  const [first, second] = await Promise.all([
+    parser.parseLater(large, [], fallbacks),
+    parser.parseLater(batch, [], fallbacks),
+  ]);
+  expect(shown(second)).toEqual(shown(parser.parse(batch, [], fallbacks)));
+  expect(JSON.stringify(shown(first))).toBe(JSON.stringify(shown(parser.parse(large, [], fallbacks))));
+});
+
 itNative('is really done by the library, but not for few bytes', async () => {
   const slots = [{ kind: 'sparse', key: key('ids'), dtype: int64, shape: [null], isFixed: false, stride: 1 }] as const;
   const batch = batchOf(1);
   const read = await parseBeside(slots, batch, []);
   expect(read!.totals).toEqual([new ExampleParser({ ...spec, dense: [] }).parse(batch, [], []).sparse[0]!.values.size]);
-  expect(await parseBeside(slots, batch.slice(0, 2), [])).toBeUndefined();
+  expect(await parseBeside(slots, batch.slice(0, 1), [])).toBeUndefined();
 });
 
 itNative('a feature that is missing, of another type, or of another length', async () => {
