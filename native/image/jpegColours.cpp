@@ -27,7 +27,7 @@ void fancyBoth(const uint8_t* here, const uint8_t* near, size_t width, uint8_t* 
   row[0] = uint8_t((sum * 4 + 8) >> 4);
   row[1] = uint8_t((sum * 3 + next + 7) >> 4);
   size_t x = 1;
-#if defined(__SSE2__)
+#ifdef TL_SHUFFLES
   const __m128i zero = _mm_setzero_si128(), three = _mm_set1_epi16(3);
   const auto wide = [&](const uint8_t* at) {
     return _mm_unpacklo_epi8(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(at)), zero);
