@@ -1,5 +1,5 @@
 /** @file Files read, written and found in the graph, images decoded in it, and tf.gfile. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as tf from 'tensorloom';
@@ -24,13 +24,15 @@ it('A run reads a file as it is then', async () => {
 });
 
 it('Files are matched once, and again when they are asked for again', async () => {
-  for (const name of ['b.png', 'a.png', 'c.jpg']) writeFileSync(join(folder, name), '');
-  const once = tf.train.matchFilenamesOnce(join(folder, '*.png'));
-  const now = tf.matchingFiles(join(folder, '*.png'));
+  const matched = join(folder, 'matched');
+  mkdirSync(matched);
+  for (const name of ['b.png', 'a.png', 'c.jpg']) writeFileSync(join(matched, name), '');
+  const once = tf.train.matchFilenamesOnce(join(matched, '*.png'));
+  const now = tf.matchingFiles(join(matched, '*.png'));
   const sess = new tf.Session();
   await sess.run(tf.localVariablesInitializer());
-  writeFileSync(join(folder, 'd.png'), '');
-  const names = (array: tf.NDArray) => (array.toArray() as string[]).map((path) => path.slice(folder.length + 1)); // file names are text
+  writeFileSync(join(matched, 'd.png'), '');
+  const names = (array: tf.NDArray) => (array.toArray() as string[]).map((path) => path.slice(matched.length + 1)); // file names are text
   expect(names(await sess.run(once))).toEqual(['a.png', 'b.png']);
   expect(names(await sess.run(now))).toEqual(['a.png', 'b.png', 'd.png']);
   expect([once.name, now.op.name]).toEqual(['matching_filenames:0', 'MatchingFiles']);
