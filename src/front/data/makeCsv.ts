@@ -186,8 +186,9 @@ function* chunksOf(path: string, compression: string): Generator<Uint8Array> {
 
 /** The rows of a file as texts, its first line among them. */
 function* rowsOf(path: string, { fieldDelim, useQuoteDelim, compressionType }: Looking): Generator<string[]> {
-  const splitter = new CsvSplitter(useQuoteDelim, false);
-  const cutter = new CsvCutter({ delimiter: fieldDelim.charCodeAt(0), useQuotes: useQuoteDelim, columns: [] });
+  const format = { delimiter: fieldDelim.charCodeAt(0), useQuotes: useQuoteDelim };
+  const splitter = new CsvSplitter(format, false);
+  const cutter = new CsvCutter({ ...format, columns: [] });
   const fields = (line: Uint8Array) =>
     Array.from({ length: cutter.cut(line) }, (_, i) => Buffer.from(cutter.field(i)).toString());
   for (const chunk of chunksOf(path, compressionType)) for (const line of splitter.push(chunk)) yield fields(line);

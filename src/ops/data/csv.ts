@@ -12,39 +12,70 @@ import { Following } from './saved.ts';
 
 const quote = 34;
 const newline = 10;
+const carriageReturn = 13;
 
-/** Records, whose quoted fields may have line breaks in them. */
+/** Where in a record the next byte is. A quote that stands where none may makes the record broken up to its end. */
+type Place = 'start of a field' | 'in a field' | 'in quotes' | 'behind a quote in quotes' | 'broken';
+
+export interface CsvFormat {
+  readonly useQuotes: boolean;
+  /** The byte between fields. */
+  readonly delimiter: number;
+}
+
+/** Records, which end with \n, \r or \r\n; their quoted fields may have line breaks in them. */
 export class CsvSplitter implements Splitter {
   private held: Uint8Array = new Uint8Array(0);
-  /** How much of what is held has been looked at, and whether that ends within quotes. */
-  private seen = 0;
-  private isQuoted = false;
+  private place: Place = 'start of a field';
+  private isAfterReturn = false;
   constructor(
-    private readonly useQuotes: boolean,
+    private readonly format: CsvFormat,
     private hasHeader: boolean,
   ) {}
 
   *push(chunk: Uint8Array): Generator<Uint8Array> {
-    const bytes = this.held.length === 0 ? chunk : new Uint8Array(Buffer.concat([this.held, chunk]));
+    const seen = this.held.length;
+    const bytes = seen === 0 ? chunk : new Uint8Array(Buffer.concat([this.held, chunk]));
     let start = 0;
-    for (let at = this.seen; at < bytes.length; at++) {
-      if (bytes[at] === quote && this.useQuotes) this.isQuoted = !this.isQuoted;
-      if (bytes[at] !== newline || this.isQuoted) continue;
+    for (let at = seen; at < bytes.length; at++) {
+      const byte = bytes[at]!;
+      if (byte === newline && this.isAfterReturn && at === start) {
+        start = at + 1; // the second half of \r\n
+        this.isAfterReturn = false;
+        continue;
+      }
+      this.isAfterReturn = byte === carriageReturn;
+      if (this.place === 'in quotes' || (byte !== newline && byte !== carriageReturn)) {
+        this.place = this.next(byte);
+        continue;
+      }
+      this.place = 'start of a field';
       yield* this.record(bytes.slice(start, at));
       start = at + 1;
     }
     this.held = bytes.slice(start);
-    this.seen = this.held.length;
+  }
+
+  private next(byte: number): Place {
+    const { place } = this;
+    const { useQuotes, delimiter } = this.format;
+    if (place === 'broken') return place;
+    if (place === 'in quotes') return byte === quote ? 'behind a quote in quotes' : place;
+    if (byte === delimiter) return 'start of a field';
+    if (place === 'behind a quote in quotes') return byte === quote ? 'in quotes' : 'broken';
+    return place === 'start of a field' && byte === quote && useQuotes ? 'in quotes' : 'in a field';
   }
 
   *end(): Generator<Uint8Array> {
-    if (this.isQuoted) throw new InvalidArgumentError('Reached end of file without closing quoted field in record');
+    if (this.place === 'in quotes')
+      throw new InvalidArgumentError('Reached end of file without closing quoted field in record');
     if (this.held.length > 0) yield* this.record(this.held);
+    if (this.hasHeader) throw new InvalidArgumentError("Can't read header of file");
   }
 
   private *record(line: Uint8Array): Generator<Uint8Array> {
     if (this.hasHeader) this.hasHeader = false;
-    else yield line.at(-1) === 13 ? line.subarray(0, -1) : line;
+    else yield line;
   }
 }
 
@@ -57,11 +88,23 @@ interface Parsing {
 }
 
 function parsed(line: Uint8Array, { defaults, notAvailable, cutter, excluded }: Parsing): Element {
-  const count = cutter.cut(line);
+  const count = Math.max(1, cut(cutter, line));
   const fields = Array.from({ length: count }, (_, i) => i).filter((i) => !excluded.includes(i));
   if (fields.length !== defaults.length)
-    throw new InvalidArgumentError(`Expect ${defaults.length} fields but have ${fields.length} in record`);
-  return fields.map((at, i) => fieldValue(cutter.field(at), defaults[i]!, notAvailable, i));
+    throw new InvalidArgumentError(
+      `Expect ${defaults.length} fields but have ${fields.length > defaults.length ? 'more' : fields.length} in record`,
+    );
+  return fields.map((at, i) => fieldValue(line.length === 0 ? line : cutter.field(at), defaults[i]!, notAvailable, i));
+}
+
+/** How many fields a record has. What is wrong with one is said without line breaks: those end records here. */
+function cut(cutter: CsvCutter, line: Uint8Array): number {
+  try {
+    return cutter.cut(line);
+  } catch (error) {
+    if (!(error instanceof InvalidArgumentError)) throw error;
+    throw error.extended(error.message.replace('quotes/CRLFs', 'quotes'), {});
+  }
 }
 
 function fieldValue(field: Uint8Array, fallback: NDArray, notAvailable: string, i: number): NDArray {
@@ -111,11 +154,17 @@ function csvDataset(inputs: CsvInputs, excluded: readonly number[], types: reado
     throw new InvalidArgumentError('select_cols should be strictly increasing, non-negative indices');
   if (columns.length > 0 && columns.length !== inputs.record_defaults.length)
     throw new InvalidArgumentError('select_cols should match output size');
+  if (scalarOf(inputs.buffer_size, 'buffer_size') <= 0)
+    throw new InvalidArgumentError('buffer_size should be positive');
   const useQuotes = scalarOf(inputs.use_quote_delim, 'use_quote_delim') !== 0;
   const hasHeader = scalarOf(inputs.header, 'header') !== 0;
   const defaults = inputs.record_defaults;
   const notAvailable = textOf(inputs.na_value, 'na_value');
-  const lines = fromFiles('CSV', filesOf(inputs), () => new CsvSplitter(useQuotes, hasHeader));
+  const lines = fromFiles(
+    'CSV',
+    filesOf(inputs),
+    () => new CsvSplitter({ useQuotes, delimiter: delimiter[0]! }, hasHeader),
+  );
   return new Dataset({
     kind: 'CSV',
     types,
