@@ -148,7 +148,7 @@ export const StringSplitV2 = defineOp({
  * The pieces of each string between separators, as a sparse matrix; any byte of `delimiter` is one. Adds one `StringSplit`
  * node and a `Const` for the delimiter under `StringSplit/`.
  *
- * @example tf.stringSplit(['hello world', 'a b c']).values // runs to ['hello', 'world', 'a', 'b', 'c']
+ * @example tf.stringSplit(['hello world', 'a b c']).values // runs to [b'hello' b'world' b'a' b'b' b'c']
  */
 export function stringSplit(
   source: TensorLike,
@@ -173,7 +173,7 @@ export function stringSplit(
  * The pieces of each string as Python's `split` finds them, as a sparse matrix: at `sep`, or at white space. Adds one
  * `StringSplitV2` node and `Const`s under `StringSplit/`.
  *
- * @example tf.strings.split(['1<>2<>3'], { sep: '<>' }).values // runs to ['1', '2', '3']
+ * @example tf.strings.split(['1<>2<>3'], { sep: '<>' }).values // runs to [b'1' b'2' b'3']
  */
 export function split(
   input: TensorLike,
