@@ -168,7 +168,7 @@ interface LeastSquaresOptions extends NameOption {
  * The solutions of `matrix x = rhs` in the sense of least squares. Adds nodes under `matrix_solve_ls/`, or one `MatrixSolveLs`
  * node with `fast: false`.
  *
- * @example tf.linalg.lstsq(tf.constant([[1.0], [1.0]]), tf.constant([[2.0], [5.0]])) // runs to [[3.5]]
+ * @example tf.linalg.lstsq(tf.constant([[1], [1]], tf.float32), [[2], [5]]) // runs to [[3.5]]
  */
 export function lstsq(matrix: TensorLike, rhs: TensorLike, options: LeastSquaresOptions = {}): Tensor {
   const {

@@ -98,7 +98,7 @@ interface LuOptions extends NameOption {
  * The lower and upper triangular factors of square matrices in one matrix each, and which row of the input each row comes
  * from. Adds one `Lu` node.
  *
- * @example tf.linalg.lu(tf.constant([[1.0, 2.0], [4.0, 4.0]])).lu // runs to [[4. 4.] [0.25 1.]]
+ * @example tf.linalg.lu(tf.constant([[1, 2], [4, 4]], tf.float32)).lu // runs to [[4. 4.] [0.25 1.]]
  */
 export function lu(input: TensorLike, options: LuOptions = {}): { readonly lu: Tensor; readonly p: Tensor } {
   const { name, outputIdxType = d.int32 } = onlyOptions('tf.linalg.lu', options, 'name', 'outputIdxType');
