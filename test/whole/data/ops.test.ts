@@ -213,6 +213,44 @@ describe('makeCsvDataset', () => {
   });
 });
 
+describe('CsvDataset', () => {
+  const csv = (content: string, options: tf.data.experimental.CsvOptions = {}) => {
+    const file = join(folder(), 'a.csv');
+    writeFileSync(file, content);
+    return new E.CsvDataset([file], [tf.string, tf.string], options) as AnyDataset;
+  };
+  for (const [name, end] of Object.entries({ 'line feeds': '\n', 'carriage returns': '\r', both: '\r\n' }))
+    it(`reads records that end with ${name}, with line breaks and quotes in quotes`, async () => {
+      const content = ['a,b', '"1\r\n2","say ""x"""', 'c,"d"'].join(end);
+      const records = [
+        ['a', 'b'],
+        ['1\r\n2', 'say "x"'],
+        ['c', 'd'],
+      ];
+      expect(await elementsOf(csv(content))).toEqual(records);
+      expect(await elementsOf(csv(content + end, { header: true }))).toEqual(records.slice(1));
+    });
+
+  it('goes on behind records that cannot be read', async () => {
+    const content = '1,2"3\n1,"2"3"\n1\n1,2,3\n\na,b\n';
+    expect(await elementsOf(csv(content).apply(E.ignoreErrors()))).toEqual([['a', 'b']]);
+  });
+
+  it('says what is wrong with a record, as TensorFlow does', async () => {
+    const wrong: Record<string, RegExp> = {
+      '1,2"3': /Unquoted fields cannot have quotes inside/,
+      '"a"b",c': /Quote inside a string has to be escaped by another quote/,
+      '1,2,3': /Expect 2 fields but have more in record/,
+      '\n1,2': /Expect 2 fields but have 1 in record/,
+      '1,"2': /Reached end of file without closing quoted field in record/,
+    };
+    for (const [content, message] of Object.entries(wrong))
+      await expect(elementsOf(csv(content))).rejects.toThrow(message);
+    await expect(elementsOf(csv('', { header: true }))).rejects.toThrow(/Can't read header of file/);
+    await expect(elementsOf(csv('1,2', { bufferSize: 0 }))).rejects.toThrow(/buffer_size should be positive/);
+  });
+});
+
 describe('in any order', () => {
   /** A door that stays closed until `open` is called. */
   function door() {
