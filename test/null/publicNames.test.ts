@@ -54,7 +54,7 @@ const leftOut: Record<string, Record<string, readonly string[]>> = {
     'a library of its own': golden['linalg']!.filter((name) => name.startsWith('LinearOperator')),
     'tier 2 and 3 ops': words('eigh_tridiagonal tridiagonal_matmul tridiagonal_solve'),
   },
-  math: { 'tier 3 ops': words('approx_max_k approx_min_k bessel_i0 bessel_i0e bessel_i1 bessel_i1e sobol_sample') },
+  math: { 'tier 3 ops': words('approx_max_k approx_min_k sobol_sample') },
   nn: {
     'convolution, pooling, sampling, CTC and recurrent layers have issues of their own': words(`all_candidate_sampler
       atrous_conv2d atrous_conv2d_transpose avg_pool avg_pool1d avg_pool2d avg_pool3d avg_pool_v2

@@ -1,4 +1,5 @@
 /** @file Public functions of the math ops; importing it loads their definitions. */
+import './bessel.ts';
 import './eig.ts';
 import './leastSquares.ts';
 import './lu.ts';
