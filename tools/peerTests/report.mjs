@@ -1,4 +1,8 @@
 /** @file The page about TensorFlow's own tests: a table of files, and every failure with its reason. */
+import { readFileSync } from 'node:fs';
+
+/** What `npm run curves` found, to stand on the same page. */
+const curves = readFileSync(new URL('../curves/figures.md', import.meta.url), 'utf8');
 
 /** Tier-1 ops that come with later parts of the library: loops, queues, images, files … */
 const laterOps =
@@ -59,6 +63,7 @@ run one. A file marked "cut" has more tests than its time allowed.
 ${rows.map(line).join('\n')}
 ${line(total)}
 
+${curves}
 ## Failures
 
 ${section(rows, 'failed', 'None.')}
