@@ -78,7 +78,8 @@ export class ParallelCalls implements ElementIterator {
   }
 
   async save(): Promise<Saved> {
-    await this.pulling;
+    // One pull may be followed by others, until there is no more room.
+    while (this.pulling) await this.pulling;
     const outcomes = await Promise.all(this.results.map(({ outcome }) => outcome));
     const results = succeeded(outcomes.filter((outcome) => outcome !== undefined));
     return await savedAll({ input: this.input.save(), results, hasEnded: this.hasEnded });

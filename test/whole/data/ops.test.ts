@@ -358,6 +358,10 @@ describe('positions', () => {
         numParallelCalls: 2,
         deterministic: false,
       }),
+    'in calls at the same time': () =>
+      Dataset.range(20)
+        .map((x) => x.add(1))
+        .map((x) => x.mul(10), { numParallelCalls: 5 }),
     'in a cache that is being written': () => Dataset.range(12).cache(join(folder(), 'cache')),
   };
   for (const [name, make] of Object.entries(pipelines))
