@@ -22,6 +22,8 @@ constexpr int64_t kBlock = 2 * kTileSide;
 constexpr int64_t kNearBytes = 768 << 10;
 /** What follows a product begins when about so many elements are ready, which are then still in L2. */
 constexpr int64_t kReadyElements = 32768;
+/** Up to so many it waits for all, so that b need not be kept packed for further rows. */
+constexpr int64_t kReadyAtOnce = 131072;
 
 inline int64_t minOf(int64_t a, int64_t b) { return a < b ? a : b; }
 inline int64_t maxOf(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -41,7 +43,7 @@ struct Cut {
     steps = ceilDiv(allSteps, ceilDiv(allSteps, depth));
     columns = minOf(n, kBlockColumns);
     rows = kNearBytes / (2 * steps * kPackedBytes) * kBlock;
-    if (goesOn) rows = minOf(rows, roundUp(kReadyElements / columns, kBlock));
+    if (goesOn && m * columns > kReadyAtOnce) rows = minOf(rows, roundUp(kReadyElements / columns, kBlock));
     rows = maxOf(rows, kBlock);
     oneBlock = m <= rows;
     rows = minOf(rows, m);
