@@ -1,6 +1,6 @@
 /** @file EditDistance: how many insertions, deletions and substitutions lie between sequences. */
 import * as d from '../../core/dtypes.ts';
-import { InvalidArgumentError } from '../../core/errors.ts';
+import { InvalidArgumentError, ResourceExhaustedError } from '../../core/errors.ts';
 import { type Element, NDArray } from '../../core/ndarray.ts';
 import { showRuntime, sizeOf } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
@@ -109,11 +109,15 @@ export const EditDistance = defineOp({
       const [hi, hv, hs, ti, tv, ts] = arrays as [NDArray, NDArray, NDArray, NDArray, NDArray, NDArray]; // as many as inputs
       const groups = sizesIn(ts).slice(0, -1).map((size, axis) => Math.max(size, hs.numberAt(axis))); // biome-ignore format: one step after the other
       const [hypotheses, truths] = [sequences(hi, hv, hs, groups), sequences(ti, tv, ts, groups)];
-      const distances = Float32Array.from({ length: sizeOf(groups) }, (_, at) => {
+      if (sizeOf(groups) > 2 ** 27)
+        throw new ResourceExhaustedError(`OOM when allocating a tensor of shape ${showRuntime(groups)}`);
+      const distances = new Float32Array(sizeOf(groups));
+      // Where neither has a sequence, the distance is 0.
+      for (const at of new Set([...hypotheses.keys(), ...truths.keys()])) {
         const [hypothesis, truth] = [hypotheses.get(at) ?? [], truths.get(at) ?? []];
         const steps = distance(truth, hypothesis);
-        return normalize && steps > 0 ? steps / truth.length : steps;
-      });
+        distances[at] = normalize && steps > 0 ? steps / truth.length : steps;
+      }
       return [new NDArray(d.float32, groups, distances)];
     });
     return { output: output! };
