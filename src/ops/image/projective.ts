@@ -1,7 +1,7 @@
 /** @file ImageProjectiveTransform: pixels taken from where a projective map sends their positions. */
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
-import type { Dims, Shape } from '../../core/shape.ts';
+import { type Dims, type Shape, showRuntime } from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
@@ -279,9 +279,11 @@ export const ImageProjectiveTransformV3 = defineOp({
     const attrs = { interpolation, fill_mode };
     return { images: outputOf('ImageProjectiveTransformV3', inputs, { attrs }) };
   },
-  lower: (p, { images, transforms, output_shape, fill_value }, attrs) => ({
-    transformed_images: transformed(p, images, transforms, output_shape, fill_value, attrs),
-  }),
+  lower(p, { images, transforms, output_shape, fill_value }, attrs) {
+    if (fill_value.shape.length > 0)
+      throw new InvalidArgumentError(`fill_value must be a scalar, got shape ${showRuntime(fill_value.shape)}`);
+    return { transformed_images: transformed(p, images, transforms, output_shape, fill_value, attrs) };
+  },
   cases: () => {
     const given = {
       images: tens,
