@@ -87,7 +87,8 @@ function makeExport({ suffix, port, stateful, handleCase }: Form): void {
     outputs: { keys: 'Tkeys', values: 'Tvalues' },
     attrs: { Tkeys: anyType, Tvalues: anyType },
     stateful,
-    shape: () => ({ keys: null, values: null }),
+    // TensorFlow says less of the newer form.
+    shape: () => ({ keys: suffix === '' ? [null] : null, values: null }),
     grad: notDifferentiable,
     lower(p, { table_handle }, { Tkeys, Tvalues }) {
       const [keys, values] = p.host([table_handle], [{ dtype: Tkeys }, { dtype: Tvalues }], ([at]) => {
@@ -97,7 +98,9 @@ function makeExport({ suffix, port, stateful, handleCase }: Form): void {
       });
       return { keys: keys!, values: values! };
     },
-    cases: () => [{ shape: `${handleCase} -> ?, ?`, attrs: { Tkeys: 'string', Tvalues: 'int64' } }],
+    cases: () => [
+      { shape: `${handleCase} -> ${suffix === '' ? '[?]' : '?'}, ?`, attrs: { Tkeys: 'string', Tvalues: 'int64' } },
+    ],
   });
 }
 

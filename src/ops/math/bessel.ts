@@ -1,5 +1,5 @@
 /** @file The modified Bessel functions of the first kind, plain and scaled: BesselI0, BesselI0e, BesselI1, BesselI1e. */
-import type { DType } from '../../core/dtypes.ts';
+import { type DType, float32 } from '../../core/dtypes.ts';
 import { fromElements } from '../../core/ndarray.ts';
 import type { Dims } from '../../core/shape.ts';
 import { controlDependencies, nameScope } from '../../graph/graph.ts';
@@ -117,7 +117,7 @@ export const besselI0e: UnaryFunction = underScope('bessel_i0e', BesselI0e);
 export const BesselI1 = bessel({
   name: 'BesselI1',
   element: (x) => scaled(1, x) * Math.exp(Math.abs(x)),
-  grad: (x, y) => whereV2(equal(x, 0), cast(1, x.dtype), minus(besselI0(x), div(y, x))),
+  grad: (x, y) => whereV2(equal(x, 0), cast(fromElements(float32, [], [1]), x.dtype), minus(besselI0(x), div(y, x))),
   cases: () => [
     shapeCase,
     { given: { x: [1, -1] }, expect: { y: [0.565159103992485, -0.565159103992485] } },
