@@ -31,12 +31,12 @@ itNative('gives the memory of a result to the next run', async () => {
   const held = await run(y, 2);
   expect(held.data.buffer).not.toBe(memory);
   first[Symbol.dispose]();
-  first[Symbol.dispose]();
   expect(() => first.data).toThrow('given back');
   expect(() => first.copy()).toThrow('given back');
   expect(() => first.reshape([2, size / 2])).toThrow('given back');
   const next = await run(y, 3);
   expect(next.data.buffer).toBe(memory);
+  first[Symbol.dispose](); // the memory is another's by now
   expect((await run(y, 4)).data.buffer).not.toBe(memory);
   expect(next.data.every((v) => v === 6)).toBe(true);
   expect(held.data.every((v) => v === 4)).toBe(true);
@@ -57,5 +57,18 @@ it('leaves alone what others may still read', async () => {
   expect(later.data[0]).toBe(10);
   expect(alias.data.every((value) => value === 2)).toBe(true);
   expect(fed.data.every((value) => value === 1)).toBe(true);
+  expect(((await sess.run(v)) as tf.NDArray).data.every((value) => value === 1)).toBe(true);
+});
+
+itNative('leaves alone results that were fed, kept by a function, or held by a variable', async () => {
+  const held = await run(y, 1);
+  const kept = tf.jsFunc(() => held, [], tf.float32);
+  const v = tf.getVariable('v', [size], { initializer: tf.onesInitializer() });
+  await sess.run(v.initializer);
+  const results = [await sess.run(x, [[x, held]]), await sess.run(kept), await sess.run(v), await sess.run(v.value())];
+  for (const array of results as tf.NDArray[]) array[Symbol.dispose]();
+  const others = [await run(y, 5), await run(y, 6), await run(y, 7)];
+  expect(others.map(({ data }) => data[0])).toEqual([10, 12, 14]);
+  expect(held.data.every((value) => value === 2)).toBe(true);
   expect(((await sess.run(v)) as tf.NDArray).data.every((value) => value === 1)).toBe(true);
 });
