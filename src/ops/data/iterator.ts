@@ -2,17 +2,81 @@
 import type { DType } from '../../core/dtypes.ts';
 import { CancelledError, FailedPreconditionError, InvalidArgumentError, type OpError } from '../../core/errors.ts';
 import { compatible, type Dims, showRuntime } from '../../core/shape.ts';
-import { type Dataset, type Element, type ElementIterator, Iteration, type Pulled } from './dataset.ts';
+import type { RunScope } from '../../program/instructions.ts';
+import {
+  type Dataset,
+  type Element,
+  type ElementIterator,
+  Iteration,
+  type Pulled,
+  type Soon,
+  soon,
+} from './dataset.ts';
 import type { Saved } from './saved.ts';
+
+/** Whoever wants an element may stop waiting for it. */
+type Waiter = RunScope['stop'];
+
+/** One way through a dataset. Iterators are asked for one element at a time, so whoever comes meanwhile stands in a line. */
+class Passage {
+  private readonly scope = new Iteration();
+  private readonly iterator: ElementIterator;
+  /** The last in the line; undefined when nobody is in it. */
+  private last: Promise<unknown> | undefined;
+  /** What came in its place when the iterator was initialized again; those who still wait are served there. */
+  replacement: Passage | undefined;
+
+  constructor(readonly dataset: Dataset) {
+    this.iterator = dataset.iterate(this.scope);
+  }
+
+  next(waiter: Waiter | undefined): Pulled {
+    return this.inTurn(() => {
+      waiter?.throwIfStopped();
+      if (this.replacement) return this.replacement.next(waiter);
+      this.scope.resume();
+      const pulled = this.iterator.next();
+      if (!(pulled instanceof Promise)) return this.given(pulled);
+      // Gives up the element that is being made, for nobody waits for it any longer.
+      const forget = waiter?.whenStopped((reason) => this.scope.interrupt(reason));
+      return pulled.then((element) => this.given(element)).finally(forget);
+    });
+  }
+
+  /** The caller may change what it gets, so memory that the dataset keeps is copied. */
+  private given(element: Element | undefined): Element | undefined {
+    return element && this.dataset.sharesMemory ? element.map((array) => array.copy()) : element;
+  }
+
+  save(): Soon<Saved> {
+    return this.inTurn(() => this.iterator.save());
+  }
+  restore(saved: Saved): Soon<void> {
+    return this.inTurn(() => this.iterator.restore(saved));
+  }
+
+  /** Does something when those who came before are done, whether they succeeded or not. */
+  private inTurn<T>(work: () => Soon<T>): Soon<T> {
+    const done = this.last ? this.last.then(work, work) : work();
+    if (!(done instanceof Promise)) return done;
+    this.last = done;
+    const leave = () => {
+      if (this.last === done) this.last = undefined;
+    };
+    done.then(leave, leave);
+    return done;
+  }
+
+  /** Ends all work for it. */
+  async stop(reason: OpError): Promise<void> {
+    await this.scope.stop(reason);
+  }
+}
 
 /** A position in a dataset that is kept between runs. */
 export class IteratorResource {
-  private current:
-    | { readonly dataset: Dataset; readonly iterator: ElementIterator; readonly scope: Iteration }
-    | undefined;
-  /** The pull under way: others wait for it. */
-  private pending: Promise<unknown> | undefined;
-  private starting: Promise<void> | undefined;
+  private current: Passage | undefined;
+  private starting: Promise<Passage> | undefined;
 
   constructor(
     readonly types: readonly DType[],
@@ -22,63 +86,26 @@ export class IteratorResource {
   ) {}
 
   /** Begins a dataset from its first element. */
-  async initialize(dataset: Dataset): Promise<void> {
+  initialize(dataset: Dataset): Passage {
     checkCompatible(this, dataset);
     this[Symbol.dispose]();
-    const scope = new Iteration();
-    this.current = { dataset, iterator: dataset.iterate(scope), scope };
-    this.pending = undefined;
+    const before = this.current;
+    const passage = new Passage(dataset);
+    this.current = passage;
+    if (before) before.replacement = passage;
+    return passage;
   }
 
-  /** The next element; several who ask at once get elements in turn. */
-  next(): Pulled {
-    if (this.pending) return this.after(this.pending);
-    if (!this.current) return this.factory ? this.after(Promise.resolve()) : notInitialized();
-    this.current.scope.resume();
-    const pulled = this.current.iterator.next();
-    if (!(pulled instanceof Promise)) return this.given(pulled);
-    const pull = pulled.then((element) => this.given(element));
-    this.waitFor(pull);
-    return pull;
+  /** The next element, for someone who may stop waiting for it; several who ask at once get elements in turn. */
+  next(waiter?: Waiter): Pulled {
+    return soon(this.passage('GetNext'), (passage) => passage.next(waiter));
   }
 
-  /** The caller may change what it gets, so memory that the dataset keeps is copied. */
-  private given(element: Element | undefined): Element | undefined {
-    return element && this.current?.dataset.sharesMemory ? element.map((array) => array.copy()) : element;
-  }
-
-  private after(before: Promise<unknown>): Promise<Element | undefined> {
-    const pull = before.then(
-      () => this.pullNow(),
-      () => this.pullNow(),
-    );
-    this.waitFor(pull);
-    return pull;
-  }
-
-  private async pullNow(): Promise<Element | undefined> {
-    if (!this.current && this.factory) await this.start();
-    if (!this.current) return notInitialized();
-    this.current.scope.resume();
-    return this.given(await this.current.iterator.next());
-  }
-
-  private waitFor(pull: Promise<unknown>): void {
-    this.pending = pull;
-    const done = () => {
-      if (this.pending === pull) this.pending = undefined;
-    };
-    pull.then(done, done);
-  }
-
-  private start(): Promise<void> {
-    this.starting ??= this.factory!().then((dataset) => this.initialize(dataset));
-    return this.starting;
-  }
-
-  /** Gives up the element that is being made, for nobody waits for it any longer. */
-  interrupt(reason: OpError): void {
-    this.current?.scope.interrupt(reason);
+  /** What it goes through, begun if that needs no initializer. */
+  private passage(what: string): Soon<Passage> {
+    if (this.current) return this.current;
+    this.starting ??= this.factory?.().then((dataset) => this.initialize(dataset));
+    return this.starting ?? notInitialized(what);
   }
 
   /** Ops in functions of its dataset that have state which is not saved. */
@@ -88,23 +115,16 @@ export class IteratorResource {
 
   /** The position, to go on from later. */
   async save(): Promise<Saved> {
-    if (!this.current && this.factory) await this.start();
-    if (!this.current) throw new FailedPreconditionError(uninitialized('Save'));
-    await this.pending?.catch(() => {});
-    return await this.current.iterator.save();
+    return await soon(this.passage('Save'), (passage) => passage.save());
   }
 
   async restore(saved: Saved): Promise<void> {
-    if (!this.current && this.factory) await this.start();
-    if (!this.current) throw new FailedPreconditionError(uninitialized('Restore'));
-    const { dataset } = this.current;
-    await this.initialize(dataset);
-    await this.current.iterator.restore(saved);
+    await soon(this.passage('Restore'), ({ dataset }) => this.initialize(dataset).restore(saved));
   }
 
   /** Ends all work for it; the promise is for those who want to wait until everything is free. */
   async close(): Promise<void> {
-    await this.current?.scope.stop(new CancelledError('The iterator was deleted or initialized again.'));
+    await this.current?.stop(new CancelledError('The iterator was deleted or initialized again.'));
   }
   [Symbol.dispose](): void {
     void this.close();
@@ -114,8 +134,8 @@ export class IteratorResource {
 const uninitialized = (what: string) =>
   `${what}() failed because the iterator has not been initialized. Ensure that you have run the initializer operation for this iterator before ${what === 'GetNext' ? 'getting the next element' : what === 'Save' ? 'saving it' : 'restoring it'}.`;
 
-function notInitialized(): never {
-  throw new FailedPreconditionError(uninitialized('GetNext'));
+function notInitialized(what: string): never {
+  throw new FailedPreconditionError(uninitialized(what));
 }
 
 /** Refuses a dataset whose elements are not what the iterator was made for. */

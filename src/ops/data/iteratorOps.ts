@@ -8,7 +8,6 @@ import { TensorList } from '../../core/tensorList.ts';
 import { attr } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
 import type { ProgramBuilder } from '../../program/builder.ts';
-import type { RunScope } from '../../program/instructions.ts';
 import type { FunctionRef } from '../../program/tracing.ts';
 import type { Value } from '../../program/value.ts';
 import { datasetIn, type Element, type Pulled } from './dataset.ts';
@@ -179,7 +178,7 @@ const getNextOp = (name: string) =>
     grad: notDifferentiable,
     lower: (p, { iterator }, attrs) => ({
       components: p.host([iterator], elementResults(attrs), ([array], run) =>
-        pulledThen(nextOf(sharedObject(array!, IteratorResource), run), (element) => {
+        pulledThen(sharedObject(array!, IteratorResource).next(run.stop), (element) => {
           if (!element) throw new OutOfRangeError('End of sequence');
           return promised(element, attrs);
         }),
@@ -187,14 +186,6 @@ const getNextOp = (name: string) =>
     }),
     cases: () => [],
   });
-
-/** The next element, given up when the run that wants it is stopped. */
-function nextOf(iterator: IteratorResource, run: RunScope): Pulled {
-  const pulled = iterator.next();
-  if (!(pulled instanceof Promise)) return pulled;
-  const forget = run.stop.whenStopped((reason) => iterator.interrupt(reason));
-  return pulled.finally(forget);
-}
 
 function pulledThen<R>(pulled: Pulled, then: (element: Element | undefined) => R): R | Promise<R> {
   return pulled instanceof Promise ? pulled.then(then) : then(pulled);
@@ -213,7 +204,7 @@ export const IteratorGetNextAsOptional = defineOp({
   grad: notDifferentiable,
   lower: (p, { iterator }, attrs) => ({
     optional: p.host([iterator], [{ dtype: variant, shape: [] }], ([array], run) =>
-      pulledThen(nextOf(sharedObject(array!, IteratorResource), run), (element) => {
+      pulledThen(sharedObject(array!, IteratorResource).next(run.stop), (element) => {
         const list = TensorList.of(bool, null, element ? promised(element, attrs) : []);
         return [new NDArray(variant, [], [list])];
       }),
