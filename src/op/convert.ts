@@ -172,13 +172,13 @@ function castExactly(array: NDArray, dtype: DType): NDArray {
   return fromElements(dtype, array.shape, dtype.isBool ? elements : checkElements(elements, dtype));
 }
 
-/** The attributes of a node that holds an array. */
-export function constantAttrs(array: NDArray): Record<string, AttrValue> {
-  return { dtype: { type: array.dtype.number }, value: { tensor: constantToProto(array) } };
+/** The attributes of a node that holds an array, in a shape that its last value may have to fill. */
+export function constantAttrs(array: NDArray, shape = array.shape): Record<string, AttrValue> {
+  return { dtype: { type: array.dtype.number }, value: { tensor: constantToProto(array, shape) } };
 }
 
-/** A `Const` operation holding an array. */
-export function constantNode(array: NDArray, name?: string): Tensor {
+/** A `Const` operation holding an array; its last value fills a larger `shape`. */
+export function constantNode(array: NDArray, name?: string, shape = array.shape): Tensor {
   const graph: Graph = currentContext().graph;
-  return graph.createOp({ type: constantOp().name, inputs: [], attrs: constantAttrs(array), name }).outputs[0]!;
+  return graph.createOp({ type: constantOp().name, inputs: [], attrs: constantAttrs(array, shape), name }).outputs[0]!;
 }

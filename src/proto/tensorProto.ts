@@ -154,12 +154,13 @@ function fill(dtype: DType, data: TypedArray, values: readonly (number | bigint 
   if (given === 0) return;
   if (data instanceof BigInt64Array || data instanceof BigUint64Array) {
     for (let i = 0; i < given; i++) data[i] = BigInt(values[i]!);
-    data.fill(data[given - 1]!, given);
+    if (data[given - 1] !== 0n) data.fill(data[given - 1]!, given);
     return;
   }
   for (let i = 0; i < given; i++) data[i] = Number(values[i]);
-  if (entries === 1) data.fill(data[given - 1]!, given);
-  else for (let i = given; i < data.length; i++) data[i] = data[i - entries]!;
+  if (entries > 1) for (let i = given; i < data.length; i++) data[i] = data[i - entries]!;
+  // New memory is zeros already, and costs nothing until it is touched. (Minus zero is not.)
+  else if (!Object.is(data[given - 1], 0)) data.fill(data[given - 1]!, given);
 }
 
 function objectsOf(proto: TensorProto, dtype: DType, count: number): readonly object[] {

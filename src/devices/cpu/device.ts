@@ -239,9 +239,9 @@ class CpuKernel implements Kernel {
   ) {
     const { library } = device;
     this.#library = library;
-    const { words, constants } = encodeSegment(segment, library.code);
-    this.#constants = allocateAligned(library, constants.byteLength);
-    this.#constants.host.set(constants);
+    const { words, constantBytes, copyConstants } = encodeSegment(segment, library.code);
+    this.#constants = allocateAligned(library, constantBytes);
+    copyConstants(this.#constants.host);
     this.#arenaBytes = segment.arenaBytes;
     this.#boundBytes = segment.bound.map((buffer) => buffer.bytes);
     this.#table = new BigUint64Array(new ArrayBuffer(8 * (firstBoundSlot + segment.bound.length)));

@@ -33,15 +33,21 @@ const align = (n: number) => Math.ceil(n / alignment) * alignment;
 
 export interface EncodedSegment {
   readonly words: Int32Array;
-  /** The bytes of all constants, each on a cache line of its own. */
-  readonly constants: Uint8Array;
+  /** The size of all constants, each on a cache line of its own. */
+  readonly constantBytes: number;
+  /** Copies them to where the native code will find them. */
+  copyConstants(memory: Uint8Array): void;
 }
 
 export function encodeSegment(segment: Segment, code: (family: Family, name: string) => number): EncodedSegment {
   const encoder = new Encoder(segment, code);
   encoder.words.push(segment.instructions.length);
   for (const instruction of segment.instructions) encoder.instruction(instruction);
-  return { words: encoder.words.all, constants: encoder.constants() };
+  return {
+    words: encoder.words.all,
+    constantBytes: encoder.constantBytes,
+    copyConstants: (memory) => encoder.copyConstants(memory),
+  };
 }
 
 class Encoder {
@@ -71,10 +77,12 @@ class Encoder {
     return firstBoundSlot + this.segment.bound.length;
   }
 
-  constants(): Uint8Array {
-    const bytes = new Uint8Array(this.#constantBytes);
-    for (const [buffer, offset] of this.#constants) bytes.set(buffer.data!, offset);
-    return bytes;
+  get constantBytes(): number {
+    return this.#constantBytes;
+  }
+
+  copyConstants(memory: Uint8Array): void {
+    for (const [buffer, offset] of this.#constants) memory.set(buffer.data!, offset);
   }
 
   instruction(instruction: DeviceInstruction): void {

@@ -1,7 +1,7 @@
 /** @file Const: a value fixed when the graph is built. */
 
 import type { DType } from '../../core/dtypes.ts';
-import { fromElements, type NDArray } from '../../core/ndarray.ts';
+import { NDArray, zeros } from '../../core/ndarray.ts';
 import { type Shape, showShape, sizeOf } from '../../core/shape.ts';
 import type { KnownDType, KnownShape, LiteralDType, Reshape, ShapeOf } from '../../graph/staticShapes.ts';
 import type { Literal, Tensor } from '../../graph/tensor.ts';
@@ -19,13 +19,27 @@ export const Const = defineOp({
   isConstant: true,
   shape: (_, { value }) => ({ output: value.shape }),
   grad: notDifferentiable,
-  lower: (p, _, { value }) => ({ output: p.constant(value) }),
+  lower(p, _, { value }) {
+    if (!isUniform(value)) return { output: p.constant(value) };
+    const one = new NDArray(value.dtype, [], value.data.slice(0, value.dtype.entries));
+    return { output: { ...p.broadcast(p.constant(one), value.shape), known: value } };
+  },
   cases: () => [],
 });
 
+/** Smaller constants are not worth a look. */
+const largeConstant = 2 ** 16;
+
+/** Whether an array is large and all its elements are the same, as those of `tf.constant(0, { shape })` are. */
+function isUniform(array: NDArray): boolean {
+  if (array.dtype.isObject || array.bytes.length < largeConstant) return false;
+  const { bytes, dtype } = array;
+  return Buffer.compare(bytes.subarray(dtype.size), bytes.subarray(0, -dtype.size)) === 0;
+}
+
 export interface ConstantOptions {
   readonly dtype?: DType;
-  /** Another shape of the same size; a single value fills any shape. */
+  /** Another shape; where it has more elements than there are values, the last value fills the rest. */
   readonly shape?: Shape;
   readonly name?: string;
 }
@@ -49,14 +63,15 @@ export function constant<const V extends Literal | NDArray, const O extends Cons
 export function constant(value: Literal | NDArray, options: ConstantOptions | DType = {}): Tensor {
   const { dtype, shape, name = 'Const' } = dtypeOrOptions('tf.constant', options, 'dtype', 'shape', 'name');
   const array = namingCaller(() => toArray(value, dtype));
-  return constantNode(shape ? spread(array, shape) : array, name);
+  return shape ? shaped(array, shape, name) : constantNode(array, name);
 }
 
-function spread(array: NDArray, shape: Shape): NDArray {
+/** Where a shape has room for more values than there are, the last one fills the rest; the node holds those given. */
+function shaped(array: NDArray, shape: Shape, name: string): Tensor {
   const size = sizeOf(shape);
-  if (array.size === size) return array.reshape(shape);
-  if (array.size === 1) return fromElements(array.dtype, shape, new Array(size).fill(array.at(0)));
+  if (size === 0 && array.size <= 1) return constantNode(zeros(array.dtype, shape), name);
+  if (array.size > 0 && array.size <= size) return constantNode(array, name, shape);
   throw userError(
-    `Const: ${array.size} values cannot take the shape ${showShape(shape)}, which has ${size} elements. Give that many values, or one to fill it with.`,
+    `Const: ${array.size} values cannot take the shape ${showShape(shape)}, which has ${size} elements. Give as many values or fewer; the last one fills the rest.`,
   );
 }

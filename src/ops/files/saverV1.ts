@@ -20,18 +20,17 @@ export const Save = defineOp({
   shape: () => ({}),
   grad: notDifferentiable,
   lower(p, { filename, tensor_names, data }) {
-    p.host([filename, tensor_names, ...data], [], async ([path, names, ...arrays]) => {
-      const list = texts(names!);
-      await writeSliceTable(
-        only(path),
-        storedTensors(
-          list,
-          list.map(() => ''),
-          arrays,
-        ),
-      );
-      return [];
-    });
+    const whole = (names: readonly string[]) => names.map(() => '');
+    p.host(
+      [filename, tensor_names, ...data],
+      [],
+      async ([path, names, ...arrays]) => {
+        const list = texts(names!);
+        await writeSliceTable(only(path), storedTensors(list, whole(list), arrays));
+        return [];
+      },
+      { borrows: true },
+    );
     return {};
   },
   cases: () => [],
@@ -46,10 +45,15 @@ export const SaveSlices = defineOp({
   shape: () => ({}),
   grad: notDifferentiable,
   lower(p, { filename, tensor_names, shapes_and_slices, data }) {
-    p.host([filename, tensor_names, shapes_and_slices, ...data], [], async ([path, names, slices, ...arrays]) => {
-      await writeSliceTable(only(path), storedTensors(texts(names!), texts(slices!), arrays));
-      return [];
-    });
+    p.host(
+      [filename, tensor_names, shapes_and_slices, ...data],
+      [],
+      async ([path, names, slices, ...arrays]) => {
+        await writeSliceTable(only(path), storedTensors(texts(names!), texts(slices!), arrays));
+        return [];
+      },
+      { borrows: true },
+    );
     return {};
   },
   cases: () => [],
