@@ -34,6 +34,9 @@ class Collector {
     if (!near_ || !far_) refuse("a reduction is not defined for its type");
   }
 
+  /** Bytes of a result in the wide kind. */
+  int64_t wideBytes() const { return sizeOf(wide_); }
+
   /** near[i] = F(near[i], more[i]), in the narrow kind. */
   void join(int64_t n, void* near, const void* more) const { near_(n, {near, {near, more}, {1, 1}, 0, nullptr}); }
   /** The same in the wide kind. */

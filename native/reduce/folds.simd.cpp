@@ -1,20 +1,26 @@
 /** Folding a dense block of values along its rows or columns; what is rarer than this is in plainFolds.cpp. */
-#include "../simd/transpose.h"
 #include "../simd/vector.h"
 
 namespace tl::TL_SIMD {
 namespace {
 
-// Of vectors and of single elements alike.
+// Of vectors and of single elements alike. Folding `nothing` in changes no result.
 struct Sum {
   template <class V> static TL_INLINE V of(V a, V b) { return a + b; }
+  template <class T> static constexpr T nothing = static_cast<T>(-0.0);
+};
+struct Prod {
+  template <class V> static TL_INLINE V of(V a, V b) { return a * b; }
+  template <class T> static constexpr T nothing = 1;
 };
 /** Extremes of floats: NaN wins. */
 struct Max {
   template <class V> static TL_INLINE V of(V a, V b) { return a != a ? a : a > b ? a : b; }
+  template <class T> static constexpr T nothing = -__builtin_inf();
 };
 struct Min {
   template <class V> static TL_INLINE V of(V a, V b) { return a != a ? a : a < b ? a : b; }
+  template <class T> static constexpr T nothing = __builtin_inf();
 };
 
 /** How many vectors are folded side by side: enough to hide the latency of an addition. */
@@ -22,8 +28,8 @@ constexpr int kBeside = 4;
 /** Bytes between what is folded and what is fetched meanwhile. */
 constexpr int64_t kAhead = 4096;
 /** There may be nothing so far ahead, so it is an address and no pointer. */
-template <class T> TL_INLINE void fetchAhead(const T* x) {
-  __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(x) + kAhead));
+template <int64_t Ahead = kAhead, class T> TL_INLINE void fetchAhead(const T* x) {
+  __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(x) + Ahead));
 }
 
 /** Where values come from: memory, or the products of two blocks. */
@@ -78,8 +84,22 @@ template <class T, class F> TL_INLINE void foldInto(int64_t n, T* to, const T* x
   }
 }
 
-/** A row of at least one vector, folded into one vector: several side by side first, so that errors grow slowly too. */
-template <class T, class F, class From> TL_INLINE Full<T> foldToVector(int64_t n, From x) {
+/** Which lanes of a vector are folded. */
+template <class T> using Mask = Full<MaskOf<T>>;
+template <class T> TL_INLINE Mask<T> lastLanes(int64_t count) {
+  Mask<T> mask;
+  for (int i = 0; i < lanesOf<T>; i++) mask[i] = i >= lanesOf<T> - count ? -1 : 0;
+  return mask;
+}
+template <class T, class F> TL_INLINE Full<T> only(Mask<T> mask, Full<T> x) {
+  return mask ? x : splat<Full<T>>(F::template nothing<T>);
+}
+
+/**
+ * A row of at least one vector, folded into one vector: several side by side first, so that errors grow slowly too. What is
+ * left at its end, the lanes `end`, is read with some of its neighbours a second time.
+ */
+template <class T, class F, class From> TL_INLINE Full<T> foldToVector(int64_t n, From x, Mask<T> end) {
   constexpr int64_t N = lanesOf<T>;
   Full<T> sum = x.at(0);
   int64_t done = N;
@@ -91,24 +111,85 @@ template <class T, class F, class From> TL_INLINE Full<T> foldToVector(int64_t n
     sum = F::of(F::of(beside[0], beside[1]), F::of(beside[2], beside[3]));
   }
   for (; done + N <= n; done += N) sum = F::of(sum, x.at(done));
-  if (done < n) {
-    T lanes[N];
-    storeVector(lanes, sum);
-    TL_SHORT_LOOP
-    for (int64_t i = 0; i < n - done; i++) {
-      lanes[i] = F::of(lanes[i], x.single(done + i));
-      TL_KEEP_SCALAR;
+  return done < n ? F::of(sum, only<T, F>(end, x.at(n - N))) : sum;
+}
+
+/** The same for a row of so many vectors, the last of them not whole perhaps. */
+template <class T, class F, int Count> TL_INLINE Full<T> foldFew(int64_t n, const T* x, Mask<T> end) {
+  constexpr int64_t N = lanesOf<T>;
+  const Values<T> from{x};
+  Full<T> sum = from.at(0);
+  for (int j = 1; j < Count - 1; j++) sum = F::of(sum, from.at(j * N));
+  return F::of(sum, only<T, F>(end, from.at(n - N)));
+}
+
+/** Lane i takes the element place[i]. */
+template <class T> TL_INLINE Full<T> spread(Full<T> x, Full<UnsignedOf<T>> place) {
+#if defined(__clang__)
+  Full<T> r;
+  for (int i = 0; i < lanesOf<T>; i++) r[i] = x[place[i]];
+  return r;
+#else
+  return __builtin_shuffle(x, place);
+#endif
+}
+/** Every second element of a and then of b, the first of them or the second. */
+template <class T> TL_INLINE Full<T> alternate(Full<T> a, Full<T> b, int first) {
+  constexpr int N = lanesOf<T>;
+#if defined(__clang__)
+  Full<T> r;
+  for (int i = 0; i < N; i++) r[i] = (i < N / 2 ? a : b)[(2 * i + first) % N];
+  return r;
+#else
+  Full<UnsignedOf<T>> order;
+  for (int i = 0; i < N; i++) order[i] = static_cast<UnsignedOf<T>>(2 * i + first);
+  return __builtin_shuffle(a, b, order);
+#endif
+}
+/** Neighbours folded to one: half as many of a, and then of b. */
+template <class T, class F> TL_INLINE Full<T> foldNeighbours(Full<T> a, Full<T> b) {
+  return F::of(alternate<T>(a, b, 0), alternate<T>(a, b, 1));
+}
+/** The vectors at(first), … of which there are `Count`: stretches of as many lanes folded to one each, in their order. */
+template <class T, class F, int Count, class At> TL_INLINE Full<T> foldStretches(const At& at, int first = 0) {
+  if constexpr (Count == 1) return at(first);
+  else return foldNeighbours<T, F>(foldStretches<T, F, Count / 2>(at, first), foldStretches<T, F, Count / 2>(at, first + Count / 2));
+}
+
+/**
+ * The same for some long rows that follow each other and are read side by side from their beginning to their end, as memory
+ * likes. What they come to is folded into `to`, or is there for the first time.
+ */
+template <class T, class F, int Rows> void foldBeside(int64_t columns, const T* x, T* to, bool isFirst) {
+  constexpr int64_t N = lanesOf<T>, kNear = 1024;
+  const auto foldAt = [&](int64_t c, Full<T> before) TL_INLINE_LAMBDA {
+    Full<T> sum[Rows];
+    for (int r = 0; r < Rows; r++) {
+      const T* from = x + r * columns + c;
+      fetchAhead<kNear>(from);
+      sum[r] = loadVector(from);
     }
-    sum = loadVector(lanes);
-  }
-  return sum;
+    for (int left = Rows; left > 1; left /= 2)
+      for (int r = 0; r < left / 2; r++) sum[r] = F::of(sum[2 * r], sum[2 * r + 1]);
+    return isFirst ? sum[0] : F::of(before, sum[0]);
+  };
+  // What is left at the end is computed with some of its neighbours a second time.
+  const Full<T> end = loadVector(to + columns - N);
+  for (int64_t c = 0; c + N <= columns; c += N) storeVector(to + c, foldAt(c, loadVector(to + c)));
+  if (columns % N != 0) storeVector(to + columns - N, foldAt(columns - N, end));
+}
+template <class T, class F> void foldLongColumns(int64_t rows, int64_t columns, const T* x, T* to) {
+  int64_t r = 0;
+  for (; r + kBeside <= rows; r += kBeside) foldBeside<T, F, kBeside>(columns, x + r * columns, to, r == 0);
+  for (; r < rows; r++) foldBeside<T, F, 1>(columns, x + r * columns, to, r == 0);
 }
 
 template <class T, class F> void foldColumns(int64_t rows, int64_t columns, const void* in, void* out) {
-  constexpr int64_t kWidth = 4 * kBeside * lanesOf<T>, kMany = 64;
+  constexpr int64_t kWidth = 4 * kBeside * lanesOf<T>, kMany = 64, kLongRow = 256;
   const T* x = static_cast<const T*>(in);
   T* to = static_cast<T*>(out);
   const bool narrow = columns < lanesOf<T> || (columns < kBeside * lanesOf<T> && rows >= kMany);
+  if (columns >= kLongRow) return foldLongColumns<T, F>(rows, columns, x, to);
   if (!narrow) return foldLong<T, F>(rows, columns, Values<T>{x}, columns, to);
   // Short rows: as many whole rows as fit side by side make one long one, which is folded in halves at the end.
   const int64_t together = kWidth / columns < rows ? kWidth / columns : rows;
@@ -128,55 +209,83 @@ template <class T, class F> void foldColumns(int64_t rows, int64_t columns, cons
   __builtin_memcpy(to, wide, static_cast<size_t>(columns) * sizeof(T));
 }
 
-/** A row of less than a vector, element after element. */
-template <class T, class F> TL_INLINE T foldInOrder(int64_t n, const T* x) {
-  T sum = x[0];
-  for (int64_t i = 1; i < n; i++) {
-    sum = F::of(sum, x[i]);
-    TL_KEEP_SCALAR;
-  }
-  return sum;
-}
-
-/** Rows of at least a vector become a vector each, and some of these are turned over and folded together. */
-template <class T, class F, class From> void foldLongRows(int64_t rows, int64_t columns, From x, T* to) {
+/** Rows of at least a vector become a vector each, toVector(row), and as many of these as have lanes are folded together. */
+template <class T, class F, class ToVector> TL_INLINE void foldVectors(int64_t rows, T* to, const ToVector& toVector) {
   constexpr int64_t N = lanesOf<T>;
   T vectors[N * N];
-  for (int64_t r = 0; r < rows;) {
-    const int64_t count = rows - r < N ? rows - r : N;
-    for (int64_t i = 0; i < count; i++)
-      storeVector(vectors + i * N, foldToVector<T, F>(columns, x.from((r + i) * columns)));
-    if (count == 1) {
-      to[r] = foldInOrder<T, F>(N, vectors);
-    } else {
-      T turned[N * N] = {}, results[N];
-      transposeBlock<sizeof(T)>(N, count, turned, N, vectors, N);
-      foldDown<T, F, 1>(N, Values<T>{turned}, N, results);
-      __builtin_memcpy(to + r, results, static_cast<size_t>(count) * sizeof(T));
-    }
-    r += count;
+  const auto vector = [&](int i) { return loadVector(vectors + i * N); };
+  int64_t r = 0;
+  for (; r + N <= rows; r += N) {
+    TL_SHORT_LOOP
+    for (int64_t i = 0; i < N; i++) storeVector(vectors + i * N, toVector(r + i));
+    storeVector(to + r, foldStretches<T, F, N>(vector));
   }
+  TL_SHORT_LOOP
+  for (; r < rows; r++) {
+    Full<T> sum = toVector(r);
+    for (int64_t left = N; left > 1; left /= 2) sum = foldNeighbours<T, F>(sum, sum);
+    to[r] = sum[0];
+  }
+}
+template <class T, class F, class From> void foldLongRows(int64_t rows, int64_t columns, From x, T* to) {
+  const Mask<T> end = lastLanes<T>(columns % lanesOf<T>);
+  foldVectors<T, F>(rows, to, [&](int64_t r) TL_INLINE_LAMBDA { return foldToVector<T, F>(columns, x.from(r * columns), end); });
+}
+template <class T, class F, int Count> void foldFewVectors(int64_t rows, int64_t columns, const T* x, T* to) {
+  const Mask<T> end = lastLanes<T>(columns - (Count - 1) * lanesOf<T>);
+  foldVectors<T, F>(rows, to, [&](int64_t r) TL_INLINE_LAMBDA { return foldFew<T, F, Count>(columns, x + r * columns, end); });
+}
+
+/** Rows of more than Room / 2 and at most Room elements, a part of a vector: each gets so much of one. */
+template <class T, class F, int Room> void foldShortRows(int64_t rows, int64_t columns, const T* x, T* to) {
+  constexpr int N = lanesOf<T>, kBesides = N / Room;
+  Full<UnsignedOf<T>> place;
+  Mask<T> mask;
+  for (int i = 0; i < N; i++) {
+    const bool isElement = i % Room < columns;
+    place[i] = static_cast<UnsignedOf<T>>(isElement ? i / Room * columns + i % Room : 0);
+    mask[i] = isElement ? -1 : 0;
+  }
+  T last[N * Room + N] = {};
+  for (int64_t r = 0; r < rows; r += N) {
+    const T* from = x + r * columns;
+    const bool isWhole = (r + N - kBesides) * columns + N <= rows * columns;
+    // At the end there may not be a whole vector to read.
+    if (!isWhole) {
+      const int64_t left = rows - r < N ? rows - r : N;
+      __builtin_memcpy(last, from, static_cast<size_t>(left * columns) * sizeof(T));
+      from = last;
+    }
+    const Full<T> sums = foldStretches<T, F, Room>([&](int i) TL_INLINE_LAMBDA {
+      const Full<T> vector = Values<T>{from}.at(i * kBesides * columns);
+      return only<T, F>(mask, kBesides == 1 ? vector : spread<T>(vector, place));
+    });
+    if (rows - r >= N) {
+      storeVector(to + r, sums);
+    } else {
+      T results[N];
+      storeVector(results, sums);
+      __builtin_memcpy(to + r, results, static_cast<size_t>(rows - r) * sizeof(T));
+    }
+  }
+}
+/** The least room there is. */
+template <class T, class F, int Room = 2> TL_INLINE void chooseRoom(int64_t rows, int64_t columns, const T* x, T* to) {
+  if constexpr (Room == lanesOf<T>) foldShortRows<T, F, Room>(rows, columns, x, to);
+  else if (columns <= Room) foldShortRows<T, F, Room>(rows, columns, x, to);
+  else chooseRoom<T, F, 2 * Room>(rows, columns, x, to);
 }
 
 /** However many rows there are and wherever one stands, its elements are folded in the same order. */
 template <class T, class F> void foldRows(int64_t rows, int64_t columns, const void* in, void* out) {
   const T* x = static_cast<const T*>(in);
   T* to = static_cast<T*>(out);
-  constexpr int64_t N = lanesOf<T>;
-  // Short rows: turned over some dozens at a time, they are long columns.
-  constexpr int64_t kShort = 32, kTogether = 64;
-  if (columns < kShort) {
-    int64_t r = 0;
-    for (T turned[kShort * kTogether]; columns > 1 && rows - r >= N;) {
-      const int64_t count = rows - r < kTogether ? rows - r : kTogether;
-      transposeBlock<sizeof(T)>(columns, count, turned, kTogether, x + r * columns, columns);
-      foldLong<T, F>(columns, count, Values<T>{turned}, kTogether, to + r);
-      r += count;
-    }
-    for (; r < rows; r++) to[r] = foldInOrder<T, F>(columns, x + r * columns);
-    return;
+  switch ((columns + lanesOf<T> - 1) / lanesOf<T>) {
+    case 1: return chooseRoom<T, F>(rows, columns, x, to);
+    case 2: return foldFewVectors<T, F, 2>(rows, columns, x, to);
+    case 3: return foldFewVectors<T, F, 3>(rows, columns, x, to);
+    default: return foldLongRows<T, F>(rows, columns, Values<T>{x}, to);
   }
-  foldLongRows<T, F>(rows, columns, Values<T>{x}, to);
 }
 /** Of fewer columns than a vector has, element after element; there are such at the end of longer rows. */
 void fewProducts(int64_t count, int64_t length, int64_t step, int64_t along, Products<float> from, float* to) {
@@ -208,9 +317,11 @@ template <class T, class F> void fill(SimdKernels& k, FoldOp op, Kind kind) {
 
 void fillFolds(SimdKernels& k) {
   fill<float, Sum>(k, FoldOp::sum, Kind::f32);
+  fill<float, Prod>(k, FoldOp::prod, Kind::f32);
   fill<float, Max>(k, FoldOp::max, Kind::f32);
   fill<float, Min>(k, FoldOp::min, Kind::f32);
   fill<double, Sum>(k, FoldOp::sum, Kind::f64);
+  fill<double, Prod>(k, FoldOp::prod, Kind::f64);
   fill<double, Max>(k, FoldOp::max, Kind::f64);
   fill<double, Min>(k, FoldOp::min, Kind::f64);
   k.productRows = productRows;

@@ -58,8 +58,6 @@ void fill(SimdKernels& k, FoldOp op, Kind kind) {
 }  // namespace
 
 void fillPlainFolds(SimdKernels& k) {
-  fill<float, Prod>(k, FoldOp::prod, Kind::f32);
-  fill<double, Prod>(k, FoldOp::prod, Kind::f64);
   fill<int32_t, Max>(k, FoldOp::max, Kind::i32);
   fill<int32_t, Min>(k, FoldOp::min, Kind::i32);
   fill<uint8_t, Max>(k, FoldOp::max, Kind::b8);

@@ -26,6 +26,8 @@ constexpr int64_t kLeastProducts = 32;
 constexpr double kGrain = 150e3;
 /** A fold into few outputs is split into about this many pieces; a fixed number keeps results free of the thread count. */
 constexpr int64_t kPieces = 64;
+/** Elements that a piece has at least for one output, or else putting pieces together would be much of the work. */
+constexpr int64_t kLeastPiece = 32;
 
 /** Positions of extremes: updates (best, position) with a block that begins at `base` along the folded axis. */
 struct BestArgs {
@@ -174,7 +176,7 @@ class Fold final : public Reduce {
     if (op == FoldOp::sum && longRows && body_->leaveProduct(result, factors_))
       products_ = innerFolded_ ? simd().productRows : simd().productColumns;
     const int64_t keptBoxes = kept_.boxes(), foldedBoxes = folded_.boxes();
-    pieces_ = std::max<int64_t>(1, std::min(kPieces / keptBoxes, foldedBoxes / 4));
+    pieces_ = std::max<int64_t>(1, std::min({kPieces / keptBoxes, foldedBoxes / 4, folded_.points() / kLeastPiece}));
     if (pieces_ > 1) partial_.resize(static_cast<size_t>(keptBoxes * pieces_ * kRegister));
   }
 
@@ -204,8 +206,10 @@ class Fold final : public Reduce {
     for (int64_t i = range.begin, pending = 0; i < range.end; i++, advance(folded_, folded)) {
       const Box box = meet(kept, folded);
       const int64_t outer = innerFolded_ ? kept.points : folded.points, inner = box.points / outer;
-      foldBox(run, box, outer, inner, pending == 0 ? near : fresh, spare);
-      if (pending > 0) collector_.join(kept.points, near, fresh);
+      // One row has nothing to fold but what is there already.
+      const bool isRow = outer == 1 && !innerFolded_ && !products_ && pending > 0;
+      if (!isRow) foldBox(run, box, outer, inner, pending == 0 ? near : fresh, spare);
+      if (pending > 0) collector_.join(kept.points, near, isRow ? values(run, box, spare) : fresh);
       if (++pending == kFlush) {
         collector_.take(kept.points, !collected, near, wide, fresh);
         collected = true;
@@ -217,7 +221,7 @@ class Fold final : public Reduce {
       }
     }
     if (pieces_ > 1) {
-      std::memcpy(partial_.data() + task * kRegister, wide, static_cast<size_t>(kept.points * kWidest));
+      std::memcpy(partial_.data() + task * kRegister, wide, static_cast<size_t>(kept.points * collector_.wideBytes()));
       return;
     }
     if (collected) collector_.give(kept.points, wide, near);
