@@ -2,7 +2,7 @@
 import * as tf from 'tensorloom';
 import { runDirectly } from './runDirectly.ts';
 
-export async function main() {
+export async function main({ trainingSteps = 120 } = {}) {
   const sess = new tf.Session();
 
   // 0 + 1 + … + 9: the graph itself decides when to stop.
@@ -91,8 +91,45 @@ export async function main() {
   for (const count of [1, 2, 3]) rows.push((await sess.run(row, [[steps, count]])).toArray() as number[]);
   console.log(`rows that grow: ${JSON.stringify(rows)}`);
 
+  const { losses, landed } = await learnToThrow(sess, trainingSteps);
+  console.log(
+    `a ball thrown at a mark 10 m away lands after ${landed[0]!.toFixed(2)} m, later ${landed.at(-1)!.toFixed(2)} m`,
+  );
+
   await sess.close();
-  return { sum, taken, power, slope, curvature, kind, fibonacci, running, horner, triangle: rows };
+  return { sum, taken, power, slope, curvature, kind, fibonacci, running, horner, triangle: rows, losses, landed };
 }
 
-await runDirectly(import.meta.url, main);
+/** Gradient descent through a loop whose end the data decide, and a branch in it: how fast to throw a ball so that it lands at 10 m. */
+async function learnToThrow(sess: tf.Session, steps: number): Promise<{ losses: number[]; landed: number[] }> {
+  const speed = new tf.Variable([5, 6], { dtype: tf.float32, name: 'speed' });
+  const seconds = 0.05;
+  const [position] = tf.whileLoop(
+    (at) => tf.greaterEqual(at.slice('1'), 0),
+    (at, velocity) => {
+      const drag = velocity.mul(tf.norm(velocity)).mul(-0.02);
+      // There is a wind, but not near the ground.
+      const wind = tf.cond(
+        tf.greater(at.slice('1'), 1),
+        () => drag.add([-0.8, 0]),
+        () => drag,
+      );
+      return [at.add(velocity.mul(seconds)), velocity.add(wind.add([0, -9.81]).mul(seconds))];
+    },
+    [tf.constant([0, 0], { dtype: tf.float32 }), speed.value()],
+  );
+  const distance = position.slice('0');
+  const loss = tf.square(distance.sub(10));
+  const train = new tf.train.GradientDescentOptimizer(0.05).minimize(loss);
+  await sess.run(speed.initializer);
+  const losses: number[] = [];
+  const landed: number[] = [];
+  for (let step = 0; step < steps; step++) {
+    const [lost, at] = await sess.run([loss, distance, train]);
+    losses.push(Number(lost));
+    landed.push(Number(at));
+  }
+  return { losses, landed };
+}
+
+await runDirectly(import.meta.url, () => main());

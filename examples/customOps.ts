@@ -2,7 +2,7 @@
 import * as tf from 'tensorloom';
 import { runDirectly } from './runDirectly.ts';
 
-export async function main() {
+export async function main({ trainingSteps = 200 } = {}) {
   const graph = tf.getDefaultGraph();
   const x = tf.placeholder(tf.float32, [null], { name: 'x' });
 
@@ -26,15 +26,33 @@ export async function main() {
   // A function of this program as a part of the graph, called with the values of each run.
   const sorted = tf.jsFunc((a: tf.NDArray) => a.numbers().sort((p, q) => p - q), [x], tf.float32);
 
+  // Both at work in training: the derivative above, and an identity that lets no gradient through that is larger than 1.
+  tf.registerGradient('ClippedIdentity', (_, dy) => [tf.clipByValue(dy, -1, 1)]);
+  const wanted = tf.placeholder(tf.float32, [null], { name: 'wanted' });
+  const slope = new tf.Variable(0.5, { name: 'slope' });
+  const offset = new tf.Variable(1.5, { name: 'offset' });
+  const line = graph.gradientOverrideMap({ Identity: 'ClippedIdentity' }, () => tf.identity(x.mul(slope).add(offset)));
+  const loss = tf.reduceSum(tf.square(softplus(line).sub(wanted)));
+  const train = new tf.train.GradientDescentOptimizer(0.05).minimize(loss);
+
   const sess = new tf.Session();
+  await sess.run(tf.globalVariablesInitializer());
   const feeds: [tf.Tensor, number[]][] = [[x, [3, 1, -2, 100]]];
   const fetches = [usualGradient!, guidedGradient!, softplusGradient!, sorted].map((t) => tf.convertToTensor(t));
   const values = await sess.run(fetches, feeds);
   for (const [i, name] of ['relu', 'guided relu', 'softplus', 'sorted'].entries())
     console.log(`${name.padEnd(12)} ${values[i]}`);
+  const points = [-2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5];
+  const losses: number[] = [];
+  for (let step = 0; step < trainingSteps; step++) {
+    const [value] = await sess.run([loss, train], [[x, points], [wanted, points.map((p) => Math.log1p(Math.exp(2 * p - 1)))]]); // biome-ignore format: pairs
+    losses.push(Number(value));
+  }
+  const learned = (await sess.run([slope, offset])).map(Number);
+  console.log(`softplus(${learned[0]!.toFixed(3)} x + ${learned[1]!.toFixed(3)}), wanted was softplus(2 x - 1)`);
   await sess.close();
   const [reluGradient, guidedReluGradient, softplusSlope, sortedValues] = values.map((v) => v.numbers());
-  return { reluGradient, guidedReluGradient, softplusSlope, sortedValues };
+  return { reluGradient, guidedReluGradient, softplusSlope, sortedValues, losses, learned };
 }
 
-await runDirectly(import.meta.url, main);
+await runDirectly(import.meta.url, () => main());

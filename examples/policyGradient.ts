@@ -6,11 +6,13 @@ import { runDirectly } from './runDirectly.ts';
 export interface PolicyGradientOptions {
   readonly iterations?: number;
   readonly seed?: number;
+  /** Training ends once episodes last so many steps on average. */
+  readonly solvedAt?: number;
 }
 
 const mean = (values: readonly number[]) => values.reduce((a, b) => a + b) / values.length;
 
-export async function main({ iterations = 80, seed = 1 }: PolicyGradientOptions = {}) {
+export async function main({ iterations = 80, seed = 1, solvedAt = longest * 0.975 }: PolicyGradientOptions = {}) {
   tf.setRandomSeed(seed);
   const random = generator(seed);
   const discount = 0.99;
@@ -72,7 +74,7 @@ export async function main({ iterations = 80, seed = 1 }: PolicyGradientOptions 
       );
     means.push(mean(lengths));
     if (iteration % 5 === 0) console.log(`iteration ${iteration}  episodes last ${means.at(-1)!.toFixed(1)} steps`);
-    if (means.at(-1)! >= longest * 0.975) break;
+    if (means.at(-1)! >= solvedAt) break;
   }
   const best = Math.max(...means);
   console.log(`After ${means.length} iterations ten episodes last ${best.toFixed(1)} of ${longest} steps.`);

@@ -14,7 +14,11 @@ function twoLayers(input: tf.TensorLike): tf.Tensor {
   return tf.variableScope('layer2', () => layer(hidden, 10));
 }
 
-export async function main() {
+const table = (value: (row: number, column: number) => number): number[][] =>
+  Array.from({ length: 16 }, (_, i) => Array.from({ length: 10 }, (_, j) => value(i, j)));
+
+export async function main({ trainingSteps = 120 } = {}) {
+  tf.setRandomSeed(1);
   const x1 = tf.placeholder(tf.float32, [null, 10], { name: 'x1' });
   const x2 = tf.placeholder(tf.float32, [null, 10], { name: 'x2' });
 
@@ -40,7 +44,13 @@ export async function main() {
   const o1 = tf.variableScope('test', () => tf.layers.dense(x1, 10));
   const o2 = tf.variableScope('test', { reuse: true }, () => tf.layers.dense(x2, 10));
   console.log(o1.name, o2.name);
-  for (const variable of tf.globalVariables()) console.log(String(variable));
+  const variables = tf.globalVariables().map(String);
+  for (const variable of variables) console.log(variable);
+
+  // Both uses of the model pull at the same variables.
+  const sum = tf.reduceMean(y1.add(y2), 1);
+  const loss = tf.losses.meanSquaredError(tf.reduceSum(tf.square(x1.sub(x2)), 1), sum);
+  const train = new tf.train.AdamOptimizer(0.05).minimize(loss, { varList: tf.trainableVariables('model') });
 
   const sess = new tf.Session();
   await sess.run(tf.globalVariablesInitializer());
@@ -52,15 +62,24 @@ export async function main() {
       [x2, row],
     ],
   );
+  const losses: number[] = [];
+  for (let step = 0; step < trainingSteps; step++) {
+    const rows = (phase: number) => table((i, j) => Math.sin(phase + step + 3 * i + 0.7 * j));
+    const feeds: [tf.Tensor, number[][]][] = [[x1, rows(0)], [x2, rows(1)]]; // biome-ignore format: pairs
+    const [value] = await sess.run([loss, train], feeds);
+    losses.push(Number(value));
+  }
+  console.log(`trained together: loss ${losses[0]!.toFixed(3)}, later ${losses.at(-1)!.toFixed(3)}`);
   await sess.close();
   const [first, second, third, fourth, fifth] = results.map((r) => JSON.stringify(r.toArray()));
   return {
     complaint,
     outputs: [o1.name, o2.name],
-    variables: tf.globalVariables().map(String),
+    variables,
     shared: first === second && second === third,
     denseShared: fourth === fifth,
+    losses,
   };
 }
 
-await runDirectly(import.meta.url, main);
+await runDirectly(import.meta.url, () => main());

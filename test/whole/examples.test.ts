@@ -140,7 +140,7 @@ describe('examples', () => {
   });
 
   it('variableScopes', async () => {
-    const { complaint, outputs, variables, shared, denseShared } = await run(variableScopes.main);
+    const { complaint, outputs, variables, shared, denseShared, losses } = await run(() => variableScopes.main());
     expect(complaint).toMatch(/^Variable weights already exists/);
     expect(complaint).toMatch(/variableScopes\.ts:\d+/);
     expect(outputs).toEqual(['test/dense/BiasAdd:0', 'test_1/dense/BiasAdd:0']);
@@ -155,16 +155,22 @@ describe('examples', () => {
       "<tf.Variable 'test/dense/bias:0' shape=(10,) dtype=float32>",
     ]);
     expect({ shared, denseShared }).toEqual({ shared: true, denseShared: true });
+    expect(losses.at(-1)).toBeLessThan(losses[0]! / 100);
   });
 
   it('customOps', async () => {
-    const { reluGradient, guidedReluGradient, softplusSlope, sortedValues } = await run(customOps.main);
+    const { reluGradient, guidedReluGradient, softplusSlope, sortedValues, losses, learned } = await run(() =>
+      customOps.main(),
+    );
     expect(reluGradient).toEqual([1, -1, 0, -1]);
     expect(guidedReluGradient).toEqual([1, 0, 0, 0]);
     // The naive derivative e^x / (1 + e^x) would be NaN at 100.
     expect(softplusSlope![3]).toBe(1);
     expect(softplusSlope![1]).toBeCloseTo(1 / (1 + Math.exp(-1)), 6);
     expect(sortedValues).toEqual([-2, 1, 3, 100]);
+    expect(losses.at(-1)).toBeLessThan(0.01);
+    expect(learned[0]).toBeCloseTo(2, 1);
+    expect(learned[1]).toBeCloseTo(-1, 1);
   });
 
   it('simplify', async () => {
@@ -252,15 +258,19 @@ describe('examples', () => {
   });
 
   it('vanishingGradients', async () => {
-    const norms = await run(vanishingGradients.main);
+    const { norms, lost } = await run(() => vanishingGradients.main());
     const share = (name: string) => norms[name]![0]! / norms[name]!.at(-1)!;
     expect(share('tanh, small random weights')).toBeLessThan(1e-6);
     expect(share('tanh, orthogonal weights')).toBeGreaterThan(1e-4);
     expect(share('relu, identity weights')).toBeGreaterThan(0.05);
+    // Guessing costs log 2 = 0.69: small weights learn nothing from so far back, the others nearly all.
+    expect(lost['tanh, small random weights']).toBeGreaterThan(0.6);
+    expect(lost['tanh, orthogonal weights']).toBeLessThan(0.3);
+    expect(lost['relu, identity weights']).toBeLessThan(0.3);
   });
 
   it('controlFlow', async () => {
-    const result = await run(controlFlow.main);
+    const result = await run(() => controlFlow.main());
     expect(result.sum).toBe(45);
     expect(result.taken).toEqual([[6, 'x * 2'], [16, 'y squared']]); // biome-ignore format: pairs
     // x becomes x^2 four times over, so x^16 and its derivatives.
@@ -271,6 +281,8 @@ describe('examples', () => {
     expect(result.fibonacci).toEqual([1, 1, 2, 3, 5, 8, 13, 21]);
     expect(result.running).toEqual([1, 3, 6, 10]);
     expect(result.horner).toBe(2 * 9 + 3 * 3 + 4);
+    expect(result.landed.at(-1)).toBeCloseTo(10, 1);
+    expect(result.losses.at(-1)).toBeLessThan(result.losses[0]! / 100);
     expect(result.triangle).toEqual([[1], [2, 2], [3, 3, 3]]);
   });
 });

@@ -4,29 +4,39 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as tf from 'tensorloom';
 import * as characterModel from '../../examples/characterModel.ts';
+import * as controlFlow from '../../examples/controlFlow.ts';
+import * as customOps from '../../examples/customOps.ts';
 import * as deepQ from '../../examples/deepQ.ts';
 import * as logisticRegression from '../../examples/logisticRegression.ts';
 import * as mnistCnn from '../../examples/mnistCnn.ts';
 import * as mnistMlp from '../../examples/mnistMlp.ts';
 import * as policyGradient from '../../examples/policyGradient.ts';
 import * as reverseStrings from '../../examples/reverseStrings.ts';
+import * as vanishingGradients from '../../examples/vanishingGradients.ts';
+import * as variableScopes from '../../examples/variableScopes.ts';
 import { findTensorFlow, runPython, withTemporaryFolder } from '../tensorflow.ts';
 import { Recorder } from './recorder.ts';
 
-/** So many runs of each program are compared. */
-const runs = 100;
+/** So many training steps of each program are compared, and the runs between them, such as initialisation. */
+const steps = 100;
 /** So often TensorFlow is given our variables, to compare steps from the same state. */
 const every = 5;
 
 /** Each is stopped once enough was recorded. */
 const programs: Record<string, () => Promise<unknown>> = {
   logisticRegression: () => logisticRegression.main(),
-  mnistMlp: () => mnistMlp.main({ epochs: 1, trainDigits: runs * 128, testDigits: 100 }),
-  mnistCnn: () => mnistCnn.main({ epochs: 1, trainDigits: runs * 16, batchSize: 16, testDigits: 100 }),
-  characterModel: () => characterModel.main({ steps: runs, batchSize: 8, stepLength: 20, units: 64, sampleLength: 1 }),
-  reverseStrings: () => reverseStrings.main({ steps: runs, batchSize: 16 }),
+  mnistMlp: () => mnistMlp.main({ epochs: 1, trainDigits: steps * 128, testDigits: 100 }),
+  mnistCnn: () => mnistCnn.main({ epochs: 1, trainDigits: steps * 64, batchSize: 64, testDigits: 100 }),
+  variableScopes: () => variableScopes.main({ trainingSteps: steps }),
+  characterModel: () => characterModel.main({ steps, batchSize: 8, stepLength: 20, units: 64, sampleLength: 1 }),
+  rememberSmall: () => vanishingGradients.remember('tanh, small random weights', steps),
+  rememberOrthogonal: () => vanishingGradients.remember('tanh, orthogonal weights', steps),
+  rememberIdentity: () => vanishingGradients.remember('relu, identity weights', steps),
+  controlFlow: () => controlFlow.main({ trainingSteps: steps }),
+  reverseStrings: () => reverseStrings.main({ steps, batchSize: 16 }),
   deepQ: () => deepQ.main({ episodes: 50 }),
-  policyGradient: () => policyGradient.main({ iterations: 34 }),
+  policyGradient: () => policyGradient.main({ iterations: 34, solvedAt: Infinity }),
+  customOps: () => customOps.main({ trainingSteps: steps }),
 };
 
 const found = findTensorFlow();
@@ -38,7 +48,7 @@ if ('reason' in found) {
   process.exitCode = await withTemporaryFolder(async (folder) => {
     for (const [name, main] of chosen) {
       const graph = new tf.Graph();
-      const recorder = new Recorder(runs, every, (run, state) =>
+      const recorder = new Recorder(steps, every, (run, state) =>
         writeFileSync(join(folder, `${name}.${run}.json`), JSON.stringify(state)),
       );
       await recorder.during(() => graph.asDefault(main));

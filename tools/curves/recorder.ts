@@ -39,9 +39,10 @@ async function stateOf(session: tf.Session): Promise<State> {
 
 export class Recorder {
   readonly runs: RecordedRun[] = [];
-  /** `keep` is given the variables before every run whose number is a multiple of `every`. */
+  private stepsDone = 0;
+  /** Recorded are `steps` runs that train and tell a loss, and what runs between them. `keep` is given the variables before every run whose number is a multiple of `every`. */
   constructor(
-    private readonly limit: number,
+    private readonly steps: number,
     private readonly every: number,
     private readonly keep: (run: number, state: State) => void,
   ) {}
@@ -76,17 +77,19 @@ export class Recorder {
     options: unknown,
   ): Promise<tf.NDArray[]> {
     // Runs that change nothing, such as asking a policy for an action, may be left out.
-    const counts = plan.targets.length > 0 && this.runs.length < this.limit;
+    const counts = plan.targets.length > 0 && this.stepsDone < this.steps;
     const number = this.runs.length;
     if (counts && number > 0 && number % this.every === 0) this.keep(number, await stateOf(session));
     const results = await executable.run(feeds, options);
-    if (counts)
+    if (counts) {
+      if (plan.tensors.length > 0) this.stepsDone++;
       this.runs.push({
         fetches: plan.tensors.map((t) => t.name),
         targets: plan.targets.map((op) => op.name),
         feeds: Object.fromEntries(fed.map((t, i) => [t.name, encoded(feeds[i]!)])),
         results: results.map(encoded),
       });
+    }
     return results;
   }
 }
