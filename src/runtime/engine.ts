@@ -16,7 +16,7 @@ import { hasFrames } from './frames.ts';
 import { Body, FunctionLibrary } from './functions.ts';
 import { hostLoop } from './loop.ts';
 import type { Placement } from './placement.ts';
-import { Frame, type Path, replay } from './program.ts';
+import { endsInFailure, Frame, type Path, replay } from './program.ts';
 import { NodeStates, Reference, type ResourceManager } from './resources.ts';
 import { Run } from './run.ts';
 import { functionsIn, type Port, prune, RunGraph, type RunNode } from './runGraph.ts';
@@ -161,6 +161,7 @@ class TracedExecutable implements Executable {
     });
     const path = await trace.start();
     const program = { guards: trace.guards, constants: trace.constants, path };
+    if (endsInFailure(path)) return program;
     const list = this.programs.get(key) ?? [];
     // A value that differs at every run would otherwise pile up programs.
     if (list.length >= maxPrograms) list.shift();

@@ -54,11 +54,18 @@ export interface Located {
   readonly shape: Shape;
 }
 
-/** A run of steps, ended by completion or by a look at values or shapes that decides how to go on. */
+/** A run of steps, ended by completion, by a look at values or shapes that decides how to go on, or by a mistake found behind them. */
 export interface Path {
   readonly steps: Step[];
-  end?: { readonly fetches: readonly Located[] } | Branch;
+  end?: { readonly fetches: readonly Located[] } | Branch | Failure;
 }
+
+/** A node could not be lowered. A path that ends so is run once: what was wrong may have been put right the next time. */
+export interface Failure {
+  readonly failure: unknown;
+}
+
+export const endsInFailure = ({ end }: Path): boolean => end !== undefined && 'failure' in end;
 
 /** Goes on differently for each content (or shape) of some values. */
 export interface Branch {
@@ -205,6 +212,7 @@ export async function replay(first: Path, frame: Frame, lends = false): Promise<
       if (lends) frame.lend(end.fetches, results);
       return results;
     }
+    if ('failure' in end) throw end.failure;
     const values: NDArray[] = [];
     for (const v of end.values) values.push(await frame.read(v, false));
     const key = branchKey(
@@ -214,9 +222,11 @@ export async function replay(first: Path, frame: Frame, lends = false): Promise<
     let next = end.paths.get(key);
     if (!next) {
       next = await end.resume(frame, values);
-      // Content that differs at every run would otherwise pile up paths.
-      if (end.paths.size >= maxPaths) end.paths.delete(end.paths.keys().next().value!);
-      end.paths.set(key, next);
+      if (!endsInFailure(next)) {
+        // Content that differs at every run would otherwise pile up paths.
+        if (end.paths.size >= maxPaths) end.paths.delete(end.paths.keys().next().value!);
+        end.paths.set(key, next);
+      }
     }
     path = next;
   }

@@ -199,13 +199,23 @@ export class Trace implements ProgramState {
           throw new InternalError(`'${node.name}' asks for a value that is not one of its inputs`);
         return await this.lookAt(signal.value, state);
       }
-      if (!(signal instanceof CallNeeded)) throw located(signal, node);
+      if (!(signal instanceof CallNeeded)) return await this.failAfter(located(signal, node), state);
       try {
         return await this.enter(signal, node, level, state);
       } catch (error) {
-        throw located(error, node);
+        return await this.failAfter(located(error, node), state);
       }
     }
+  }
+
+  /**
+   * What is recorded runs before a mistake in the next node counts: an assertion in front of the node, which says better what is
+   * wrong, or an assignment that the node was to wait for.
+   */
+  private async failAfter(failure: unknown, state: State): Promise<Path> {
+    const steps = failure instanceof OpError ? await this.assemble(state, [], false) : [];
+    if (steps.length === 0) throw failure;
+    return { steps, end: { failure } };
   }
 
   private lowerNode(node: RunNode, level: Activation, { builder }: State): readonly Value[] {
