@@ -259,6 +259,8 @@ export interface HostOptions {
   readonly borrows?: boolean;
   /** Its results are in memory that it got from `allocate`, one each, and it keeps none of them. */
   readonly givesAway?: boolean;
+  /** It made its results in this call and keeps none of them, and no two of them share memory. */
+  readonly isFresh?: boolean;
 }
 
 /**

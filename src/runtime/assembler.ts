@@ -6,7 +6,7 @@ import { type Shape, sizeOf } from '../core/shape.ts';
 import type { Device, DeviceBuffer } from '../devices/device.ts';
 import { readsOf, writesOf } from '../program/access.ts';
 import type { ProgramBuilder, Recorded } from '../program/builder.ts';
-import { Buffer, type DeviceInstruction, type View } from '../program/instructions.ts';
+import { Buffer, type DeviceInstruction, type HostOptions, type View } from '../program/instructions.ts';
 import { protectReads } from '../program/passes.ts';
 import { planSegment } from '../program/plan.ts';
 import { isContiguous } from '../program/value.ts';
@@ -21,8 +21,8 @@ export class Assembler {
   private readonly given = new Map<Buffer, Source>();
   private readonly fixed = new Map<DeviceBuffer, Buffer>();
   private readonly slots = new Map<Buffer, number>();
-  /** Slots whose memory nobody knows but the run. */
-  private readonly givenAway = new Set<number>();
+  /** What host calls say of the memory in the slots that they fill. */
+  private readonly promises = new Map<number, HostOptions>();
 
   constructor(
     private readonly device: Device,
@@ -56,11 +56,16 @@ export class Assembler {
     return buffer;
   }
 
-  /** A slot for what a host call will give, of unknown size yet, and whether only the run will know it. */
-  openSlot(isGivenAway: boolean): number {
+  /** A slot for what a host call will give, of unknown size yet. */
+  openSlot(promise: HostOptions = {}): number {
     const slot = this.slotFor(new Buffer('temp', 0));
-    if (isGivenAway) this.givenAway.add(slot);
+    this.promises.set(slot, promise);
     return slot;
+  }
+
+  /** Whether a buffer is memory of the run that nobody else knows, so that the run can give it to its caller. */
+  isOwn(buffer: Buffer): boolean {
+    return buffer.kind === 'temp' || this.promises.get(this.slots.get(buffer) ?? -1)?.isFresh === true;
   }
 
   /** The buffer in a slot, now that its shape is known. */
@@ -113,7 +118,7 @@ export class Assembler {
     keep: ReadonlySet<Buffer>,
   ): Map<Recorded, AdoptStep> {
     const found = new Map<Recorded, AdoptStep>();
-    if (this.givenAway.size === 0) return found;
+    if (![...this.promises.values()].some(({ givesAway }) => givesAway)) return found;
     const uses = new Map<object, number>();
     for (const i of recorded)
       for (const { buffer } of [...readsOf(i), ...writesOf(i)]) {
@@ -124,7 +129,7 @@ export class Assembler {
       const copy = copiedWhole(i);
       const slot = copy && this.slots.get(copy.from);
       const variable = copy?.to.owner;
-      if (slot === undefined || !this.givenAway.has(slot) || !(variable instanceof Variable)) continue;
+      if (slot === undefined || !this.promises.get(slot)?.givesAway || !(variable instanceof Variable)) continue;
       if (keep.has(copy!.from) || uses.get(copy!.from) !== 1 || uses.get(variable) !== 1) continue;
       found.set(i, { kind: 'adopt', variable, slot, shape: builder.shapeOfVersion(copy!.to) });
     }

@@ -1,9 +1,7 @@
 /** @file The engine: holds a graph and its state, prepares (feeds, fetches, targets) once, and replays what was traced. */
 
-import { int32 } from '../core/dtypes.ts';
 import { FailedPreconditionError, InvalidArgumentError } from '../core/errors.ts';
 import type { NDArray } from '../core/ndarray.ts';
-import { NDArray as HostArray } from '../core/ndarray.ts';
 import { type Shape, sameShape } from '../core/shape.ts';
 import type { Device } from '../devices/device.ts';
 import type { HostCall, RunScope } from '../program/instructions.ts';
@@ -85,8 +83,7 @@ class TracedExecutable implements Executable {
     const run = options.run ?? new Run();
     const end = run.stop.listen(options.signal, options.timeout);
     const frame = new Frame(device, [], program.constants, run);
-    for (const array of feeds)
-      frame.feeds.push(device.fromHost(array.dtype.isObject ? this.asIds(array, frame) : array));
+    for (const array of feeds) frame.feeds.push(device.fromHost(array.dtype.isObject ? frame.asIds(array) : array));
     try {
       return await replay(program.path, frame, options.lends);
     } finally {
@@ -102,14 +99,6 @@ class TracedExecutable implements Executable {
     metadata.peakBytes = stats.peakBytes;
     const devices = new Map(nodes.map((node) => [node.name, placement.deviceFor(node.device)]));
     metadata.stepStats = { devStats: stats.byDevice((node) => devices.get(node) ?? placement.deviceFor('')) };
-  }
-
-  private asIds(array: NDArray, frame: Frame): NDArray {
-    return new HostArray(
-      int32,
-      array.shape,
-      Int32Array.from(array.objects, (x) => frame.addObject(x)),
-    );
   }
 
   private checkFeeds(feeds: readonly NDArray[]): string {

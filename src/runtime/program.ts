@@ -135,6 +135,19 @@ export class Frame {
     return this.objects.push(object) - 1;
   }
 
+  /** The objects of ids. */
+  private objectsOf(ids: Int32Array): object[] {
+    const objects = new Array<object>(ids.length);
+    for (let i = 0; i < ids.length; i++) objects[i] = this.objectAt(ids[i]!);
+    return objects;
+  }
+  /** Adds the objects of an array, and gives their ids. */
+  asIds({ shape, objects }: NDArray): NDArray {
+    const ids = new Int32Array(objects.length);
+    for (let i = 0; i < ids.length; i++) ids[i] = this.addObject(objects[i]!);
+    return new NDArray(int32, shape, ids);
+  }
+
   /**
    * A host array of a located value; `own` when the memory will not be used again. With `loans` it is for someone who only
    * reads it and ends the loans that are added to them; where it can be, it is not copied then.
@@ -150,12 +163,7 @@ export class Frame {
     // Memory that is shared is copied before anyone else has a turn.
     if (given instanceof NDArray && !dtype.isObject) return mayShare ? given : given.copy();
     const array = await given;
-    if (dtype.isObject)
-      return new NDArray(
-        dtype,
-        shape,
-        Array.from(array.data as Int32Array, (id) => this.objectAt(id)),
-      ); // ids are int32
+    if (dtype.isObject) return new NDArray(dtype, shape, this.objectsOf(array.data as Int32Array)); // ids are int32
     return array;
   }
 
@@ -181,13 +189,7 @@ export class Frame {
 
   /** Puts a host array into a slot. */
   store(slot: number, array: NDArray): void {
-    const stored = array.dtype.isObject
-      ? new NDArray(
-          int32,
-          array.shape,
-          Int32Array.from(array.objects, (x) => this.addObject(x)),
-        )
-      : array;
+    const stored = array.dtype.isObject ? this.asIds(array) : array;
     this.slots[slot] = this.device.fromHost(stored);
     this.shapes[slot] = array.shape;
   }

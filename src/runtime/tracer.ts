@@ -413,7 +413,7 @@ export class Trace implements ProgramState {
       true,
     );
     const outputs = results.map((r) => ({
-      slot: this.assembler.openSlot(instruction.options?.givesAway === true),
+      slot: this.assembler.openSlot(instruction.options),
       dtype: r.dtype,
     }));
     steps.push({
@@ -447,7 +447,7 @@ export class Trace implements ProgramState {
       if (value.known) return value;
       // The caller owns what it gets: memory of this run, used by one fetch.
       const own = builder.whole(value);
-      const result = own.buffer.kind === 'temp' && !taken.has(own.buffer) ? own : builder.copy(value);
+      const result = this.assembler.isOwn(own.buffer) && !taken.has(own.buffer) ? own : builder.copy(value);
       taken.add(result.buffer);
       return result;
     });

@@ -266,7 +266,7 @@ export class ExampleParser {
     const sizes = kind === 'dense' ? slot.shape! : [null]; // dense shapes have a rank
     if (this.seen[s] !== this.current) {
       if (!isFixed) return arrayOf(dtype, [0, ...(sizes.slice(1) as Shape)], sinkFor(dtype)); // only the first is unknown
-      if (fallback!.size > 0) return fallback!;
+      if (fallback!.size > 0) return fallback!.copy();
       throw new InvalidArgumentError(
         `Feature: ${key} (data type: ${dtype.runtimeName}) is required but could not be found.`,
       );

@@ -128,15 +128,20 @@ function parsed(
     ...ragged.map(({ splits }) => ({ dtype: splits })),
   ];
   const inputs = [serialized, ...(names ? [names] : []), ...fallbacks];
-  const flat = p.host(inputs, results, async (arrays) => {
-    const [examples, ...rest] = arrays;
-    const given = names ? bytesOf(rest[0]!) : [];
-    const defaults = names ? rest.slice(1) : rest;
-    const result = isBatch
-      ? await parser.parseLater(bytesOf(examples!), given, defaults)
-      : parser.parseOne(bytesOf(examples!)[0]!, defaults);
-    return flatResult(result);
-  });
+  const flat = p.host(
+    inputs,
+    results,
+    async (arrays) => {
+      const [examples, ...rest] = arrays;
+      const given = names ? bytesOf(rest[0]!) : [];
+      const defaults = names ? rest.slice(1) : rest;
+      const result = isBatch
+        ? await parser.parseLater(bytesOf(examples!), given, defaults)
+        : parser.parseOne(bytesOf(examples!)[0]!, defaults);
+      return flatResult(result);
+    },
+    { isFresh: true },
+  );
   const n = sparse.length;
   const parts = cut(flat, [n, n, n, dense.length, ragged.length, ragged.length]);
   const [sparse_indices, sparse_values, sparse_shapes, dense_values, ragged_values, ragged_row_splits] = parts;

@@ -219,4 +219,22 @@ describe('feature configurations', () => {
     await using session = new tf.Session({ graph });
     expect((await session.run(a)).toArray()).toEqual([2]);
   });
+
+  it('are the caller’s own: whoever changes results changes neither a default nor another result', async () => {
+    const graph = new tf.Graph();
+    const serialized = tf.train.Example.from({ ids: [1, 2] }).serialize();
+    const [ids, same, lone] = graph.asDefault(() => {
+      const { ids } = tf.parseExample([serialized], { ids: tf.varLenFeature(tf.int64) });
+      const { pair } = tf.parseSingleExample(serialized, { pair: tf.fixedLenFeature([2], tf.float32, [5, 6]) });
+      return [ids.values, tf.identity(ids.values), pair] as const;
+    });
+    await using session = new tf.Session({ graph });
+    for (let run = 0; run < 2; run++) {
+      const [first, second, pair] = await session.run([ids, same, lone]);
+      expect([first.toArray(), second.toArray(), pair.toArray()]).toEqual([[1, 2], [1, 2], [5, 6]]); // biome-ignore format: a row
+      first.data.fill(9n as never); // int64s are bigints
+      expect(second.toArray()).toEqual([1, 2]);
+      pair.data.fill(9 as never); // floats are numbers
+    }
+  });
 });
