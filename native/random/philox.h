@@ -25,25 +25,8 @@ class Philox {
 
   /** `count` blocks, the first at the counter and each `step` after the one before; the counter stays. */
   void blocks(int64_t count, uint64_t step, uint32_t* out) const { simd().philox(counter_, key_, count, step, out); }
-
-  /** The block at the counter, which then moves on. */
-  void next(uint32_t out[4]) {
-    uint32_t c0 = counter_[0], c1 = counter_[1], c2 = counter_[2], c3 = counter_[3], k0 = key_[0], k1 = key_[1];
-    for (int round = 0; round < 10; round++) {
-      const uint64_t p0 = uint64_t{0xD2511F53} * c0, p1 = uint64_t{0xCD9E8D57} * c2;
-      c0 = static_cast<uint32_t>(p1 >> 32) ^ c1 ^ k0;
-      c2 = static_cast<uint32_t>(p0 >> 32) ^ c3 ^ k1;
-      c1 = static_cast<uint32_t>(p1);
-      c3 = static_cast<uint32_t>(p0);
-      k0 += 0x9E3779B9;
-      k1 += 0xBB67AE85;
-    }
-    out[0] = c0;
-    out[1] = c1;
-    out[2] = c2;
-    out[3] = c3;
-    skip(1);
-  }
+  /** The same for blocks that lie `offsets` after the counter. */
+  void blocksAt(int64_t count, const uint64_t* offsets, uint32_t* out) const { simd().philoxAt(counter_, key_, count, offsets, out); }
 
  private:
   uint32_t counter_[4];

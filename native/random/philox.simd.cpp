@@ -39,13 +39,13 @@ TL_INLINE void storeBlocks(const Lanes (&c)[4], uint32_t* to) {
   }
 }
 
-void blocks(const uint32_t* counter, const uint32_t* key, int64_t count, uint64_t step, uint32_t* out) {
+/** Blocks for the counters that next() gives a vector of at a time: their lower halves. */
+template <class Next> TL_INLINE void blocksFor(const uint32_t* counter, const uint32_t* key, int64_t count, uint32_t* out, Next next) {
   const uint64_t low = static_cast<uint64_t>(counter[1]) << 32 | counter[0];
-  Lanes numbers;
-  for (int i = 0; i < kBlocks; i++) numbers[i] = low + static_cast<uint64_t>(i) * step;
   for (int64_t done = 0; done < count; done += kBeside * kBlocks) {
     Lanes c[kBeside][4];
     for (int v = 0; v < kBeside; v++) {
+      const Lanes numbers = next(low, done + v * kBlocks);
       c[v][0] = numbers;
       c[v][1] = numbers >> 32;
       c[v][2] = splat<Lanes>(static_cast<uint64_t>(counter[2]));
@@ -54,7 +54,6 @@ void blocks(const uint32_t* counter, const uint32_t* key, int64_t count, uint64_
       const Lanes over = splat<Lanes>(uint64_t{1}) & (Lanes)(numbers < splat<Lanes>(low));
       c[v][2] += over;
       if (counter[2] == 0xffffffffu) c[v][3] += over;
-      numbers += kBlocks * step;
     }
     uint32_t k0 = key[0], k1 = key[1];
     for (int round = 0; round < 10; round++, k0 += 0x9E3779B9, k1 += 0xBB67AE85)
@@ -79,6 +78,25 @@ void blocks(const uint32_t* counter, const uint32_t* key, int64_t count, uint64_
   }
 }
 
+void blocks(const uint32_t* counter, const uint32_t* key, int64_t count, uint64_t step, uint32_t* out) {
+  Lanes offsets;
+  for (int i = 0; i < kBlocks; i++) offsets[i] = static_cast<uint64_t>(i) * step;
+  blocksFor(counter, key, count, out, [&](uint64_t low, int64_t) TL_INLINE_LAMBDA {
+    const Lanes numbers = low + offsets;
+    offsets += kBlocks * step;
+    return numbers;
+  });
+}
+
+void blocksAt(const uint32_t* counter, const uint32_t* key, int64_t count, const uint64_t* offsets, uint32_t* out) {
+  blocksFor(counter, key, count, out, [&](uint64_t low, int64_t at) TL_INLINE_LAMBDA {
+    Lanes numbers = {};
+    const int64_t left = count - at;
+    if (left > 0) __builtin_memcpy(&numbers, offsets + at, static_cast<size_t>(left < kBlocks ? left : kBlocks) * sizeof(uint64_t));
+    return low + numbers;
+  });
+}
+
 void unitFloats(int64_t n, const uint32_t* words, float* out) {
   using Ints = Full<uint32_t>;
   constexpr int64_t N = lanesOf<float>;
@@ -95,6 +113,7 @@ void unitFloats(int64_t n, const uint32_t* words, float* out) {
 
 void fillPhilox(SimdKernels& k) {
   k.philox = blocks;
+  k.philoxAt = blocksAt;
   k.unitFloats = unitFloats;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The `random` instruction: bit for bit TensorFlow's numbers. Normals therefore use the C library's float functions, and
- * this file must be compiled without contraction of a * b + c.
+ * The `random` instruction: bit for bit TensorFlow's numbers. Normals of float64 therefore use the C library's functions, and
+ * this file must be compiled without contraction of a * b + c; those of float32 are in normals.simd.cpp.
  */
 #include <algorithm>
 #include <cmath>
@@ -15,13 +15,6 @@ namespace {
 
 constexpr double kTwoPi = 2.0 * 3.14159265358979323846;
 
-float unitFloat(uint32_t x) {
-  const uint32_t bits = 0x3f800000 | (x & 0x7fffff);
-  float f;
-  std::memcpy(&f, &bits, 4);
-  return f - 1.0f;
-}
-
 double unitDouble(uint32_t high, uint32_t low) {
   const uint64_t bits = 0x3ff0000000000000 | static_cast<uint64_t>(high & 0xfffff) << 32 | low;
   double d;
@@ -29,26 +22,7 @@ double unitDouble(uint32_t high, uint32_t low) {
   return d - 1.0;
 }
 
-/** The sine and the cosine of the C library, which has both at once in some places. */
-void sineAndCosine(float angle, float* sine, float* cosine) {
-#if defined(__GLIBC__)
-  sincosf(angle, sine, cosine);
-#else
-  *sine = std::sin(angle);
-  *cosine = std::cos(angle);
-#endif
-}
-
-/** Two normals from two words; the sine comes first. */
-void normalPair(uint32_t x0, uint32_t x1, float out[2]) {
-  const float u = std::max(unitFloat(x0), 1.0e-7f);
-  const float angle = static_cast<float>(kTwoPi * static_cast<double>(unitFloat(x1)));
-  const float radius = std::sqrt(-2.0f * std::log(u));
-  float sine, cosine;
-  sineAndCosine(angle, &sine, &cosine);
-  out[0] = sine * radius;
-  out[1] = cosine * radius;
-}
+/** Two normals from four words; the sine comes first. */
 void normalPair(const uint32_t x[4], double out[2]) {
   const double u = std::max(unitDouble(x[0], x[1]), 1.0e-7);
   const double angle = kTwoPi * unitDouble(x[2], x[3]);
@@ -57,27 +31,17 @@ void normalPair(const uint32_t x[4], double out[2]) {
   out[1] = std::cos(angle) * radius;
 }
 
-/** Truncated normals of a group so far. */
-template <class T>
-struct Truncated {
-  static constexpr int kWanted = std::is_same_v<T, double> ? 2 : 4;
-  T* out;
-  int have = 0;
+/** Numbers that are made of a block. */
+template <class T> constexpr int kOfBlock = std::is_same_v<T, double> ? 2 : 4;
 
-  bool isDone() const { return have == kWanted; }
-  /** Takes those normals of a block that lie within two deviations, as long as any are wanted. */
-  void take(const uint32_t* x) {
-    T z[kWanted];
-    if constexpr (std::is_same_v<T, double>) {
-      normalPair(x, z);
-    } else {
-      normalPair(x[0], x[1], z);
-      normalPair(x[2], x[3], z + 2);
-    }
-    for (int i = 0; i < kWanted && have < kWanted; i++)
-      if (std::fabs(z[i]) < T(2)) out[have++] = z[i];
-  }
-};
+/** The normals of some blocks. */
+void normals(int64_t blocks, const uint32_t* words, float* out) { simd().normals(2 * blocks, words, out); }
+void normals(int64_t blocks, const uint32_t* words, double* out) {
+  for (int64_t b = 0; b < blocks; b++) normalPair(words + 4 * b, out + 2 * b);
+}
+
+/** Truncated normals are those within two deviations. */
+template <class T> bool isNear(T z) { return std::fabs(z) < T(2); }
 
 /** Blocks that are drawn in one go; what they are made into is then in the first cache. */
 constexpr int64_t kDrawn = 256;
@@ -128,7 +92,8 @@ class Random final : public Instruction {
   }
   /** Nanoseconds of a number, about. */
   double cost() const {
-    return distribution_ == Distribution::truncatedNormal ? 15 : distribution_ == Distribution::normal ? 10 : 1;
+    const double ofDouble = distribution_ == Distribution::truncatedNormal ? 30 : distribution_ == Distribution::normal ? 25 : 1;
+    return output_.dtype == DType::f64 ? ofDouble : distribution_ == Distribution::truncatedNormal ? 3 : 1.5;
   }
 
   /** Calls fill(words, out) for every group of `size` outputs, each from a block of its own. */
@@ -145,38 +110,88 @@ class Random final : public Instruction {
     });
   }
 
+  /** Normals, a block for each group of them. */
+  template <class T>
+  void normalGroups(const Philox& first, T* out) {
+    constexpr int size = kOfBlock<T>;
+    pieces(first, size, 1, [&](int64_t start, int64_t count, const Philox& philox) {
+      uint32_t words[4 * kDrawn];
+      philox.blocks(count, 1, words);
+      give(start, count, out, [&](T* to) { normals(count, words, to); });
+    });
+  }
+
+  /** Calls make(to) for `count` groups; to is where they belong, or elsewhere if the last of them is cut short. */
+  template <class T, class Make>
+  void give(int64_t start, int64_t count, T* out, const Make& make) {
+    constexpr int size = kOfBlock<T>;
+    const int64_t left = output_.size() - start * size;
+    if (left >= count * size) return make(out + start * size);
+    T last[size * kDrawn];
+    make(last);
+    std::copy_n(last, left, out + start * size);
+  }
+
   /** Groups that take as many blocks as they need of `blocks`; most need one. */
   template <class T>
   void truncatedGroups(const Philox& first, T* out, int64_t blocks) {
-    constexpr int size = Truncated<T>::kWanted;
-    pieces(first, size, blocks, [&](int64_t start, int64_t count, const Philox& philox) {
-      uint32_t words[4 * kDrawn];
-      philox.blocks(count, static_cast<uint64_t>(blocks), words);
-      for (int64_t g = 0; g < count; g++) {
-        T group[size];
-        Truncated<T> truncated = {group};
-        truncated.take(words + 4 * g);
-        if (!truncated.isDone()) {
-          Philox more = philox;
-          for (more.skip(static_cast<uint64_t>(g * blocks) + 1); !truncated.isDone();) {
-            uint32_t x[4];
-            more.next(x);
-            truncated.take(x);
-          }
-        }
-        std::copy_n(group, std::min<int64_t>(size, output_.size() - (start + g) * size), out + (start + g) * size);
-      }
+    pieces(first, kOfBlock<T>, blocks, [&](int64_t start, int64_t count, const Philox& philox) {
+      give(start, count, out, [&](T* to) { truncate(philox, blocks, count, to); });
     });
+  }
+  /** Groups are filled in rounds, with the next block of each that is not full. */
+  template <class T>
+  static void truncate(const Philox& philox, int64_t blocks, int64_t count, T* to) {
+    constexpr int size = kOfBlock<T>;
+    uint32_t words[4 * kDrawn];
+    T drawn[size * kDrawn];
+    uint64_t offsets[kDrawn];
+    struct Open {
+      int64_t group;
+      int have;
+    } open[kDrawn];
+    int64_t left = 0;
+    philox.blocks(count, static_cast<uint64_t>(blocks), words);
+    normals(count, words, to);
+    for (int64_t g = 0; g < count; g++) {
+      T* const z = to + g * size;
+      bool allNear = true;
+      for (int i = 0; i < size; i++) allNear &= isNear(z[i]);
+      // No branch: one group in six is open, which no processor foresees.
+      open[left] = {g, 0};
+      left += !allNear;
+    }
+    for (int64_t j = 0; j < left; j++) {
+      Open& o = open[j];
+      T* const z = to + o.group * size;
+      for (int i = 0; i < size; i++) {
+        z[o.have] = z[i];
+        o.have += isNear(z[i]);
+      }
+    }
+    for (uint64_t block = 1; left > 0; block++) {
+      for (int64_t j = 0; j < left; j++) offsets[j] = static_cast<uint64_t>(open[j].group * blocks) + block;
+      philox.blocksAt(left, offsets, words);
+      normals(left, words, drawn);
+      const int64_t before = left;
+      left = 0;
+      for (int64_t j = 0; j < before; j++) {
+        Open o = open[j];
+        for (int i = 0; i < size && o.have < size; i++) {
+          to[o.group * size + o.have] = drawn[j * size + i];
+          o.have += isNear(drawn[j * size + i]);
+        }
+        open[left] = o;
+        left += o.have < size;
+      }
+    }
   }
 
   void fillFloats(const Philox& philox, float* out) {
     if (distribution_ == Distribution::truncatedNormal) {
       truncatedGroups(philox, out, 256);
     } else if (distribution_ == Distribution::normal) {
-      groups<float, 4>(philox, out, [](const uint32_t* x, float* to) {
-        normalPair(x[0], x[1], to);
-        normalPair(x[2], x[3], to + 2);
-      });
+      normalGroups(philox, out);
     } else {
       pieces(philox, 4, 1, [&](int64_t start, int64_t count, const Philox& at) {
         uint32_t words[4 * kDrawn];
@@ -217,10 +232,10 @@ class Random final : public Instruction {
     double* out = output_.as<double>(table);
     if (distribution_ == Distribution::truncatedNormal) {
       truncatedGroups(philox, out, 128);
+    } else if (distribution_ == Distribution::normal) {
+      normalGroups(philox, out);
     } else {
-      const bool normal = distribution_ == Distribution::normal;
-      groups<double, 2>(philox, out, [=](const uint32_t* x, double* to) {
-        if (normal) return normalPair(x, to);
+      groups<double, 2>(philox, out, [](const uint32_t* x, double* to) {
         to[0] = unitDouble(x[0], x[1]);
         to[1] = unitDouble(x[2], x[3]);
       });

@@ -25,6 +25,7 @@ namespace tl {
   void fillStrip(SimdKernels&);               \
   void fillLanes(SimdKernels&);               \
   void fillPhilox(SimdKernels&);              \
+  void fillNormals(SimdKernels&);             \
   }
 TL_DECLARE(portable)
 TL_DECLARE(avx2)
@@ -61,6 +62,7 @@ bool getMatrixUnit() {
     variant::fillStrip(k);                    \
     variant::fillLanes(k);                    \
     variant::fillPhilox(k);                   \
+    variant::fillNormals(k);                  \
   }
 
 /** The matrix unit beside the vectors of AVX-512. */

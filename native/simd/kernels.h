@@ -273,8 +273,12 @@ struct SimdKernels {
   void (*lanesF64)(const Lanes<double>&);
   /** Blocks of Philox, of four words each, for the counters `counter`, `counter + step` … in a key. */
   void (*philox)(const uint32_t* counter, const uint32_t* key, int64_t count, uint64_t step, uint32_t* out);
+  /** The same for the counters that lie `offsets` after `counter`. */
+  void (*philoxAt)(const uint32_t* counter, const uint32_t* key, int64_t count, const uint64_t* offsets, uint32_t* out);
   /** Random words as numbers of [0, 1). */
   void (*unitFloats)(int64_t n, const uint32_t* words, float* out);
+  /** Pairs of random words as pairs of normals. */
+  void (*normals)(int64_t pairs, const uint32_t* words, float* out);
   TileKernels tiles;
 };
 
