@@ -138,17 +138,14 @@ void correlate(const Convolution<T>& given) {
   // Few boxes are shared out by their features as well.
   const int64_t places = c.groups * cuts.boxes();
   const int64_t shares = std::clamp<int64_t>((threads + places - 1) / places, 1, panels.count());
-  const int64_t parts = std::min(threads, places * shares);
-  const int64_t room = panels.size() + parts * cuts.room();
+  const int64_t seats = std::min(threads, places * shares);
+  const int64_t room = panels.size() + seats * cuts.room();
   T* const packed = reinterpret_cast<T*>(Pool::scratch(room * static_cast<int64_t>(sizeof(T))));
 
-  const int64_t pieces = c.groups * cuts.slices(), packers = std::min(threads, pieces);
-  Pool::get().run(packers, [&](int64_t part) {
-    const Range mine = rangeOf(part, packers, pieces);
-    for (int64_t i = mine.begin; i < mine.end; i++) panels.pack(i / cuts.slices(), i % cuts.slices(), packed);
-  });
-  Pool::get().run(parts, [&](int64_t part) {
-    T* const scratch = packed + panels.size() + part * cuts.room();
+  Pool::get().run(c.groups * cuts.slices(), [&](int64_t i) { panels.pack(i / cuts.slices(), i % cuts.slices(), packed); }, threads);
+  const int64_t parts = Pool::finer(seats, places * shares);
+  Pool::get().run(parts, [&](int64_t part, int64_t seat) {
+    T* const scratch = packed + panels.size() + seat * cuts.room();
     Strip<T> s;
     s.aRow = c.axes[3].stride * cuts.along()[3];
     s.aStep = 1;
@@ -176,7 +173,7 @@ void correlate(const Convolution<T>& given) {
         }
       }
     }
-  });
+  }, seats);
 }
 
 template void correlate(const Convolution<float>&);

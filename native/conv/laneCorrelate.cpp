@@ -41,12 +41,12 @@ void laneCorrelate(const Convolution<T>& given) {
   const LaneConvolution<T> l(given, threads);
   const Convolution<T>& c = l.c;
   const Cuts<T>& cuts = l.cuts;
-  const int64_t units = cuts.boxes() * cuts.slices(), parts = std::min(threads, units);
+  const int64_t units = cuts.boxes() * cuts.slices(), seats = std::min(threads, units), parts = Pool::finer(seats, units);
   const int64_t asideSize = kLanePositions * kLaneGroups, room = cuts.room() + asideSize + c.taps() * kLaneGroups;
-  T* const scratch = reinterpret_cast<T*>(Pool::scratch(parts * room * static_cast<int64_t>(sizeof(T))));
+  T* const scratch = reinterpret_cast<T*>(Pool::scratch(seats * room * static_cast<int64_t>(sizeof(T))));
 
-  Pool::get().run(parts, [&](int64_t part) {
-    T* const copied = scratch + part * room;
+  Pool::get().run(parts, [&](int64_t part, int64_t seat) {
+    T* const copied = scratch + seat * room;
     T* const aside = copied + cuts.room();
     T* const filter = aside + asideSize;
     std::vector<Run> runs;
@@ -81,7 +81,7 @@ void laneCorrelate(const Convolution<T>& given) {
         }
       }
     }
-  });
+  }, seats);
 }
 
 template void laneCorrelate(const Convolution<float>&);

@@ -47,23 +47,20 @@ class TileCorrelation {
   bool run(int64_t threads) {
     const int64_t strips = ceilDiv(c_.features, kStrip), places = c_.groups * cuts_.boxes();
     const int64_t shares = std::clamp<int64_t>((threads + places - 1) / places, 1, strips);
-    const int64_t parts = std::min(threads, places * shares);
+    const int64_t seats = std::min(threads, places * shares);
     const int64_t filterBytes = c_.groups * featureBlocks() * stepsBefore(cuts_.slices()) * kPackedBytes;
     const int64_t copyBytes = roundUp(cuts_.room() * static_cast<int64_t>(sizeof(float)), 64);
-    char* const memory = Pool::scratch(filterBytes + parts * (copyBytes + 3 * level_));
-    const int64_t pieces = c_.groups * featureBlocks(), packers = std::min(threads, pieces);
-    Pool::get().run(packers, [&](int64_t part) {
-      const Range mine = rangeOf(part, packers, pieces);
-      for (int64_t i = mine.begin; i < mine.end; i++) packFilter(i, memory);
-    });
-    Pool::get().run(parts, [&](int64_t part) {
+    char* const memory = Pool::scratch(filterBytes + seats * (copyBytes + 3 * level_));
+    Pool::get().run(c_.groups * featureBlocks(), [&](int64_t block) { packFilter(block, memory); }, threads);
+    const int64_t parts = Pool::finer(seats, places * shares);
+    Pool::get().run(parts, [&](int64_t part, int64_t seat) {
       const TileUse use;
-      char* const own = memory + filterBytes + part * (copyBytes + 3 * level_);
+      char* const own = memory + filterBytes + seat * (copyBytes + 3 * level_);
       const Range mine = rangeOf(part, parts, places * shares);
       for (int64_t unit = mine.begin; unit < mine.end && finite_; unit++)
         runBox(unit / shares / cuts_.boxes(), cuts_.box(unit / shares % cuts_.boxes()), rangeOf(unit % shares, shares, strips),
                memory, reinterpret_cast<float*>(own), own + copyBytes);
-    });
+    }, seats);
     return finite_;
   }
 

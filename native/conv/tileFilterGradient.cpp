@@ -65,24 +65,20 @@ class TileFilterGradient {
     const int64_t sums = c_.taps() * channels_ * features_;
     // How a sum is divided must not depend on the number of threads.
     const int64_t pieces = sums <= kDividedSums ? std::min(kPieces, cuts_.boxes()) : 1;
-    const int64_t places = std::min(threads, pieces);
+    const int64_t seats = std::min(threads, pieces);
     const int64_t copyBytes = roundUp(cuts_.room() * size, 64);
     const int64_t imageBytes = roundUp(cuts_.channelsOf(0), kTileSide) / kTileSide * blockBytes();
     const int64_t outputBytes = features_ / kTileSide * steps_ * kPackedBytes;
     const int64_t placeBytes = copyBytes + imageBytes + outputBytes;
-    char* const memory = Pool::scratch(places * placeBytes + pieces * sums * size);
-    float* const all = reinterpret_cast<float*>(memory + places * placeBytes);
-    std::vector<std::atomic<bool>> taken(static_cast<size_t>(places));
+    char* const memory = Pool::scratch(seats * placeBytes + pieces * sums * size);
+    float* const all = reinterpret_cast<float*>(memory + seats * placeBytes);
     for (int64_t group = 0; group < c_.groups && finite_; group++) {
-      // Pieces are handed out one by one. A thread that has one keeps what it packs to itself.
-      Pool::get().run(pieces, [&](int64_t piece) {
-        size_t place = 0;
-        while (taken[place].exchange(true, std::memory_order_acquire)) place = (place + 1) % taken.size();
-        char* const own = memory + static_cast<int64_t>(place) * placeBytes;
+      // A thread that has a piece keeps what it packs to itself.
+      Pool::get().run(pieces, [&](int64_t piece, int64_t seat) {
+        char* const own = memory + seat * placeBytes;
         const Place at = {reinterpret_cast<float*>(own), own + copyBytes, own + copyBytes + imageBytes, all + piece * sums};
         runBoxes(group, rangeOf(piece, pieces, cuts_.boxes()), at, threads);
-        taken[place].store(false, std::memory_order_release);
-      });
+      }, seats);
       const BlockFn add = simd().ops[static_cast<int>(Op::add)][static_cast<int>(Kind::f32)];
       for (int64_t piece = 1; piece < pieces; piece++) add(sums, {all, {all, all + piece * sums}, {1, 1}, 0, nullptr});
       if (finite_) copyFilter(group, all);
@@ -223,7 +219,7 @@ class TileFilterGradient {
   /** Adds what a box gives to the sums [tap, feature, channel]. */
   void multiply(const Box& box, int64_t slice, const Steps& steps, bool add, int64_t threads, const Place& at) const {
     const int64_t taps = c_.taps(), channelPairs = ceilDiv(cuts_.channelsOf(slice), kBlock);
-    const int64_t jobs = ceilDiv(features_, kBlock) * channelPairs * taps, parts = std::min(threads, jobs);
+    const int64_t jobs = ceilDiv(features_, kBlock) * channelPairs * taps, parts = Pool::finer(threads, jobs);
     Pool::get().run(parts, [&](int64_t part) {
       const TileUse use;
       TileSums t;
@@ -248,7 +244,7 @@ class TileFilterGradient {
         simd().tiles.multiply(t, std::min(kBlock, features_ - feature) / kTileSide,
                               ceilDiv(std::min(kBlock, cuts_.channelsOf(slice) - channel), kTileSide));
       }
-    });
+    }, threads);
   }
 
   void copyFilter(int64_t group, const float* sums) const {

@@ -2,9 +2,11 @@
  * The thread pool.
  *
  * A worker's state says who may touch it. A master claims an idle worker, offers it a job, and afterwards either takes
- * the offer back, if the worker has not woken up yet, or waits for it to finish. Parts are handed out one by one, so a
- * worker that wakes late, or a processor that is busy elsewhere, costs little. Workers that have just worked look for
- * the next job for a while before they sleep, because instructions follow each other closely.
+ * the offer back, if the worker has not woken up yet, or waits for it to finish. Every thread begins with a share of parts
+ * that follow each other, so that what one instruction leaves in a cache is where the next one looks for it; who is done
+ * takes parts from the ends of others' shares. So a worker that wakes late, or a processor that is busy elsewhere, costs
+ * little. Workers that have just worked look for the next job for a while before they sleep, because instructions follow
+ * each other closely.
  */
 #include "pool.h"
 
@@ -65,17 +67,56 @@ uint64_t control() { return 0; }
 void setControl(uint64_t) {}
 #endif
 
+/** The parts that a thread has still to begin, first and end in one word. */
+class alignas(64) Share {
+ public:
+  void set(Range parts) { word_.store(wordOf(parts), std::memory_order_relaxed); }
+  /** The first part, for the thread whose share it is; or -1. */
+  int64_t takeFirst() {
+    return take([](Range& r) { return r.begin++; });
+  }
+  /** The last part, for the others. */
+  int64_t takeLast() {
+    return take([](Range& r) { return --r.end; });
+  }
+
+ private:
+  static uint64_t wordOf(Range r) { return static_cast<uint64_t>(r.begin) << 32 | static_cast<uint64_t>(r.end); }
+  template <class Choose>
+  int64_t take(Choose choose) {
+    for (uint64_t seen = word_.load(std::memory_order_relaxed);;) {
+      Range left = {static_cast<int64_t>(seen >> 32), static_cast<int64_t>(seen & 0xffffffff)};
+      if (left.begin >= left.end) return -1;
+      const int64_t part = choose(left);
+      if (word_.compare_exchange_weak(seen, wordOf(left), std::memory_order_relaxed)) return part;
+    }
+  }
+
+  std::atomic<uint64_t> word_{0};
+};
+
+struct Worker;
+
 struct Job {
-  void (*task)(const void* context, int64_t part);
+  void (*task)(const void* context, int64_t part, int64_t seat);
   const void* context;
-  int64_t parts;
-  std::atomic<int64_t> next{0};
+  /** The threads: the master, who has the first seat, and its team. */
+  Worker* const* team;
+  int64_t seats;
+  Share own{};
   std::atomic<bool> outOfMemory{false};
 
+  Share& shareOf(int64_t seat);
+  int64_t next(int64_t seat) {
+    int64_t part = shareOf(seat).takeFirst();
+    for (int64_t i = 1; part < 0 && i < seats; i++) part = shareOf((seat + i) % seats).takeLast();
+    return part;
+  }
+
   /** Runs parts until none is left. No exception may leave a worker, nor the master before the workers are done. */
-  void work() {
+  void work(int64_t seat) {
     try {
-      for (int64_t part; (part = next.fetch_add(1, std::memory_order_relaxed)) < parts;) task(context, part);
+      for (int64_t part; (part = next(seat)) >= 0;) task(context, part, seat);
     } catch (const std::bad_alloc&) {
       outOfMemory.store(true, std::memory_order_relaxed);
     }
@@ -87,7 +128,11 @@ enum State : int { idle, claimed, offered, running, finished };
 struct alignas(64) Worker {
   std::atomic<int> state{idle};
   Job* job = nullptr;
+  int64_t seat = 0;
+  Share share;
 };
+
+Share& Job::shareOf(int64_t seat) { return seat == 0 ? own : team[seat - 1]->share; }
 
 /** True while a thread is inside a part: parts of parts run where they are. */
 thread_local bool insidePart = false;
@@ -115,7 +160,7 @@ void work(Worker& self) {
     }
     int expected = offered;
     if (!self.state.compare_exchange_strong(expected, running, std::memory_order_acq_rel)) continue;
-    self.job->work();
+    self.job->work(self.seat);
     self.state.store(finished, std::memory_order_release);
     self.state.notify_one();
   }
@@ -170,14 +215,15 @@ int64_t Pool::parts(double work, double grain) const {
   return wanted < 1 ? 1 : wanted;
 }
 
-void Pool::runParts(int64_t parts, Task task, const void* context) {
-  if (insidePart || threads() == 1) {
-    for (int64_t part = 0; part < parts; part++) task(context, part);
+void Pool::runParts(int64_t parts, int64_t seats, Task task, const void* context) {
+  if (seats > threads()) seats = threads();
+  if (seats > parts) seats = parts;
+  if (insidePart || seats <= 1) {
+    for (int64_t part = 0; part < parts; part++) task(context, part, 0);
     return;
   }
-  Job job{task, context, parts};
   const int others = processors() - masters.load(std::memory_order_relaxed);
-  int64_t wanted = parts < threads() ? parts - 1 : threads() - 1;
+  int64_t wanted = seats - 1;
   if (wanted > kMostWorkers) wanted = kMostWorkers;
   if (others > 0 && wanted > 0) growTo(static_cast<int>(wanted < processors() ? wanted : processors() - 1));
   Worker* team[kMostWorkers];
@@ -187,14 +233,20 @@ void Pool::runParts(int64_t parts, Task task, const void* context) {
     Worker& worker = workers[i];
     if (!claim(worker)) continue;
     busyWorkers.fetch_add(1, std::memory_order_relaxed);
+    team[size++] = &worker;
+  }
+  Job job{task, context, team, size + 1};
+  for (int64_t seat = 0; seat <= size; seat++) job.shareOf(seat).set(rangeOf(seat, size + 1, parts));
+  for (int i = 0; i < size; i++) {
+    Worker& worker = *team[i];
     worker.job = &job;
+    worker.seat = i + 1;
     worker.state.store(offered, std::memory_order_release);
     worker.state.notify_one();
-    team[size++] = &worker;
   }
 
   insidePart = true;
-  job.work();
+  job.work(0);
   insidePart = false;
 
   for (int i = 0; i < size; i++) {
@@ -211,21 +263,36 @@ void Pool::runParts(int64_t parts, Task task, const void* context) {
   if (job.outOfMemory.load(std::memory_order_relaxed)) throw std::bad_alloc();
 }
 
-char* Pool::scratch(int64_t bytes) {
-  struct Block {
-    char* data = nullptr;
-    int64_t size = 0;
-    ~Block() { ::operator delete(data, std::align_val_t(64)); }
-  };
-  thread_local Block block;
-  if (block.size < bytes) {
-    ::operator delete(block.data, std::align_val_t(64));
-    block.data = nullptr;
-    block.size = 0;
-    block.data = static_cast<char*>(::operator new(static_cast<size_t>(bytes), std::align_val_t(64)));
-    block.size = bytes;
+namespace {
+
+/** Memory that grows with what is asked of it. */
+struct Block {
+  char* data = nullptr;
+  int64_t size = 0;
+
+  ~Block() { ::operator delete(data, std::align_val_t(64)); }
+  char* grownTo(int64_t bytes) {
+    if (size < bytes) {
+      ::operator delete(data, std::align_val_t(64));
+      data = nullptr;
+      size = 0;
+      data = static_cast<char*>(::operator new(static_cast<size_t>(bytes), std::align_val_t(64)));
+      size = bytes;
+    }
+    return data;
   }
-  return block.data;
+};
+
+}  // namespace
+
+char* Pool::scratch(int64_t bytes) {
+  thread_local Block block;
+  return block.grownTo(bytes);
+}
+
+char* Pool::sharedScratch(int64_t bytes) {
+  thread_local Block block;
+  return block.grownTo(bytes);
 }
 
 RunScope::RunScope(int threads) : outerLimit_(limit), outerControl_(control()) {

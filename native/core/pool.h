@@ -1,6 +1,7 @@
 /** The thread pool: a running program splits an instruction into parts, which it and idle workers run. */
 #pragma once
 #include <cstdint>
+#include <type_traits>
 
 namespace tl {
 
@@ -19,24 +20,42 @@ class Pool {
   /** How many parts to split `work` units into when one part should have at least `grain`. */
   int64_t parts(double work, double grain) const;
 
-  /** Calls `body(part)` for every part in [0, parts). Which thread runs a part never changes a result. */
+  /**
+   * How many parts to make of work that `threads` threads share, of at most `most`: some more than there are threads, because
+   * parts are handed out one by one, and a processor that others use too takes fewer of them.
+   */
+  static int64_t finer(int64_t threads, int64_t most) {
+    const int64_t wanted = threads == 1 ? 1 : kFiner * threads;
+    return wanted < most ? wanted : most;
+  }
+
+  /**
+   * Calls `body(part)`, or `body(part, seat)`, for every part in [0, parts), on at most `seats` threads. Which thread runs a
+   * part never changes a result. No two threads have the same seat, so that each can have memory of its own.
+   */
   template <class Body>
-  void run(int64_t parts, const Body& body) {
-    if (parts <= 1) {
-      if (parts == 1) body(int64_t{0});
-      return;
-    }
-    runParts(parts, [](const void* context, int64_t part) { (*static_cast<const Body*>(context))(part); }, &body);
+  void run(int64_t parts, const Body& body, int64_t seats = INT64_MAX) {
+    if (parts < 1) return;
+    const auto task = [](const void* context, int64_t part, int64_t seat) {
+      const Body& run = *static_cast<const Body*>(context);
+      if constexpr (std::is_invocable_v<Body, int64_t, int64_t>) run(part, seat);
+      else run(part);
+    };
+    if (parts == 1) task(&body, 0, 0);
+    else runParts(parts, seats, task, &body);
   }
 
   /** Scratch memory of the calling thread, 64-byte aligned, at least `bytes` long; overwritten by the next caller. */
   static char* scratch(int64_t bytes);
+  /** The same, for what the parts of one run share; parts have no such memory. */
+  static char* sharedScratch(int64_t bytes);
 
  private:
-  using Task = void (*)(const void* context, int64_t part);
+  using Task = void (*)(const void* context, int64_t part, int64_t seat);
+  static constexpr int64_t kFiner = 4;
 
   Pool() = default;
-  void runParts(int64_t parts, Task task, const void* context);
+  void runParts(int64_t parts, int64_t seats, Task task, const void* context);
 };
 
 /** The processors that this process may use. */

@@ -9,6 +9,12 @@
 namespace tl {
 namespace {
 
+/** Rows or columns of a piece of a product at least, and multiply-adds in it. */
+constexpr int64_t kLeastLines = 32;
+constexpr double kLeastPiece = 600e3;
+/** Bytes of a factor that is packed for all pieces at most; of larger ones every thread packs what it needs at the time. */
+constexpr int64_t kMostShared = 6 << 20;
+
 /** One operand of a batch: its matrix strides and its strides along the batch dims. */
 struct Matrix {
   View view;
@@ -178,27 +184,45 @@ class Dot final : public Instruction {
     Packed& to = *around_.packed;
     int state = Packed::missing;
     if (to.state.compare_exchange_strong(state, Packed::underWay, std::memory_order_acquire)) {
-      const int64_t blocks = (n_ + kTileSide - 1) / kTileSide, bytes = (k_ + kTileTerms - 1) / kTileTerms * kPackedBytes;
-      to.memory.resize(static_cast<size_t>(blocks * bytes + 64));
-      const int64_t parts = Pool::get().parts(static_cast<double>(n_) * static_cast<double>(k_), 20e3);
-      std::atomic<bool> finite{true};
-      Pool::get().run(parts, [&](int64_t part) {
-        const Range mine = rangeOf(part, parts, blocks);
-        for (int64_t block = mine.begin; block < mine.end; block++)
-          if (!packColumns(table, block * kTileSide, aligned(to) + block * bytes)) finite.store(false, std::memory_order_relaxed);
-      });
-      to.finite = finite;
+      to.memory.resize(static_cast<size_t>(packedBytes(n_) + 64));
+      to.finite = packB(table, aligned(to));
       to.state.store(state = Packed::there, std::memory_order_release);
     }
     return state == Packed::there && to.finite ? aligned(to) : nullptr;
   }
   static char* aligned(Packed& p) { return reinterpret_cast<char*>(roundUp(reinterpret_cast<int64_t>(p.memory.data()))); }
-  bool packColumns(void* const* table, int64_t first, char* to) const {
-    const float* const from = b_.view.as<float>(table) + first * b_.column;
-    bool finite = true;
-    for (int64_t p = 0; p < k_; p += kTileTerms, to += kPackedBytes)
-      finite &= simd().tiles.packRight(std::min(kTileSide, n_ - first), std::min(kTileTerms, k_ - p), from + p * b_.row,
-                                       b_.column, b_.row, to);
+
+  /** Tiles that the terms of a sum take, and bytes of so many rows of a or columns of b. */
+  int64_t steps() const { return pairs() * ((k_ + kTileTerms - 1) / kTileTerms); }
+  int64_t packedBytes(int64_t lines) const { return (lines + kTileSide - 1) / kTileSide * steps() * kPackedBytes; }
+
+  /** A whole factor in tiles, if it is finite. */
+  bool packA(void* const* table, char* to) const {
+    return pack(table, a_.view, around_.as, m_, a_.row, a_.column, simd().tiles.packLeft, to);
+  }
+  bool packB(void* const* table, char* to) const {
+    return pack(table, b_.view, around_.bs, n_, b_.column, b_.row, simd().tiles.packRight, to);
+  }
+  bool pack(void* const* table, const View& first, const std::vector<View>& others, int64_t lines, int64_t lineStep,
+            int64_t termStep, decltype(TileKernels::packLeft) packTile, char* to) const {
+    const int64_t blocks = (lines + kTileSide - 1) / kTileSide;
+    const int64_t threads = Pool::get().parts(static_cast<double>(lines) * static_cast<double>(k_ * pairs()), 20e3);
+    const int64_t parts = Pool::finer(threads, blocks);
+    std::atomic<bool> finite{true};
+    Pool::get().run(parts, [&](int64_t part) {
+      const Range mine = rangeOf(part, parts, blocks);
+      bool allFinite = true;
+      char* tile = to + mine.begin * steps() * kPackedBytes;
+      for (int64_t block = mine.begin; block < mine.end; block++)
+        for (int64_t pair = 0; pair < pairs(); pair++) {
+          const View& view = pair == 0 ? first : others[static_cast<size_t>(pair - 1)];
+          const float* const from = view.as<float>(table) + block * kTileSide * lineStep;
+          for (int64_t p = 0; p < k_; p += kTileTerms, tile += kPackedBytes)
+            allFinite &= packTile(std::min(kTileSide, lines - block * kTileSide), std::min(kTileTerms, k_ - p),
+                                  from + p * termStep, lineStep, termStep, tile);
+        }
+      if (!allFinite) finite.store(false, std::memory_order_relaxed);
+    }, threads);
     return finite;
   }
 
@@ -220,18 +244,55 @@ class Dot final : public Instruction {
     }
   };
 
-  /** Cuts every product into a grid of pieces of c, as square as threads allow. Every piece sums over all of k. */
+  /** How the products are cut, and what of them is packed for all pieces. */
+  struct Cut {
+    Grid grid;
+    int64_t threads, parts;
+    const char *packedA = nullptr, *packedB = nullptr;
+  };
+
+  /** A grid of pieces of c for every product, as square as threads allow. */
+  Cut cutEvenly(int64_t threads) const {
+    const Grid grid(m_, n_, (threads + batches_ - 1) / batches_);
+    return {grid, threads, std::min(threads, batches_ * grid.down * grid.across)};
+  }
+
+  /**
+   * One product on the matrix unit for several threads: the smaller factor, which all pieces read, is packed once for all of
+   * them, and each piece packs its part of the other. So there can be more pieces than threads.
+   */
+  Cut cutForTiles(void* const* table, int64_t threads) const {
+    Cut cut = cutEvenly(threads);
+    cut.packedB = packed(table);
+    if (threads == 1 || batches_ > 1 || c_.column != 1) return cut;
+    const bool byRows = cut.packedB ? m_ >= 2 * kLeastLines * threads : m_ >= n_;
+    const int64_t bytes = packedBytes(byRows ? n_ : m_);
+    if (!(byRows && cut.packedB)) {
+      if (bytes > kMostShared) return cut;
+      char* const memory = Pool::sharedScratch(bytes);
+      if (!(byRows ? packB(table, memory) : packA(table, memory))) return cut;
+      (byRows ? cut.packedB : cut.packedA) = memory;
+    }
+    const int64_t lines = byRows ? m_ : n_, most = static_cast<int64_t>(work() * static_cast<double>(pairs()) / kLeastPiece);
+    const int64_t wanted = std::max<int64_t>(1, std::min(most, Pool::finer(threads, lines)));
+    const int64_t each = std::max(kLeastLines, ((lines + wanted - 1) / wanted + kLeastLines - 1) / kLeastLines * kLeastLines);
+    cut.grid.down = byRows ? (m_ + each - 1) / each : 1;
+    cut.grid.across = byRows ? 1 : (n_ + each - 1) / each;
+    cut.grid.rows = byRows ? each : m_;
+    cut.grid.columns = byRows ? n_ : each;
+    cut.parts = cut.grid.down * cut.grid.across;
+    return cut;
+  }
+
+  /** Cuts every product into pieces of c. Every piece sums over all of k. */
   template <class T>
   void runSplit(void* const* table, const Method<T>& method) {
-    const int64_t parts = Pool::get().parts(static_cast<double>(batches_ * pairs()) * work(), method.grain);
-    const int64_t perProduct = (parts + batches_ - 1) / batches_;
-    const Grid grid(m_, n_, perProduct);
-    const int64_t across = grid.across, rowsEach = grid.rows, columnStep = grid.columns;
-    const int64_t pieces = grid.down * across, tasks = batches_ * pieces;
+    const int64_t threads = Pool::get().parts(static_cast<double>(batches_ * pairs()) * work(), method.grain);
+    const Cut cut = method.tiles ? cutForTiles(table, threads) : cutEvenly(threads);
+    const int64_t across = cut.grid.across, rowsEach = cut.grid.rows, columnStep = cut.grid.columns;
+    const int64_t pieces = cut.grid.down * across, tasks = batches_ * pieces, used = cut.parts;
     const int64_t gemmBytes = roundUp(method.scratch(rowsEach, columnStep, depth()));
     const int64_t ownBytes = isOwn() ? roundUp(rowsEach * n_ * static_cast<int64_t>(sizeof(T))) : 0;
-    const int64_t used = std::min(tasks, parts);
-    const char* const packedB = method.tiles ? packed(table) : nullptr;
     Pool::get().run(used, [&](int64_t part) {
       char* scratch = Pool::scratch(gemmBytes + ownBytes + afterBytes());
       Piece<T> piece = {this, table, {}, scratch + gemmBytes + ownBytes, 0, 0};
@@ -265,7 +326,8 @@ class Dot final : public Instruction {
           g.as = as.data();
           g.bs = bs.data();
         }
-        if (packedB) g.packed = packedB + j / kTileSide * ((k_ + kTileTerms - 1) / kTileTerms) * kPackedBytes;
+        if (cut.packedA) g.packedA = cut.packedA + packedBytes(i);
+        if (cut.packedB) g.packedB = cut.packedB + packedBytes(j);
         begin(table, task / pieces, i, j, g);
         if (around_.after && isFast()) {
           g.context = &piece;
@@ -278,7 +340,7 @@ class Dot final : public Instruction {
         else method.multiply(g, scratch);
         if (around_.after && !isFast()) piece.follow(0, g.m, 0, g.n, g.c);
       }
-    });
+    }, threads);
   }
 
   /** Puts what the product is added to in its place, if it is not there already. */

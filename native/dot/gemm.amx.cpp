@@ -95,17 +95,17 @@ class TileProduct {
   }
 
   void runBlock(const Block& x) {
-    const bool finiteA = packRows(x);
+    const bool finiteA = g_.packedA || packRows(x);
     for (int64_t j = 0; j < x.columns; j += kBlock) {
       const int64_t strip = j / kBlock, columns = minOf(kBlock, x.columns - j);
       char* const own = b_ + (cut_.oneBlock ? 0 : strip * cut_.stripBytes());
-      if (!g_.packed && x.i == 0) finite_[strip] = packColumns(x, x.j + j, columns, own);
-      if (!finiteA || !(g_.packed || finite_[strip])) {
+      if (!g_.packedB && x.i == 0) finite_[strip] = packColumns(x, x.j + j, columns, own);
+      if (!finiteA || !(g_.packedB || finite_[strip])) {
         runOther(x, j, columns);
         continue;
       }
-      const char* const ready = g_.packed + ((x.j + j) / kTileSide * steps_ + x.first) * kPackedBytes;
-      runStrip(x, j, columns, g_.packed ? ready : own, (g_.packed ? steps_ : cut_.steps) * kPackedBytes);
+      const char* const ready = g_.packedB + ((x.j + j) / kTileSide * steps_ + x.first) * kPackedBytes;
+      runStrip(x, j, columns, g_.packedB ? ready : own, (g_.packedB ? steps_ : cut_.steps) * kPackedBytes);
     }
   }
 
@@ -138,7 +138,8 @@ class TileProduct {
     TileSums t;
     t.aRow = 64;
     t.aLevel = kTileBytes;
-    t.aSecond = cut_.steps * kPackedBytes;
+    const char* const a = g_.packedA ? g_.packedA + (x.i / kTileSide * steps_ + x.first) * kPackedBytes : a_;
+    t.aSecond = (g_.packedA ? steps_ : cut_.steps) * kPackedBytes;
     t.bSecond = bSecond;
     t.bLevel = kTileBytes;
     t.aSteps = t.bSteps = packedSteps_;
@@ -148,7 +149,7 @@ class TileProduct {
     const bool goesOn = x.first > 0, add = g_.add || goesOn, direct = g_.cColumn == 1 && goesOn >= add;
     for (int64_t i = 0; i < x.rows; i += kBlock) {
       const int64_t rows = minOf(kBlock, x.rows - i);
-      t.a = a_ + i / kTileSide * cut_.steps * kPackedBytes;
+      t.a = a + i / kTileSide * t.aSecond;
       float* const c = x.c + i * g_.cRow + (x.j + j) * g_.cColumn;
       if (direct && rows % kTileSide == 0 && columns % kTileSide == 0) {
         t.c = c;

@@ -31,13 +31,13 @@ class Map final : public Instruction {
   Failure run(void* const* table) override {
     int32_t failure = 0;
     const int64_t boxes = space_.boxes();
-    const int64_t parts = std::min(boxes, Pool::get().parts(work_, kGrain));
+    const int64_t threads = Pool::get().parts(work_, kGrain), parts = Pool::finer(threads, boxes);
     Pool::get().run(parts, [&](int64_t part) {
       const Range range = rangeOf(part, parts, boxes);
       Body::Run run(*body_, table, Pool::scratch(body_->scratchBytes()), &failure);
       Box box = boxAt(space_, range.begin);
       for (int64_t i = range.begin; i < range.end; i++, advance(space_, box)) run.evaluate(box);
-    });
+    }, threads);
     Failure result;
     result.code = static_cast<FailureCode>(failure);
     return result;

@@ -72,8 +72,8 @@ struct Gemm {
   int64_t pairs = 1;
   const T* const* as = nullptr;
   const T* const* bs = nullptr;
-  /** If not null, b as tiles: all steps of 16 columns after each other. */
-  const char* packed = nullptr;
+  /** If not null, a and b as tiles: all steps of 16 rows or columns after each other. */
+  const char *packedA = nullptr, *packedB = nullptr;
 };
 
 /** What one call of a window kernel works on: a block of `n` channels at some of the points of one window. */
@@ -208,6 +208,8 @@ struct TileKernels {
   void (*end)();
   /** Adds up tiles: one or two blocks of rows and of columns. */
   void (*multiply)(const TileSums&, int64_t rows, int64_t columns);
+  /** Up to 16 rows of up to 32 terms as a tile of the left side, whose word t has the terms t and t + 16 of a row. */
+  bool (*packLeft)(int64_t rows, int64_t terms, const float* from, int64_t rowStep, int64_t termStep, char* to);
   /** Up to 16 columns of up to 32 terms as a tile of the right side; row t of it has the terms t and t + 16. */
   bool (*packRight)(int64_t columns, int64_t terms, const float* from, int64_t columnStep, int64_t termStep, char* to);
   /**

@@ -7,6 +7,12 @@ namespace {
 void configure() { TileShapes().load(); }
 void release() { asm volatile("tilerelease"); }
 
+bool packRows(int64_t rows, int64_t terms, const float* from, int64_t rowStep, int64_t termStep, char* to) {
+  Watch watch;
+  packLeft(rows, terms, {from, rowStep, termStep}, to, watch);
+  return watch.isFinite();
+}
+
 bool packColumns(int64_t columns, int64_t terms, const float* from, int64_t columnStep, int64_t termStep, char* to) {
   Watch watch;
   packRight(columns, terms, {from, columnStep, termStep}, to, watch);
@@ -58,6 +64,7 @@ void fillTiles(SimdKernels& k) {
   k.tiles.begin = configure;
   k.tiles.end = release;
   k.tiles.multiply = multiplyTiles;
+  k.tiles.packLeft = packRows;
   k.tiles.packRight = packColumns;
   k.tiles.packPairs = packPairs;
   k.tiles.splitPixels = splitPixels;

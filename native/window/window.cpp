@@ -52,7 +52,7 @@ class Window final : public Instruction {
     // A unit of a fold is a row of the pooled image; one of a gradient, some rows of the image.
     const int64_t rows = plan_.gradient ? plan_.image[0] : plan_.byRows && plan_.axes == 1 ? 1 : plan_.pooled[0];
     const int64_t pieces = plan_.gradient ? std::min(rows, (wanted + plan_.batch - 1) / plan_.batch) : rows;
-    const int64_t units = plan_.batch * pieces, parts = std::min(units, wanted);
+    const int64_t units = plan_.batch * pieces, parts = Pool::finer(wanted, units);
     Pool::get().run(parts, [&](int64_t part) {
       WindowWork work(plan_, table, spans);
       const Range range = rangeOf(part, parts, units);
@@ -63,7 +63,7 @@ class Window final : public Instruction {
         else
           work.pooledRow(u / pieces, own.begin);
       }
-    });
+    }, wanted);
     return {};
   }
 

@@ -76,6 +76,8 @@ export interface OpSpec<I extends PortTypes, O extends PortTypes, A extends Attr
   readonly controlFlow?: ControlFlow;
   /** It may wait for what another op does (an element in a queue), or end such a wait. */
   readonly mayWait?: boolean;
+  /** How large its results are is only known when their elements are. */
+  readonly isSizedByData?: boolean;
   /** Inputs whose values decide shapes or control: the tracer brings them to the host. */
   readonly hostInputs?: readonly (keyof I & string)[];
   shape(inputs: Ports<I, A, Dims>, attrs: AttrValues<A>, context: ShapeContext<I>): Ports<O, A, Dims>;
@@ -138,6 +140,7 @@ export function defineOp<const I extends PortTypes, const O extends PortTypes, c
     deprecatedSince: spec.deprecatedSince,
     controlFlow: spec.controlFlow,
     mayWait: spec.mayWait ?? false,
+    isSizedByData: spec.isSizedByData ?? false,
     cases: () => spec.cases(),
     decodeAttrs: (op) => signature.decode(op.attrs),
     complete: (attrs, inputs) => signature.complete(attrs, inputs),

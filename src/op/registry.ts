@@ -90,6 +90,8 @@ export interface OpDefinition extends OpSchema {
   readonly isIdentity: boolean;
   /** It may wait for what another op does, or end such a wait: such ops of one run must not stand in each other's way. */
   readonly mayWait: boolean;
+  /** How large its results are is only known when their elements are: what needs them is compiled for one size. */
+  readonly isSizedByData: boolean;
   /** Gives the array in its attribute `value`. */
   readonly isConstant: boolean;
   /** It can take tensor lists whose elements are known while tracing. */

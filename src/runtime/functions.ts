@@ -347,6 +347,7 @@ const internal = {
   isConstant: false,
   takesLists: false,
   mayWait: false,
+  isSizedByData: false,
   controlFlow: undefined,
   gradient: 'none',
   hostInputs: () => [],

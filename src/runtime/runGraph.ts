@@ -255,5 +255,21 @@ export function prune(roots: readonly RunNode[], fed: (port: Port) => boolean): 
         stack.push(before);
       }
   }
-  return [...wanted].sort((a, b) => a.order - b.order);
+  return dataSizedLast([...wanted].sort((a, b) => a.order - b.order));
+}
+
+/**
+ * Puts off what needs results whose size depends on data. A program ends where such a size is looked at, and goes on with
+ * another one for every size: the more comes before, the less is compiled again, and the more is computed in one go.
+ */
+function dataSizedLast(nodes: RunNode[]): RunNode[] {
+  const late = new Set<RunNode>();
+  for (const node of nodes)
+    if (
+      node.def.isSizedByData ||
+      node.inputs.some((port) => late.has(port.node)) ||
+      node.control.some((n) => late.has(n))
+    )
+      late.add(node);
+  return late.size === 0 ? nodes : [...nodes.filter((node) => !late.has(node)), ...late];
 }

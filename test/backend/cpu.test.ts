@@ -172,6 +172,40 @@ function largeWork(device: CpuDevice): void {
     }
   });
 
+  it('shares a factor among pieces of a product, and gives the same as on one thread', async () => {
+    const special = [undefined, Number.NaN, Number.POSITIVE_INFINITY] as const;
+    for (const [m, k, n, pairs] of [
+      [700, 64, 210, 1], // cut by rows
+      [150, 300, 700, 1], // by columns
+      [200, 32, 520, 5], // a sum of products
+    ] as const)
+      for (const [inA, inB] of special.flatMap((x) => [[x, undefined] as const, [undefined, x] as const])) {
+        const matrix = (rows: number, columns: number, seed: number, odd: number | undefined) => {
+          const values = noise(rows * columns, seed);
+          if (odd !== undefined) values[(rows * columns) >> 1] = odd;
+          return new NDArray(d.float32, [rows, columns], values);
+        };
+        const run = async (threads: number) => {
+          const b = new SegmentBuilder();
+          const factors = Array.from({ length: pairs }, (_, i) => ({
+            a: b.bind(matrix(m, k, 2 * i + 1, inA)),
+            b: b.bind(matrix(k, n, 2 * i + 2, inB)),
+          }));
+          const output = b.output(d.float32, [m, n]);
+          b.add({ kind: 'dot', ...factors[0]!, more: factors.slice(1), output });
+          return (await b.run(device.withThreads(threads)))(output);
+        };
+        const alone = await run(1);
+        for (const threads of [2, 5]) {
+          const shared = await run(threads);
+          if (inA === inB) expect(shared.equals(alone)).toBe(true);
+          // Which of the other rows are multiplied without the matrix unit depends on how the product is cut.
+          const isNear = (x: number, y: number) => Object.is(x, y) || Math.abs(x - y) < 1e-4;
+          expect(shared.numbers().every((x, i) => isNear(x, alone.numberAt(i)))).toBe(true);
+        }
+      }
+  });
+
   it('transposes and broadcasts inside an expression over many blocks', async () => {
     const [n, m] = [517, 389];
     const b = new SegmentBuilder();

@@ -379,6 +379,27 @@ describe('the simplifier', () => {
     expect(tf.graph.explain(y)).toMatch(/What runs/);
   });
 
+  it('computes what no size of data decides first, so that little is compiled again for another size', async () => {
+    const x = tf.placeholder(tf.int32, [null]);
+    const y = tf.placeholder(tf.float32, [4]);
+    const unique = tf.unique(x).y;
+    const [first, other] = [tf.cast(unique, tf.float32).mul(2), tf.exp(y).mul(3)];
+    const runMetadata = new tf.RunMetadata();
+    const options = { traceLevel: tf.RunOptions.FULL_TRACE } as const;
+    const fed = [
+      [x, [5, 5, 7]],
+      [y, [0, 0, 0, 0]],
+    ] as const;
+    const results = await new tf.Session().run([first, other], fed, { options, runMetadata });
+    expect(results.map((array) => array.toArray())).toEqual([
+      [10, 14],
+      [3, 3, 3, 3],
+    ]);
+    const ran = runMetadata.stepStats.devStats[0]!.nodeStats.map(({ nodeName }) => nodeName);
+    expect(ran.indexOf(other.op.name)).toBeLessThan(ran.indexOf(unique.op.name));
+    expect(ran.indexOf(unique.op.name)).toBeLessThan(ran.indexOf(first.op.name));
+  });
+
   it('merges equal nodes and folds constants, and never crosses a feed', async () => {
     const x = tf.placeholder(tf.float32, [2]);
     const y = tf.exp(x).add(tf.exp(x));

@@ -32,9 +32,15 @@ function sliceKeys(x: NDArray, axis: number): string[] {
   });
 }
 
+/** What is the same for equal elements of a vector. */
+function elementKeys(x: NDArray): readonly unknown[] {
+  if (x.dtype.isObject || x.dtype.entries > 1 || x.dtype.isFloating) return sliceKeys(x, 0);
+  return Array.from({ length: x.size }, (_, i) => x.at(i));
+}
+
 /** The first of each group of equal slices, the group of every slice, and the sizes of the groups. */
-function group(keys: readonly string[]): { first: number[]; group: number[]; count: number[] } {
-  const groups = new Map<string, number>();
+function group(keys: readonly unknown[]): { first: number[]; group: number[]; count: number[] } {
+  const groups = new Map<unknown, number>();
   const first: number[] = [];
   const count: number[] = [];
   const member = keys.map((key, i) => {
@@ -64,7 +70,7 @@ function pick(p: ProgramBuilder, x: Value, axis: number, positions: Value): Valu
 
 function lowerUnique(p: ProgramBuilder, x: Value, axis: number, out_idx: DType) {
   const [first, idx, count] = p.host([x], [{ dtype: int64 }, { dtype: out_idx }, { dtype: out_idx }], ([array]) => {
-    const found = group(sliceKeys(array!, axis));
+    const found = group(array!.shape.length === 1 ? elementKeys(array!) : sliceKeys(array!, axis));
     return [intVector(found.first, int64), intVector(found.group, out_idx), intVector(found.count, out_idx)];
   });
   return { y: pick(p, x, axis, first!), idx: idx!, count: count! };
@@ -77,6 +83,7 @@ function checkVector(x: Value): void {
 
 export const Unique = defineOp({
   name: 'Unique',
+  isSizedByData: true,
   inputs: { x: 'T' },
   outputs: { y: 'T', idx: 'out_idx' },
   attrs: { T: anyType, out_idx: indexTypes },
@@ -99,6 +106,7 @@ export const Unique = defineOp({
 
 export const UniqueWithCounts = defineOp({
   name: 'UniqueWithCounts',
+  isSizedByData: true,
   inputs: { x: 'T' },
   outputs: { y: 'T', idx: 'out_idx', count: 'out_idx' },
   attrs: { T: anyType, out_idx: indexTypes },
@@ -151,6 +159,7 @@ const axisTypes = attr('type', { allowed: [int32, int64], default: int64 });
 
 export const UniqueV2 = defineOp({
   name: 'UniqueV2',
+  isSizedByData: true,
   inputs: { x: 'T', axis: 'Taxis' },
   outputs: { y: 'T', idx: 'out_idx' },
   attrs: { T: anyType, Taxis: axisTypes, out_idx: indexTypes },
@@ -186,6 +195,7 @@ export const UniqueV2 = defineOp({
 
 export const UniqueWithCountsV2 = defineOp({
   name: 'UniqueWithCountsV2',
+  isSizedByData: true,
   inputs: { x: 'T', axis: 'Taxis' },
   outputs: { y: 'T', idx: 'out_idx', count: 'out_idx' },
   attrs: { T: anyType, Taxis: axisTypes, out_idx: indexTypes },
@@ -218,6 +228,7 @@ export const UniqueWithCountsV2 = defineOp({
 
 export const ListDiff = defineOp({
   name: 'ListDiff',
+  isSizedByData: true,
   inputs: { x: 'T', y: 'T' },
   outputs: { out: 'T', idx: 'out_idx' },
   attrs: { T: anyType, out_idx: indexTypes },

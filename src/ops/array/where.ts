@@ -25,6 +25,7 @@ function coordinates(x: NDArray): NDArray {
 
 export const Where = defineOp({
   name: 'Where',
+  isSizedByData: true,
   inputs: { input: 'T' },
   outputs: { index: 'int64' },
   attrs: {
