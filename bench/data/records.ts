@@ -1,6 +1,7 @@
 /** @file Rows about TFRecord files. */
 import { join } from 'node:path';
-import { type RecordCompression, TFRecordWriter, tfRecordIterator } from '../../src/io/records.ts';
+import { type RecordCompression, tfRecordIterator } from '../../src/io/records.ts';
+import { TFRecordWriter } from '../../src/io/recordWriter.ts';
 import { noise, type Row } from './row.ts';
 
 async function write(path: string, size: number, count: number, compression: RecordCompression = ''): Promise<void> {

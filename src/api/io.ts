@@ -1,5 +1,6 @@
 /** @file `tf.io`: files of records. */
-export { type RecordCompression, type RecordOptions, TFRecordWriter, tfRecordIterator } from '../io/records.ts';
+export { type RecordCompression, type RecordOptions, tfRecordIterator } from '../io/records.ts';
+export { TFRecordWriter } from '../io/recordWriter.ts';
 export {
   decodeBase64,
   decodeCompressed,

@@ -1,19 +1,11 @@
-/** @file TFRecord files: records with their length and checksums, plain or compressed, read and written as a stream. */
+/** @file TFRecord files: records with their length and checksums, plain or compressed, read as a stream. */
 
 import { constants } from 'node:buffer';
-import { once } from 'node:events';
-import { createReadStream, createWriteStream } from 'node:fs';
+import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import type { Readable, Writable } from 'node:stream';
-import { finished } from 'node:stream/promises';
-import { createDeflate, createGunzip, createGzip, createInflate, constants as zlibConstants } from 'node:zlib';
-import {
-  DataLossError,
-  FailedPreconditionError,
-  InvalidArgumentError,
-  OpError,
-  ResourceExhaustedError,
-} from '../core/errors.ts';
+import type { Readable } from 'node:stream';
+import { createGunzip, createInflate, constants as zlibConstants } from 'node:zlib';
+import { DataLossError, InvalidArgumentError, OpError, ResourceExhaustedError } from '../core/errors.ts';
 import { maskedCrc } from './crc32c.ts';
 import { fileError } from './fileErrors.ts';
 import { localPath } from './paths.ts';
@@ -21,25 +13,19 @@ import { localPath } from './paths.ts';
 /** How a file of records is compressed; the empty text is not at all. */
 export type RecordCompression = '' | 'GZIP' | 'ZLIB';
 
-const headerLength = 12;
-const footerLength = 4;
-
-/** So many bytes are written at a time. */
-const bufferSize = 1 << 18;
-
-/** Writes a record as it stands in a file to the place `at`. */
-function putRecord(target: Uint8Array, at: number, data: Uint8Array): void {
-  const view = new DataView(target.buffer, target.byteOffset + at);
-  view.setBigUint64(0, BigInt(data.length), true);
-  view.setUint32(8, maskedCrc(target.subarray(at, at + 8)), true);
-  target.set(data, at + headerLength);
-  view.setUint32(headerLength + data.length, maskedCrc(data), true);
-}
+/** What stands in front of the content of a record: its length and the checksum of that. */
+export const headerLength = 12;
+/** What stands behind it: its checksum. */
+export const footerLength = 4;
 
 /** A record as it stands in a file. */
 export function encodeRecord(data: Uint8Array): Uint8Array {
   const record = new Uint8Array(headerLength + data.length + footerLength);
-  putRecord(record, 0, data);
+  const view = new DataView(record.buffer);
+  view.setBigUint64(0, BigInt(data.length), true);
+  view.setUint32(8, maskedCrc(record.subarray(0, 8)), true);
+  record.set(data, headerLength);
+  view.setUint32(headerLength + data.length, maskedCrc(data), true);
   return record;
 }
 
@@ -162,7 +148,7 @@ export interface RecordOptions {
   readonly compression?: RecordCompression | undefined;
 }
 
-function checkCompression(compression: string): asserts compression is RecordCompression {
+export function checkCompression(compression: string): asserts compression is RecordCompression {
   if (!['', 'GZIP', 'ZLIB'].includes(compression))
     throw new InvalidArgumentError(`Unsupported compression type: '${compression}'. Use '', 'GZIP' or 'ZLIB'.`);
 }
@@ -232,101 +218,11 @@ export function tfRecordIterator(path: string, options: RecordOptions = {}): Asy
 }
 
 /** What the file system and the decompressor say, as an error with a code. */
-function inOurWords(error: unknown, path: string): unknown {
+export function inOurWords(error: unknown, path: string): unknown {
   if (error instanceof Error && 'code' in error && String(error.code).startsWith('Z_'))
     return new DataLossError(
       `inflate() failed with error ${'errno' in error ? error.errno : error.code}: ${error.message}; is ${path} compressed in another way?`,
       { cause: error },
     );
   return fileError(error, path);
-}
-
-/**
- * Writes records to a file.
- *
- * @example
- * const writer = new tf.io.TFRecordWriter('digits.tfrecords');
- * await writer.write(new TextEncoder().encode('one'));
- * await writer.close();
- */
-export class TFRecordWriter implements AsyncDisposable {
-  private readonly target: Writable;
-  private readonly file: Writable;
-  /** Records that are not on their way yet: many short ones travel together. */
-  private held = new Uint8Array(bufferSize);
-  private heldBytes = 0;
-  private isClosed = false;
-  private failure: unknown;
-
-  constructor(
-    readonly path: string,
-    options: RecordOptions = {},
-  ) {
-    const { compression = '' } = options;
-    checkCompression(compression);
-    this.file = createWriteStream(localPath(path), { highWaterMark: 1 << 20 });
-    this.file.on('error', (error) => {
-      this.failure ??= inOurWords(error, path);
-    });
-    this.target = this.file;
-    if (compression !== '') {
-      this.target = compression === 'GZIP' ? createGzip() : createDeflate();
-      this.target.pipe(this.file);
-    }
-  }
-
-  /** Adds a record; waits while much is still on its way to the disk. */
-  async write(record: Uint8Array | string): Promise<void> {
-    this.throwIfUnusable();
-    const data = typeof record === 'string' ? new TextEncoder().encode(record) : record;
-    const whole = headerLength + data.length + footerLength;
-    if (this.heldBytes + whole > bufferSize) await this.send();
-    if (whole > bufferSize) await this.pass(encodeRecord(data));
-    else {
-      putRecord(this.held, this.heldBytes, data);
-      this.heldBytes += whole;
-    }
-    this.throwIfUnusable();
-  }
-
-  /** Sends what is held; the memory goes with it. */
-  private async send(): Promise<void> {
-    if (this.heldBytes === 0) return;
-    const sent = this.held.subarray(0, this.heldBytes);
-    this.held = new Uint8Array(bufferSize);
-    this.heldBytes = 0;
-    await this.pass(sent);
-  }
-
-  private async pass(bytes: Uint8Array): Promise<void> {
-    if (!this.target.write(bytes)) await once(this.target, 'drain');
-  }
-
-  /** Waits until all records are in the file. */
-  async flush(): Promise<void> {
-    this.throwIfUnusable();
-    await this.send();
-    await new Promise<void>((resolve, reject) =>
-      this.target.write(new Uint8Array(0), (error) => (error ? reject(error) : resolve())),
-    );
-  }
-
-  async close(): Promise<void> {
-    if (this.isClosed) return;
-    this.isClosed = true;
-    if (this.heldBytes > 0) this.target.write(this.held.subarray(0, this.heldBytes));
-    this.target.end();
-    await finished(this.file).catch((error) => {
-      throw inOurWords(error, this.path);
-    });
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
-
-  private throwIfUnusable(): void {
-    if (this.failure) throw this.failure;
-    if (this.isClosed) throw new FailedPreconditionError('Writer is closed.');
-  }
 }

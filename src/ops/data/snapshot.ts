@@ -6,7 +6,8 @@ import { DataLossError, InvalidArgumentError, UnimplementedError } from '../../c
 import type { NDArray } from '../../core/ndarray.ts';
 import type { Dims } from '../../core/shape.ts';
 import { fileError } from '../../io/fileErrors.ts';
-import { type RecordCompression, TFRecordWriter } from '../../io/records.ts';
+import type { RecordCompression } from '../../io/records.ts';
+import { TFRecordWriter } from '../../io/recordWriter.ts';
 import { arrayFromProto, decodeTensorProto, serializeContent } from '../../io/serializedTensor.ts';
 import { attr } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';

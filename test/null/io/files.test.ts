@@ -9,7 +9,8 @@ import { float32, int8, int16 } from '../../../src/core/dtypes.ts';
 import { DataLossError, NotFoundError } from '../../../src/core/errors.ts';
 import { NDArray, scalar } from '../../../src/core/ndarray.ts';
 import { crc32c, maskCrc, maskedCrc, unmaskCrc } from '../../../src/io/crc32c.ts';
-import { encodeRecord, type RecordCompression, TFRecordWriter, tfRecordIterator } from '../../../src/io/records.ts';
+import { encodeRecord, type RecordCompression, tfRecordIterator } from '../../../src/io/records.ts';
+import { TFRecordWriter } from '../../../src/io/recordWriter.ts';
 import { BundleReader, mergeBundles, type StoredTensor, writeBundle } from '../../../src/io/tensorBundle.ts';
 import { parseShapeAndSlice, sliceKey } from '../../../src/io/tensorSlice.ts';
 

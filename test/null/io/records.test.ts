@@ -8,6 +8,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { DataLossError } from '../../../src/core/errors.ts';
 import { crc32c, maskCrc, maskedCrc, portableCrc32c } from '../../../src/io/crc32c.ts';
 import { encodeRecord, type RecordCompression, RecordSplitter, tfRecordIterator } from '../../../src/io/records.ts';
+import { RecordBlock, TFRecordWriter } from '../../../src/io/recordWriter.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'records-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -159,5 +160,67 @@ describe('files of records', () => {
     expect(await read(new Uint8Array(0), '')).toEqual([]);
     await expect(tfRecordIterator(join(folder, 'absent')).next()).rejects.toThrow(/absent; No such file or directory/);
     await expect(tfRecordIterator(folder).next()).rejects.toThrow(/Is a directory/);
+  });
+});
+
+describe('records that are written', () => {
+  const contents = async (path: string, compression: RecordCompression) => {
+    const found: Uint8Array[] = [];
+    for await (const record of tfRecordIterator(path, { compression })) found.push(record);
+    return found;
+  };
+
+  it('come in the order of the calls, long ones too, whether or not anybody waits', async () => {
+    const lengths = Array.from({ length: 600 }, (_, i) => (i % 97 === 5 ? 300_000 + i : (i * 37) % 3000));
+    const all = lengths.map((length, i) => new Uint8Array(length).fill(i));
+    for (const compression of ['', 'GZIP'] as const) {
+      const path = join(folder, 'written');
+      const writer = new TFRecordWriter(path, { compression });
+      const some = all.slice(0, 300).map((record) => writer.write(record));
+      await Promise.all(some);
+      for (const record of all.slice(300)) await writer.write(record);
+      await writer.close();
+      const found = await contents(path, compression);
+      expect(found.map(({ length }) => length)).toEqual(lengths);
+      for (const [i, record] of found.entries()) expect(Buffer.compare(record, all[i]!)).toBe(0);
+    }
+  });
+
+  it('have their checksums, with the native library and without it', async () => {
+    const all = [noise(0), noise(3), noise(1000, 2), noise(20_000, 3)];
+    const sealed = async (seal: (block: RecordBlock) => Promise<void> | void) => {
+      const block = new RecordBlock(1 << 16);
+      for (const data of all) block.put(data);
+      await seal(block);
+      return Buffer.from(block.bytes.subarray(0, block.used));
+    };
+    const expected = Buffer.concat(all.map(encodeRecord));
+    expect(await sealed((block) => block.seal())).toEqual(expected);
+    expect(await sealed((block) => block.sealHere())).toEqual(expected);
+  });
+
+  it('are in the file after flush', async () => {
+    const path = join(folder, 'flushed');
+    await using writer = new TFRecordWriter(path);
+    await writer.write('one');
+    await writer.flush();
+    expect((await contents(path, '')).map((record) => new TextDecoder().decode(record))).toEqual(['one']);
+    await writer.write('two');
+    await writer.close();
+    expect(await contents(path, '')).toHaveLength(2);
+    await expect(writer.write('three')).rejects.toThrow('Writer is closed.');
+  });
+
+  it('to where nothing can be written say so, and do not hang', async () => {
+    for (const compression of ['', 'ZLIB'] as const) {
+      const writer = new TFRecordWriter(join(folder, 'absent', 'records'), { compression });
+      const record = noise(1000);
+      const writing = (async () => {
+        for (let i = 0; i < 2000; i++) await writer.write(record);
+        await writer.flush();
+      })();
+      await expect(writing).rejects.toThrow(/No such file or directory/);
+      await expect(writer.close()).rejects.toThrow(/No such file or directory/);
+    }
   });
 });
