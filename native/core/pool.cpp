@@ -95,21 +95,17 @@ class alignas(64) Share {
   std::atomic<uint64_t> word_{0};
 };
 
-struct Worker;
-
 struct Job {
   void (*task)(const void* context, int64_t part, int64_t seat);
   const void* context;
-  /** The threads: the master, who has the first seat, and its team. */
-  Worker* const* team;
+  /** One for every thread; the master has the first seat. */
+  Share* shares;
   int64_t seats;
-  Share own{};
   std::atomic<bool> outOfMemory{false};
 
-  Share& shareOf(int64_t seat);
   int64_t next(int64_t seat) {
-    int64_t part = shareOf(seat).takeFirst();
-    for (int64_t i = 1; part < 0 && i < seats; i++) part = shareOf((seat + i) % seats).takeLast();
+    int64_t part = shares[seat].takeFirst();
+    for (int64_t i = 1; part < 0 && i < seats; i++) part = shares[(seat + i) % seats].takeLast();
     return part;
   }
 
@@ -129,10 +125,7 @@ struct alignas(64) Worker {
   std::atomic<int> state{idle};
   Job* job = nullptr;
   int64_t seat = 0;
-  Share share;
 };
-
-Share& Job::shareOf(int64_t seat) { return seat == 0 ? own : team[seat - 1]->share; }
 
 /** True while a thread is inside a part: parts of parts run where they are. */
 thread_local bool insidePart = false;
@@ -235,8 +228,10 @@ void Pool::runParts(int64_t parts, int64_t seats, Task task, const void* context
     busyWorkers.fetch_add(1, std::memory_order_relaxed);
     team[size++] = &worker;
   }
-  Job job{task, context, team, size + 1};
-  for (int64_t seat = 0; seat <= size; seat++) job.shareOf(seat).set(rangeOf(seat, size + 1, parts));
+  // They belong to the master: a worker may look into the share of one that has gone to another master meanwhile.
+  thread_local Share shares[kMostWorkers + 1];
+  Job job{task, context, shares, size + 1};
+  for (int64_t seat = 0; seat <= size; seat++) shares[seat].set(rangeOf(seat, size + 1, parts));
   for (int i = 0; i < size; i++) {
     Worker& worker = *team[i];
     worker.job = &job;
