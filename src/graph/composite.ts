@@ -1,4 +1,5 @@
 /** @file Values made of several tensors, such as indexed slices: how functions and loops take them apart. */
+import type { NDArray } from '../core/ndarray.ts';
 import type { Dims } from '../core/shape.ts';
 import type { Tensor } from './tensor.ts';
 
@@ -21,4 +22,16 @@ export interface Decomposed {
 
 export function isComposite(value: unknown): value is Composite {
   return typeof value === 'object' && value !== null && composite in value;
+}
+
+/** A class of values that a run can fetch has a method of this name as well. */
+export const fetchedValue: unique symbol = Symbol('fetchedValue');
+
+export interface Fetchable<V> extends Composite {
+  /** What a run gives for it: its parts' values, put together. */
+  [fetchedValue](parts: readonly NDArray[]): V;
+}
+
+export function isFetchable(value: unknown): value is Fetchable<unknown> {
+  return isComposite(value) && fetchedValue in value;
 }

@@ -1,6 +1,7 @@
 /** @file What sessions take and give: feeds, fetches in any structure, and the results of both in types. */
 import type { DType, TypedArray } from '../core/dtypes.ts';
 import type { NDArray } from '../core/ndarray.ts';
+import type { Fetchable } from './composite.ts';
 import type { IndexedSlices } from './indexedSlices.ts';
 import type { Operation } from './operation.ts';
 import type { SparseTensor, SparseTensorValue } from './sparseTensor.ts';
@@ -41,15 +42,17 @@ export type Fetched<F> =
         ? IndexedSlicesValue
         : F extends SparseTensor
           ? SparseTensorValue
-          : F extends GraphElement
-            ? NDArray
-            : F extends string
-              ? NDArray | null
-              : F extends readonly unknown[]
-                ? { -readonly [K in keyof F]: Fetched<F[K]> }
-                : F extends object
+          : F extends Fetchable<infer V>
+            ? V
+            : F extends GraphElement
+              ? NDArray
+              : F extends string
+                ? NDArray | null
+                : F extends readonly unknown[]
                   ? { -readonly [K in keyof F]: Fetched<F[K]> }
-                  : never;
+                  : F extends object
+                    ? { -readonly [K in keyof F]: Fetched<F[K]> }
+                    : never;
 
 export type FeedKey = Tensor | GraphElement | string;
 export type FeedValue = NDArray | TypedArray | Literal;

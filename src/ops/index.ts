@@ -9,6 +9,7 @@ import './math/index.ts';
 import './nn/index.ts';
 import './parsing/index.ts';
 import './queue/index.ts';
+import './ragged/index.ts';
 import './random/index.ts';
 import './reader/index.ts';
 import './sparse/index.ts';

@@ -1,6 +1,7 @@
 /** @file Fetches in any structure: finds the tensors and operations in it, and puts the results in their place. */
 import { OpError } from '../core/errors.ts';
 import type { NDArray } from '../core/ndarray.ts';
+import { composite, fetchedValue, isFetchable } from '../graph/composite.ts';
 import type { Graph } from '../graph/graph.ts';
 import { IndexedSlices } from '../graph/indexedSlices.ts';
 import { Operation } from '../graph/operation.ts';
@@ -42,6 +43,10 @@ export function planFetches(fetch: unknown, graph: Graph): FetchPlan {
     if (x instanceof SparseTensor) {
       const [indices, values, dense] = [place(own(x.indices)), place(own(x.values)), place(own(x.denseShape))];
       return (r) => new SparseTensorValue(indices(r), values(r), dense(r));
+    }
+    if (isFetchable(x)) {
+      const parts = x[composite]().parts.map((part) => place(own(part)));
+      return (r) => x[fetchedValue](parts.map((part) => part(r)));
     }
     if (isElement(x)) {
       const element = own(x);

@@ -71,11 +71,15 @@ const moreTableOps = [
   ...['AnonymousHashTable', 'AnonymousMutableHashTable', 'AnonymousMutableHashTableOfTensors'],
 ];
 
+const raggedVariants = ['RaggedTensorToVariant', 'RaggedTensorFromVariant', 'RaggedTensorToVariantGradient'];
+const inRagged = 'takes or makes ragged tensors in variants; tested in test/null/ragged.test.ts';
+
 /** No value case. */
 export const withoutValueCase: Readonly<Record<string, string>> = {
   ...dataGaps,
   ...queueGaps,
   ...each([...listOps, ...optionalOps, 'EmptyTensorList'], inLists),
+  ...each(raggedVariants, inRagged),
   ...each(fileOps, inFiles),
   ...each(writerOps, inWriters),
   ...each([...tableOps, ...moreTableOps], inTables),
@@ -129,6 +133,7 @@ export const withoutGradientCheck: Readonly<Record<string, string>> = {
     inLists,
   ),
   ...each(['OptionalFromValue', 'OptionalGetValue'], inLists),
+  ...each(raggedVariants.slice(0, 2), inRagged),
   ...each(
     ['MaxPoolGradGrad', 'MaxPool3DGrad', 'MaxPool3DGradGrad'],
     'jumps where another element of a window becomes the largest; test/backend/windows.test.ts compares with TensorFlow',

@@ -27,7 +27,7 @@ const leftOut: Record<string, Record<string, readonly string[]>> = {
     'describes types, of which TypeScript has its own': words(`IndexedSlicesSpec NoneTensorSpec OptionalSpec
       RaggedTensorSpec SparseTensorSpec TensorSpec TypeSpec type_spec_from_value register_tensor_conversion_function
       Dimension dimension_at_index dimension_value VariableAggregation VariableSynchronization`),
-    'tier 2 ops of sparse and ragged tensors': words(`RaggedTensor convert_to_tensor_or_sparse_tensor edit_distance
+    'tier 2 ops of sparse and ragged tensors': words(`convert_to_tensor_or_sparse_tensor edit_distance
       ragged_fill_empty_rows ragged_fill_empty_rows_grad sparse_add sparse_fill_empty_rows sparse_mask sparse_matmul
       sparse_maximum sparse_minimum sparse_reduce_max sparse_reduce_max_sparse sparse_reduce_sum
       sparse_reduce_sum_sparse sparse_reset_shape sparse_slice sparse_softmax sparse_split sparse_tensor_dense_matmul

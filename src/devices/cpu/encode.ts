@@ -275,6 +275,8 @@ class Encoder {
       return [constantsSlot, start];
     }
     const start = this.segment.arena.get(buffer);
+    // Nothing is read or written in an empty buffer, so that any place will do; the plan gives it none.
+    if (start === undefined && buffer.bytes === 0) return [arenaSlot, 0];
     if (start === undefined)
       throw new InternalError(`a ${buffer.kind} buffer of ${buffer.bytes} bytes has no place in its segment`);
     if (start < 0 || start + buffer.bytes > this.segment.arenaBytes)

@@ -1,10 +1,11 @@
 /** @file Datasets of batches of serialized Examples, parsed. */
 import { type DType, float32, int32, int64, string, variant } from '../../core/dtypes.ts';
-import { InvalidArgumentError, UnimplementedError } from '../../core/errors.ts';
+import { InvalidArgumentError } from '../../core/errors.ts';
 import { NDArray } from '../../core/ndarray.ts';
 import type { Dims } from '../../core/shape.ts';
 import { ExampleParser } from '../../io/examples/parseExamples.ts';
 import { attr } from '../../op/attrs.ts';
+import { RaggedVariant } from '../ragged/variants.ts';
 import { Dataset, datasetIn, type Element } from './dataset.ts';
 import { datasetOp, deterministic, elementAttrs, flag, keepsOrder, scalarOf } from './kit.ts';
 import { parallelCalls } from './map.ts';
@@ -31,24 +32,35 @@ interface Features {
   readonly sparse_types: readonly DType[];
   readonly Tdense: readonly DType[];
   readonly dense_shapes: readonly Dims[];
+  readonly ragged_keys?: readonly string[];
+  readonly ragged_value_types?: readonly DType[];
+  readonly ragged_split_types?: readonly DType[];
 }
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-/** Parses a batch: a component per feature, in the order of their keys; sparse ones as variants. */
-function parserOf(asked: Features, defaults: readonly NDArray[]): (batch: Element) => Element {
-  const { sparse_keys, dense_keys, sparse_types, Tdense, dense_shapes } = asked;
+/** Parses a batch: a component per feature, in the order of their keys; sparse and ragged ones as variants. */
+function parserOf(asked: Features, defaults: readonly NDArray[]): (batch: Element) => Promise<Element> {
+  const { sparse_keys, dense_keys, sparse_types, Tdense, dense_shapes, ragged_keys = [] } = asked;
   const dense = dense_keys.map((key, i) => ({ key: bytes(key), dtype: Tdense[i]!, shape: dense_shapes[i]! }));
   const sparse = sparse_keys.map((key, i) => ({ key: bytes(key), dtype: sparse_types[i]! }));
-  const parser = new ExampleParser({ dense, sparse, ragged: [] });
-  const order = [...dense, ...sparse].map(({ key }, i) => ({ key, i })).sort((a, b) => Buffer.compare(a.key, b.key));
-  return ([serialized]) => {
+  const ragged = ragged_keys.map((key, i) => ({
+    key: bytes(key),
+    dtype: asked.ragged_value_types![i]!,
+    splits: asked.ragged_split_types![i] === int32 ? int32 : int64,
+  }));
+  const parser = new ExampleParser({ dense, sparse, ragged });
+  const order = [...dense, ...sparse, ...ragged]
+    .map(({ key }, i) => ({ key, i }))
+    .sort((a, b) => Buffer.compare(a.key, b.key));
+  return async ([serialized]) => {
     if (serialized?.dtype !== string || serialized.rank !== 1)
       throw new InvalidArgumentError('Expected serialized to be a vector of strings; batch the examples first.');
-    const parsed = parser.parse(serialized.objects as Uint8Array[], [], defaults); // strings are bytes
+    const parsed = await parser.parseLater(serialized.objects as Uint8Array[], [], defaults); // strings are bytes
     const all = [
       ...parsed.dense,
       ...parsed.sparse.map(({ indices, values, shape }) => new NDArray(variant, [3], [indices, values, shape])),
+      ...parsed.ragged.map(({ splits, values }) => new NDArray(variant, [], [new RaggedVariant([splits], values)])),
     ];
     return order.map(({ i }) => all[i]!);
   };
@@ -60,8 +72,6 @@ const parseOp = (name: string, last: object) =>
     inputs: { input_dataset: 'variant', num_parallel_calls: 'int64', dense_defaults: 'Tdense' },
     attrs: { ...features, ...elementAttrs, ...last },
     make({ input_dataset, num_parallel_calls, dense_defaults }, attrs) {
-      if ('ragged_keys' in attrs && (attrs.ragged_keys as readonly string[]).length > 0)
-        throw new UnimplementedError('Ragged features of datasets of Examples cannot be parsed.');
       const input = datasetIn(input_dataset);
       const room = parallelCalls(scalarOf(num_parallel_calls, 'num_parallel_calls'));
       const parse = parserOf(attrs, dense_defaults);
@@ -73,7 +83,7 @@ const parseOp = (name: string, last: object) =>
         cardinality: () => input.cardinality,
         iterate(scope) {
           const calls = { room, keepsOrder: keepsOrder(attrs, scope) };
-          return new ParallelCalls(input.iterate(scope), scope, calls, async (batch) => parse(batch));
+          return new ParallelCalls(input.iterate(scope), scope, calls, parse);
         },
       });
     },

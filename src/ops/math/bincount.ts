@@ -82,6 +82,14 @@ export const Bincount = defineOp({
       },
       expect: { bins: [0, 1, 5, 0, 0] },
     },
+    ...[0, 2].map((size) => ({
+      given: {
+        arr: { dtype: 'int32' as const, value: [], shape: [0] },
+        size: { dtype: 'int32' as const, value: size },
+        weights: { dtype: 'float32' as const, value: [], shape: [0] },
+      },
+      expect: { bins: { dtype: 'float32' as const, value: new Array<number>(size).fill(0), shape: [size] } },
+    })),
     {
       given: { arr: { dtype: 'int32', value: [1, -2] }, size: { dtype: 'int32', value: 5 }, weights: [1, 2] },
       fails: /Input arr must be non-negative/,

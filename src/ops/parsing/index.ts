@@ -32,5 +32,3 @@ export {
   serializeManySparse,
   serializeSparse,
 } from './serializeSparse.ts';
-
-import './raggedRange.ts';

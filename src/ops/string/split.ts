@@ -13,6 +13,8 @@ import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
 import type { ProgramBuilder } from '../../program/builder.ts';
 import type { Value } from '../../program/value.ts';
 import { ofRank } from '../array/common.ts';
+import { getItem } from '../array/getItem.ts';
+import { RaggedTensor } from '../ragged/raggedTensor.ts';
 import { bytesOf, stringArray } from './text.ts';
 
 /** Every byte is one character, so that pieces of characters are kept as they are. */
@@ -170,26 +172,40 @@ export function stringSplit(
 }
 
 /**
- * The pieces of each string as Python's `split` finds them, as a sparse matrix: at `sep`, or at white space. Adds one
- * `StringSplitV2` node and `Const`s under `StringSplit/`.
+ * The pieces of each string as Python's `split` finds them: at `sep`, or at white space. They are a sparse matrix, or with
+ * `resultType: 'RaggedTensor'` rows of different lengths. Adds one `StringSplitV2` node and `Const`s under `StringSplit/`.
  *
  * @example tf.strings.split(['1<>2<>3'], { sep: '<>' }).values // runs to [b'1' b'2' b'3']
  */
+export function split(input: TensorLike, options: SplitOptions & { readonly resultType: 'RaggedTensor' }): RaggedTensor;
 export function split(
   input: TensorLike,
-  options: {
-    readonly sep?: TensorLike | undefined;
-    readonly maxsplit?: number | undefined;
-    readonly name?: string | undefined;
-  } = {},
-): SparseTensor {
-  const { sep = '', maxsplit, name } = onlyOptions('tf.strings.split', options, 'sep', 'maxsplit', 'name');
+  options?: SplitOptions & { readonly resultType?: 'SparseTensor' | undefined },
+): SparseTensor;
+export function split(
+  input: TensorLike,
+  options: SplitOptions & { readonly resultType?: 'SparseTensor' | 'RaggedTensor' | undefined } = {},
+): SparseTensor | RaggedTensor {
+  const {
+    sep = '',
+    maxsplit,
+    resultType = 'SparseTensor',
+    name,
+  } = onlyOptions('tf.strings.split', options, 'sep', 'maxsplit', 'resultType', 'name');
   return nameScope(name ?? 'StringSplit', () => {
     const source = convertToTensor(input, { dtype: d.string, name: 'input' });
     const { indices, values, shape } = StringSplitV2.build(
       { input: source, sep: convertToTensor(sep, { dtype: d.string }) },
       { attrs: { maxsplit: maxsplit ?? -1 } },
     );
-    return new SparseTensor(indices, values, shape);
+    if (resultType === 'SparseTensor') return new SparseTensor(indices, values, shape);
+    const [rowids, nrows] = [getItem(indices, [[], 0]), getItem(shape, [0])];
+    return RaggedTensor.fromValueRowids(values, rowids, { nrows });
   });
+}
+
+export interface SplitOptions {
+  readonly sep?: TensorLike | undefined;
+  readonly maxsplit?: number | undefined;
+  readonly name?: string | undefined;
 }

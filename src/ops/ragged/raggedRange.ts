@@ -5,7 +5,7 @@ import { fromElements, type NDArray } from '../../core/ndarray.ts';
 import type { Dims } from '../../core/shape.ts';
 import { attr } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
-import { needRankAtMost } from './shapes.ts';
+import { needRankAtMost } from '../parsing/shapes.ts';
 
 /** More elements than any array here has. */
 const most = 2 ** 31;
