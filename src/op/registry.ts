@@ -54,6 +54,8 @@ export interface LoweredNode {
   readonly outputTypes: readonly DType[];
   /** Names of the nodes that the inputs come from. */
   readonly inputNames: readonly string[];
+  /** The attributes as the graph has them. */
+  readonly rawAttrs: Operation['attrs'];
 }
 
 /** A node as a simplifier sees it: it can look at its inputs' producers and propose a replacement. */

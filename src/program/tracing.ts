@@ -27,6 +27,8 @@ export interface ProgramState {
   sharedHandle(spec: SharedName, make: (name: string) => object): SharedHandle;
   /** A function of the library as something that the host can call at any time, in a run or outside of all. */
   hostFunction(func: FunctionRef, callPath: string): HostFunction;
+  /** Something that runs another graph, with functions of its own, for one of its outputs. */
+  graph(content: GraphContent, output: string): () => Promise<readonly NDArray[]>;
   /** A small buffer that belongs to a node and survives between runs, such as a random generator's counter. */
   nodeState(node: string, initial: () => Uint8Array): Buffer;
   /** Records that the program is only valid while the variable has this shape. */
@@ -50,8 +52,16 @@ export interface HostFunction {
   (inputs: NDArray[], run?: RunScope): Promise<readonly NDArray[]>;
   /** The ops with state or effects in it, and in what it calls. */
   readonly statefulOps: readonly string[];
+  /** It and the functions that it calls, as the library has them (`FunctionDef`s). */
+  definitions(): readonly object[];
   /** The function with random numbers that begin anew for each owner, and go on as long as the owner is there. */
   ownedBy(owner: object): HostFunction;
+}
+
+/** The nodes and functions of a graph, as its message (`GraphDef`) has them. */
+export interface GraphContent {
+  readonly nodes: readonly object[];
+  readonly functions: readonly object[];
 }
 
 /** Thrown by `demand` to make the tracer run what is recorded so far, so that the value becomes known. */

@@ -5,7 +5,7 @@ import type { NDArray } from '../core/ndarray.ts';
 import { type Shape, sameShape } from '../core/shape.ts';
 import type { Device } from '../devices/device.ts';
 import type { HostCall, RunScope } from '../program/instructions.ts';
-import type { HostFunction } from '../program/tracing.ts';
+import type { GraphContent, HostFunction } from '../program/tracing.ts';
 import type { FunctionDef, GradientDef, NodeDef } from '../proto/graph.ts';
 import type { RunMetadata } from './config.ts';
 import { Dataflow } from './dataflow.ts';
@@ -147,6 +147,7 @@ class TracedExecutable implements Executable {
       atOnce: this.engine.atOnce,
       loop: (cond, body, path) => this.engine.loop(cond, body, path, own),
       runner: (body, path) => this.engine.call(body, path, own),
+      graph: (content, output) => this.engine.otherGraph(content, output),
     });
     const path = await trace.start();
     const program = { guards: trace.guards, constants: trace.constants, path };
@@ -298,6 +299,14 @@ export class Engine {
     return found;
   }
 
+  /** Another graph that is run for one of its outputs; variables are the same. */
+  otherGraph({ nodes, functions }: GraphContent, output: string): () => Promise<readonly NDArray[]> {
+    const engine = new Engine(this.device, this.resources, this.options);
+    engine.extend(nodes as readonly NodeDef[], functions as readonly FunctionDef[]); // what such messages hold
+    const executable = engine.prepare([], [output], []);
+    return () => executable.run([]);
+  }
+
   private hostFunction(body: Body, callPath: string, own: OwnCalls): HostFunction {
     const executable = this.ofBody(body, callPath, own);
     const stateful = this.functions.statefulOps(body.name);
@@ -305,6 +314,7 @@ export class Engine {
     const call = (inputs: NDArray[], run?: RunScope) => executable.run(inputs, { run: run as Run | undefined }); // the runtime's own runs are the only ones
     const made: HostFunction = Object.assign(call, {
       statefulOps: stateful.map(({ name }) => name),
+      definitions: () => this.functions.definitions(body.name),
       ownedBy: (owner: object) => (draws ? this.call(body, callPath, this.ownOf(owner)) : made),
     });
     return made;

@@ -45,6 +45,7 @@ function lower(node: RunNode, inputs: readonly Value[], builder: ProgramBuilder)
       device: node.device,
       outputTypes: node.outputs.map((o) => o.dtype),
       inputNames: node.inputs.map((port) => port.node.name),
+      rawAttrs: node.rawAttrs,
     });
   } catch (error) {
     if (error instanceof HostResultNeeded || error instanceof CallNeeded) return undefined;
@@ -92,6 +93,9 @@ class FoldState implements ProgramState {
     throw stateless();
   }
   variable(): never {
+    throw stateless();
+  }
+  graph(): never {
     throw stateless();
   }
   isVariable(): never {

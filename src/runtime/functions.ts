@@ -127,6 +127,15 @@ export class FunctionLibrary {
     return [...new Set(found)];
   }
 
+  /** A function and those that it calls. */
+  definitions(name: string, seen = new Set<string>()): readonly FunctionDef[] {
+    const def = this.defs.get(name);
+    if (!def || seen.has(name)) return [];
+    seen.add(name);
+    const called = def.node_def.flatMap(({ op, attr }) => [op, ...functionsIn(attr)]);
+    return [def, ...called.flatMap((each) => this.definitions(each, seen))];
+  }
+
   /**
    * The nodes of a function, for some values of its attributes: those that its results need and, unless it is pruned like
    * the rest of a graph, those that have effects.

@@ -12,6 +12,7 @@ import { Buffer, type HostCall } from '../program/instructions.ts';
 import {
   CallNeeded,
   type FunctionRef,
+  type GraphContent,
   type HostFunction,
   HostResultNeeded,
   type ProgramState,
@@ -60,6 +61,8 @@ export interface TraceTask {
   loop(cond: Body, body: Body, callPath: string): HostCall;
   /** A call of a function that is run rather than lowered in place. */
   runner(body: Body, callPath: string): HostFunction;
+  /** Runs another graph for one of its outputs. */
+  graph(content: GraphContent, output: string): () => Promise<readonly NDArray[]>;
 }
 
 /** What must still hold when a program is run again. */
@@ -138,6 +141,9 @@ export class Trace implements ProgramState {
   }
   hostFunction(func: FunctionRef, callPath: string): HostFunction {
     return this.task.runner(this.bodyOf(func, false), callPath);
+  }
+  graph(content: GraphContent, output: string): () => Promise<readonly NDArray[]> {
+    return this.task.graph(content, output);
   }
   nodeState(node: string, initial: () => Uint8Array): Buffer {
     return this.assembler.fixedMemory(this.task.generators.get(node, initial));
@@ -515,6 +521,7 @@ function lowered(node: RunNode) {
     device: node.device,
     outputTypes: node.outputs.map((o) => o.dtype),
     inputNames: node.inputs.map((port) => port.node.name),
+    rawAttrs: node.rawAttrs,
   };
 }
 

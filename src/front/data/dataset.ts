@@ -3,14 +3,15 @@ import { type DType, int64, variant } from '../../core/dtypes.ts';
 import type { NDArray } from '../../core/ndarray.ts';
 import type { Dims } from '../../core/shape.ts';
 import { colocateWith, type Graph } from '../../graph/graph.ts';
+import type { Operation } from '../../graph/operation.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import { sessionFor } from '../../graph/runner.ts';
 import type { SparseTensor } from '../../graph/sparseTensor.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { DeleteIterator, IteratorV2, MakeIterator, OneShotIterator } from '../../ops/data/iteratorOps.ts';
+import { OptionsDataset } from '../../ops/data/options.ts';
 import { RangeDataset, TensorDataset, TensorSliceDataset } from '../../ops/data/sources.ts';
-import { OptionsDataset } from '../../ops/data/wrappers.ts';
 import { OptionalNone } from '../../ops/flow/optional.ts';
 import { flatten } from '../nest.ts';
 import { type DatasetOptions, isOptions, metadataOf, number, valuesUntilEnd } from './arguments.ts';
@@ -21,6 +22,7 @@ import * as elementwise from './elementwise.ts';
 import { fromGenerator, type GeneratorOptions, type Values } from './generators.ts';
 import { Iterator } from './iterator.ts';
 import { type ListFilesOptions, listFiles } from './listFiles.ts';
+import { Options, optionsOf } from './options.ts';
 import { fromSparseTensorSlices } from './sparse.ts';
 import {
   type Arguments,
@@ -36,6 +38,7 @@ import {
   TensorComponent,
   type ValueOf,
 } from './spec.ts';
+import * as storing from './storing.ts';
 
 export interface RangeOptions extends DatasetOptions {
   readonly outputType?: DType | undefined;
@@ -291,11 +294,46 @@ export class Dataset<E = unknown> implements IsDataset, AsyncIterable<ValueOf<E>
     return transformation(this);
   }
 
-  /** The dataset with hints for TensorFlow's optimizer, which change no element. Adds `OptionsDataset`. */
-  withOptions(serializedOptions = ''): Dataset<E> {
-    const attrs = { serialized_options: serializedOptions, ...elementAttrs(this.elementSpec) };
+  /** The dataset with something said for all of the pipeline up to here. Adds `OptionsDataset`. */
+  withOptions(options = new Options()): Dataset<E> {
+    const attrs = { serialized_options: '', ...elementAttrs(this.elementSpec) };
     const made = colocateWith(this.variant, () => OptionsDataset.build({ input_dataset: this.variant }, { attrs }));
-    return new Dataset<E>(made.handle!, this.elementSpec);
+    made.handle.op.setAttr('serialized_options', { s: options.serialize() }); // bytes, not text
+    return new Dataset<E>(made.handle, this.elementSpec);
+  }
+
+  /** What was said by `withOptions`, here and in the datasets that this one is made of. */
+  options(): Options {
+    return Options.parse(optionsOf(this.variant));
+  }
+
+  // In files.
+  /**
+   * An operation that writes all elements to files under a folder, to be read by `load`. Adds `SaveDataset`.
+   *
+   * @example await sess.run(dataset.save('/tmp/numbers'));
+   */
+  save(path: TensorLike, options: storing.SaveOptions = {}): Operation {
+    return storing.save(this, path, options);
+  }
+
+  /**
+   * The elements that `save` has written, which are like those of another dataset or of this spec. Adds `LoadDataset`.
+   *
+   * @example tf.data.Dataset.load('/tmp/numbers', tf.data.Dataset.range(0).elementSpec)
+   */
+  static load<E = Tensor>(path: TensorLike, elementSpec: ElementSpec, options: storing.LoadOptions = {}): Dataset<E> {
+    return storing.load(path, elementSpec, options) as Dataset<E>; // as the user declares
+  }
+
+  /**
+   * Writes the elements the first time through, and reads them from there every other time, in other programs too. A pipeline
+   * that is changed is written anew. Adds `SnapshotDatasetV2` and others.
+   *
+   * @example images.map(decode).snapshot('/tmp/decoded').shuffle(1000)
+   */
+  snapshot(path: TensorLike, options: storing.SnapshotOptions = {}): Dataset<E> {
+    return storing.snapshot(this, path, options) as Dataset<E>; // the same elements
   }
 
   // Iterators.

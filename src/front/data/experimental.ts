@@ -2,6 +2,7 @@
 import { int32, int64 } from '../../core/dtypes.ts';
 import type { Dims } from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
+import type { Operation } from '../../graph/operation.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
@@ -30,7 +31,8 @@ import { type BatchOptions, unbatch as unbatched } from './batching.ts';
 import { Dataset, type Inside } from './dataset.ts';
 import * as elementwise from './elementwise.ts';
 import { traceFunction } from './functions.ts';
-import { type ElementOf, elementAttrs, fromTensors, mapSpec, TensorComponent } from './spec.ts';
+import { type ElementOf, type ElementSpec, elementAttrs, fromTensors, mapSpec, TensorComponent } from './spec.ts';
+import type { LoadOptions, SaveOptions, SnapshotOptions } from './storing.ts';
 
 /** What `dataset.apply` takes. */
 export type Transformation<E, R> = (dataset: Dataset<E>) => Dataset<R>;
@@ -159,7 +161,14 @@ export function groupByWindow<A extends readonly unknown[], R extends Dataset>(
   return (dataset) => elementwise.groupByWindow(dataset, functions, {}) as Dataset<Inside<R>>; // what the function's datasets give
 }
 
-export type { Reducer } from './elementwise.ts';
+/** A reduction: the state to begin with, from the key; the next state; what becomes of the last one. */
+export class Reducer implements elementwise.Reducer {
+  constructor(
+    readonly initFunc: elementwise.Reducer['initFunc'],
+    readonly reduceFunc: elementwise.Reducer['reduceFunc'],
+    readonly finalizeFunc: elementwise.Reducer['finalizeFunc'],
+  ) {}
+}
 
 /** Reduces all elements with the same key (an int64) to one. Adds `ExperimentalGroupByReducerDataset`. */
 export function groupByReducer<A extends readonly unknown[], R = unknown>(
@@ -375,6 +384,45 @@ export function sampleFromDatasets<E>(
  */
 export function chooseFromDatasets<E>(datasets: readonly Dataset<E>[], choices: Dataset<Tensor>): Dataset<E> {
   return directed(replicated(choices), datasets);
+}
+
+/** Elements on a device; where there is one, they are there already. Adds nothing. */
+export function copyToDevice<E>(_targetDevice: string, _sourceDevice = '/cpu:0'): Transformation<E, E> {
+  return (dataset) => dataset;
+}
+
+/**
+ * Writes elements the first time through, and reads them from there every other time. Adds `SnapshotDatasetV2` and others.
+ *
+ * @example dataset.apply(tf.data.experimental.snapshot('/tmp/decoded'))
+ */
+export function snapshot<E>(path: TensorLike, options: SnapshotOptions = {}): Transformation<E, E> {
+  return (dataset) => dataset.snapshot(path, options);
+}
+
+/** As `dataset.save`. */
+export function save(dataset: Dataset, path: TensorLike, options: SaveOptions = {}): Operation {
+  return dataset.save(path, options);
+}
+
+/** As `Dataset.load`. */
+export function load<E = Tensor>(path: TensorLike, elementSpec: ElementSpec, options: LoadOptions = {}): Dataset<E> {
+  return Dataset.load<E>(path, elementSpec, options);
+}
+
+/** The tensor that holds a dataset. */
+export function toVariant(dataset: Dataset): Tensor {
+  return dataset.variant;
+}
+
+/** The dataset in a tensor, whose elements are like this. */
+export function fromVariant<E = unknown>(variant: Tensor, structure: ElementSpec): Dataset<E> {
+  return new Dataset<E>(variant, structure);
+}
+
+/** What the elements of a dataset or an iterator look like. */
+export function getStructure(of: { readonly elementSpec: ElementSpec }): ElementSpec {
+  return of.elementSpec;
 }
 
 /** Makes elements ahead; where there is one device, that is all there is to do. Adds `PrefetchDataset`. */

@@ -22,4 +22,6 @@ export {
 export type { GeneratorOptions } from './generators.ts';
 export { Iterator, type StructureOptions } from './iterator.ts';
 export type { ListFilesOptions } from './listFiles.ts';
+export { Options, ThreadingOptions } from './options.ts';
 export type { Arguments, ElementOf, ElementSpec, ValueOf } from './spec.ts';
+export type { LoadOptions, ReaderFunction, SaveOptions, SnapshotOptions } from './storing.ts';

@@ -3,6 +3,7 @@ import { type DType, variant } from '../../core/dtypes.ts';
 import { InvalidArgumentError, type OpError } from '../../core/errors.ts';
 import { NDArray } from '../../core/ndarray.ts';
 import type { Dims } from '../../core/shape.ts';
+import type { Recipe } from './recipe.ts';
 import type { Saved } from './saved.ts';
 
 /** One element: an array per component. */
@@ -106,6 +107,8 @@ export interface DatasetSpec {
   /** Why elements cannot be had by their position, or not all be shuffled at once, where they cannot. */
   positionObstacle?(): string | undefined;
   shuffleObstacle?(): string | undefined;
+  /** What is said for the whole pipeline up to here, a serialized `tf.data.Options`. */
+  readonly options?: Uint8Array;
   /** For elements in files: what it takes to make the dataset again. */
   readonly files?: StoredFiles;
   /** For elements that are at hand: the one at a position. */
@@ -121,6 +124,8 @@ export class Dataset {
   readonly sharesMemory: boolean;
   private sources: readonly Dataset[] = [];
   private effects: readonly string[] = [];
+  /** How it was made, unless it came as an element of another. */
+  recipe: Recipe | undefined;
   constructor(private readonly spec: DatasetSpec) {
     this.kind = spec.kind;
     this.types = spec.types;
@@ -158,6 +163,11 @@ export class Dataset {
     return this;
   }
 
+  /** Options of the pipeline: messages one after the other are one message, in which what comes later counts. */
+  get options(): Uint8Array {
+    return Buffer.concat([...this.sources.map(({ options }) => options), this.spec.options ?? new Uint8Array(0)]);
+  }
+
   /** Ops in its functions, and in those of the datasets it is made of, that have state which no iterator saves. */
   get statefulOps(): readonly string[] {
     return [...this.effects, ...this.sources.flatMap((source) => source.statefulOps)];
@@ -189,7 +199,7 @@ export function someOf(
   input: Dataset,
   cardinality: () => number,
   iterate: (scope: Iteration) => ElementIterator,
-  more: Pick<DatasetSpec, 'shuffleObstacle'> = {},
+  more: Pick<DatasetSpec, 'shuffleObstacle' | 'options'> = {},
 ): Dataset {
   const { types, shapes, sharesMemory } = input;
   return new Dataset({ kind, types, shapes, sharesMemory, cardinality, iterate, ...more });

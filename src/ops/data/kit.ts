@@ -6,9 +6,11 @@ import type { Dims } from '../../core/shape.ts';
 import { type AttrSpecs, type AttrValues, attr } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable, type Op } from '../../op/defineOp.ts';
 import type { Ports, PortTypes } from '../../op/ports.ts';
+import type { LoweredNode } from '../../op/registry.ts';
 import type { ProgramBuilder } from '../../program/builder.ts';
 import type { FunctionRef } from '../../program/tracing.ts';
 import type { Value } from '../../program/value.ts';
+import type { FunctionDef } from '../../proto/graph.ts';
 import { Dataset, type Element, type Iteration, type Soon } from './dataset.ts';
 
 export const types = attr('list(type)', { minimum: 1 });
@@ -41,7 +43,7 @@ export interface DatasetOpSpec<I extends PortTypes, A extends AttrSpecs> {
   readonly inputs: I;
   readonly attrs: A;
   readonly stateful?: boolean;
-  make(arrays: Ports<I, A, NDArray>, attrs: AttrValues<A>, functions: FunctionsOf<A>): Soon<Dataset>;
+  make(arrays: Ports<I, A, NDArray>, attrs: AttrValues<A>, functions: FunctionsOf<A>, node: LoweredNode): Soon<Dataset>;
 }
 
 /** An op that makes a dataset of its inputs. */
@@ -58,17 +60,23 @@ export function datasetOp<const I extends PortTypes, const A extends AttrSpecs>(
     stateful: spec.stateful ?? false,
     shape: scalarHandle as never, // the only output, whatever the attributes are
     grad: notDifferentiable,
-    lower(p, values, given) {
+    lower(p, values, given, node) {
       const byName = given as Readonly<Record<string, unknown>>; // whatever their names
       const functions = Object.fromEntries(
         functionNames.map((key) => [key, functionOf(p, byName[key] as FunctionRef)]), // their kind was looked at
       ) as FunctionsOf<A>;
-      const stateful = functionNames.flatMap((key) =>
-        p.hostFunction(byName[key] as FunctionRef).statefulOps.filter((op) => !isOfDatasets(op)),
-      );
+      const called = functionNames.map((key) => p.hostFunction(byName[key] as FunctionRef));
+      const stateful = called.flatMap(({ statefulOps }) => statefulOps.filter((op) => !isOfDatasets(op)));
       const made = datasetValue(p, values, async (arrays) => {
-        const sources = (Object.values(arrays) as (NDArray | NDArray[])[]).flat().flatMap(datasetsIn); // what ports hold
-        return (await spec.make(arrays, given, functions)).madeOf(sources, stateful);
+        const inputs = (Object.values(arrays) as (NDArray | NDArray[])[]).flat(); // what ports hold
+        const dataset = await spec.make(arrays, given, functions, node);
+        dataset.recipe ??= {
+          op: name,
+          attrs: node.rawAttrs,
+          inputs,
+          functions: () => called.flatMap((each) => each.definitions() as readonly FunctionDef[]), // as the library has them
+        };
+        return dataset.madeOf(inputs.flatMap(datasetsIn), stateful);
       });
       return { handle: made } as never; // as for the shape
     },

@@ -32,11 +32,20 @@ import { datasetOf } from './window.ts';
 /** Elements as one record per component. */
 const formatVersion = 2;
 const metadataName = 'snapshot.metadata';
-const digits = (n: number) => String(n).padStart(8, '0');
+export const digits = (n: number) => String(n).padStart(8, '0');
 
-function recordCompression(compression: string): RecordCompression {
+export function recordCompression(compression: string): RecordCompression {
   if (compression === '' || compression === 'GZIP' || compression === 'ZLIB') return compression;
   throw new UnimplementedError(`Datasets compressed by ${compression} cannot be read or written; use '' or 'GZIP'.`);
+}
+
+/** Something that elements are written to, between a beginning and an end. */
+export interface ElementWriter {
+  begin(): Promise<void>;
+  write(element: Element): Promise<void>;
+  end(): Promise<void>;
+  /** Leaves what has been written as it is. */
+  stop(): Promise<void>;
 }
 
 interface SaveOptions {
@@ -46,10 +55,32 @@ interface SaveOptions {
   readonly shardOf: ((element: Element) => Promise<number>) | undefined;
 }
 
+/** A name for one time that a dataset is written. */
+export const newRunId = (): string => String(crypto.getRandomValues(new BigUint64Array(1))[0]! >> 1n);
+
+/** Says in a folder which of its runs is the last, and whether that is complete. */
+export async function writeMetadata(
+  folder: string,
+  { id, types, count }: { readonly id: string; readonly types: readonly DType[]; readonly count: number | undefined },
+): Promise<void> {
+  const record = SnapshotMetadataRecord.create({
+    run_id: id,
+    creation_timestamp: BigInt(Date.now()) * 1000n,
+    version: BigInt(formatVersion),
+    dtype: types.map((t) => t.number),
+    num_elements: BigInt(count ?? -1),
+    finalized: count !== undefined,
+  });
+  const path = join(folder, metadataName);
+  const beside = `${path}-tmp-${id}`;
+  await writeFile(beside, SnapshotMetadataRecord.encode(record));
+  await rename(beside, path);
+}
+
 /** Writes elements as they come; they are complete when the metadata says so. */
-class SnapshotWriter {
+export class SnapshotWriter implements ElementWriter {
   private readonly writers = new Map<number, TFRecordWriter>();
-  private readonly id = String(crypto.getRandomValues(new BigUint64Array(1))[0]! >> 1n);
+  private readonly id = newRunId();
   private count = 0;
   constructor(
     private readonly types: readonly DType[],
@@ -62,7 +93,7 @@ class SnapshotWriter {
     } catch (error) {
       throw fileError(error, this.options.path);
     }
-    await this.describe(false);
+    await writeMetadata(this.options.path, { id: this.id, types: this.types, count: undefined });
   }
 
   async write(element: Element): Promise<void> {
@@ -80,32 +111,16 @@ class SnapshotWriter {
 
   async end(): Promise<void> {
     for (const writer of this.writers.values()) await writer.close();
-    await this.describe(true);
+    await writeMetadata(this.options.path, { id: this.id, types: this.types, count: this.count });
   }
 
-  /** Leaves what has been written as it is. */
   async stop(): Promise<void> {
     for (const writer of this.writers.values()) await writer.close();
-  }
-
-  private async describe(finalized: boolean): Promise<void> {
-    const record = SnapshotMetadataRecord.create({
-      run_id: this.id,
-      creation_timestamp: BigInt(Date.now()) * 1000n,
-      version: BigInt(formatVersion),
-      dtype: this.types.map((t) => t.number),
-      num_elements: finalized ? BigInt(this.count) : -1n,
-      finalized,
-    });
-    const path = join(this.options.path, metadataName);
-    const beside = `${path}-tmp-${this.id}`;
-    await writeFile(beside, SnapshotMetadataRecord.encode(record));
-    await rename(beside, path);
   }
 }
 
 /** The number of the shard that a function gives. */
-const shardBy = (call: GraphFunction) => async (element: Element) => {
+export const shardBy = (call: GraphFunction) => async (element: Element) => {
   const [shard] = await call(element);
   if (shard?.size !== 1) throw new InvalidArgumentError('`shard_func` must return a scalar int64.');
   return shard.numberAt(0);
@@ -148,12 +163,13 @@ export const SaveDataset = defineOp({
 });
 
 /** Gives elements and writes them on the way. */
-class SavingIterator extends Following {
+export class SavingIterator extends Following {
   private isOpen = false;
+  private isOver = false;
   constructor(
     input: ElementIterator,
     private readonly scope: Iteration,
-    private readonly writer: SnapshotWriter,
+    private readonly writer: ElementWriter,
   ) {
     super(input);
   }
@@ -164,9 +180,10 @@ class SavingIterator extends Following {
       await this.writer.begin();
       this.forget = this.scope.onStop(() => this.writer.stop());
     }
-    const element = await this.input.next();
+    const element = this.isOver ? undefined : await this.input.next();
     if (element) await this.writer.write(element);
-    else {
+    else if (!this.isOver) {
+      this.isOver = true;
       this.forget();
       await this.writer.end();
     }
@@ -240,7 +257,7 @@ export function shardDataset(files: StoredFiles, types: readonly DType[], shapes
   });
 }
 
-async function filesIn(folder: string, ending: string): Promise<string[]> {
+export async function filesIn(folder: string, ending: string): Promise<string[]> {
   const names = await readdir(folder);
   return names
     .filter((name) => name.endsWith(ending))
@@ -248,12 +265,32 @@ async function filesIn(folder: string, ending: string): Promise<string[]> {
     .map((name) => join(folder, name));
 }
 
-async function readMetadata(path: string): Promise<SnapshotMetadataRecord> {
+export async function readMetadata(path: string): Promise<SnapshotMetadataRecord> {
   try {
     return SnapshotMetadataRecord.decode(await readFile(join(path, metadataName)));
   } catch (error) {
     throw fileError(error, join(path, metadataName));
   }
+}
+
+/** A dataset of the shards in a folder, each a dataset. */
+export async function shardsIn(
+  folder: string,
+  compression: RecordCompression,
+  { types, shapes }: { readonly types: readonly DType[]; readonly shapes: readonly Dims[] },
+): Promise<Dataset> {
+  const parts: Element[] = [];
+  for (const shard of await filesIn(folder, '.shard')) {
+    const paths = await filesIn(shard, '.snapshot');
+    parts.push([shardDataset({ paths, compression }, types, shapes).asArray()]);
+  }
+  return datasetOf(parts, [variant], [[]], 'SnapshotNestedReader');
+}
+
+/** The elements of the dataset that a function makes of shards. */
+export function readBy(read: GraphFunction, shards: Dataset, scope: Iteration): ElementIterator {
+  const once = datasetOf([[]], [], []).iterate(scope);
+  return new InterleaveIterator(once, scope, () => read([shards.asArray()]), { cycle: 1, block: 1, ahead: 0 });
 }
 
 export const LoadDataset = datasetOp({
@@ -271,24 +308,14 @@ export const LoadDataset = datasetOp({
     const { output_types: types, output_shapes: shapes } = attrs;
     const compression = recordCompression(attrs.compression);
     const { run_id, num_elements } = await readMetadata(folder);
-    const shards = await filesIn(join(folder, run_id), '.shard');
-    const parts: Element[] = [];
-    for (const shard of shards) {
-      const paths = await filesIn(shard, '.snapshot');
-      parts.push([shardDataset({ paths, compression }, types, shapes).asArray()]);
-    }
-    const nested = datasetOf(parts, [variant], [[]], 'SnapshotNestedReader');
+    const nested = await shardsIn(join(folder, run_id), compression, { types, shapes });
     return new Dataset({
       kind: 'Load',
       types,
       shapes,
       sharesMemory: true,
       cardinality: () => (num_elements >= 0n ? Number(num_elements) : unknown),
-      iterate(scope) {
-        const read = reader_func(reader_func_other_args)(scope);
-        const once = datasetOf([[]], [], []).iterate(scope);
-        return new InterleaveIterator(once, scope, () => read([nested.asArray()]), { cycle: 1, block: 1, ahead: 0 });
-      },
+      iterate: (scope) => readBy(reader_func(reader_func_other_args)(scope), nested, scope),
     });
   },
 });

@@ -13,7 +13,7 @@ import {
   soon,
   unknown,
 } from './dataset.ts';
-import { datasetOp, datasetValue, elementAttrs, flag, handle, metadata, scalarHandle, scalarOf } from './kit.ts';
+import { datasetOp, elementAttrs, flag, handle, scalarHandle, scalarOf } from './kit.ts';
 import { Following, type Saved, savedNumber } from './saved.ts';
 
 const int = (value: number) => attr('int', { default: value });
@@ -31,31 +31,6 @@ const hint = (name: string, inputs: Readonly<Record<string, string>>, attrs: obj
     lower: (_, { input_dataset }) => ({ handle: input_dataset! }),
     cases: () => [],
   });
-
-/** Field 1 of tf.data.Options, which comes first: that elements need not come in their order. */
-const anyOrder = '\b\0';
-
-export const OptionsDataset = defineOp({
-  name: 'OptionsDataset',
-  inputs: { input_dataset: 'variant' },
-  outputs: handle,
-  attrs: { serialized_options: attr('string'), ...elementAttrs, metadata },
-  shape: scalarHandle,
-  grad: notDifferentiable,
-  lower(p, inputs, { serialized_options }) {
-    if (!serialized_options.startsWith(anyOrder)) return { handle: inputs.input_dataset };
-    const made = datasetValue(p, inputs, ({ input_dataset }) => {
-      const input = datasetIn(input_dataset);
-      const iterate = (scope: Iteration) => {
-        scope.keepsOrder = false;
-        return input.iterate(scope);
-      };
-      return someOf('Options', input, () => input.cardinality, iterate).madeOf([input], []);
-    });
-    return { handle: made };
-  },
-  cases: () => [],
-});
 
 export const ModelDataset = hint(
   'ModelDataset',

@@ -8,6 +8,8 @@ import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType } from '../../op/attrs.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { defineOp } from '../../op/defineOp.ts';
+import type { ProgramBuilder } from '../../program/builder.ts';
+import type { Value } from '../../program/value.ts';
 import { shape } from '../array/shape.ts';
 import { slice } from '../array/slice.ts';
 import { assert } from '../flow/assert.ts';
@@ -17,6 +19,7 @@ import { minus, modulo, plus } from '../math/operators.ts';
 import { reduceAll } from '../math/reductions.ts';
 import { randomUniform, seedAttrs } from './distributions.ts';
 import { getSeed, initialState } from './seed.ts';
+import { draw, keyOneTwo, stateFromKey } from './stateless.ts';
 
 /** The order in which Fisher and Yates's method leaves 0 … n-1, given n-1 random words. */
 function permutation(words: NDArray): NDArray {
@@ -26,6 +29,15 @@ function permutation(words: NDArray): NDArray {
     [order[i], order[j]] = [order[j]!, order[i]!];
   }
   return new NDArray(d.int32, [order.length], order);
+}
+
+/** The rows in the order that random words, one fewer than rows, give them. */
+function shuffled(p: ProgramBuilder, value: Value, words: Value): Value {
+  const rows = value.shape[0]!;
+  const [order] = p.host([words], [{ dtype: d.int32, shape: [rows] }], ([w]) => [permutation(w!)]);
+  const inner = sizeOf(value.shape.slice(1));
+  const moved = p.gather(p.reshape(value, [1, 1, rows, inner]), p.reshape(order!, [1, rows, 1]));
+  return p.reshape(moved, value.shape);
 }
 
 export const RandomShuffle = defineOp({
@@ -44,10 +56,7 @@ export const RandomShuffle = defineOp({
       state: () => initialState(seeds),
       reserve: Math.ceil((rows - 1) / 4),
     });
-    const [order] = p.host([words], [{ dtype: d.int32, shape: [rows] }], ([w]) => [permutation(w!)]);
-    const inner = sizeOf(value.shape.slice(1));
-    const shuffled = p.gather(p.reshape(value, [1, 1, rows, inner]), p.reshape(order!, [1, rows, 1]));
-    return { output: p.reshape(shuffled, value.shape) };
+    return { output: shuffled(p, value, words) };
   },
   cases: () => [
     { shape: '[2, ?] -> [2, ?]' },
@@ -75,6 +84,48 @@ export const RandomShuffle = defineOp({
       },
     },
     { given: { value: ['a'] }, expect: { output: ['a'] } },
+  ],
+});
+
+export const StatelessShuffle = defineOp({
+  name: 'StatelessShuffle',
+  inputs: { value: 'T', key: 'uint64', counter: 'uint64', alg: 'int32' },
+  outputs: { output: 'T' },
+  attrs: { T: anyType },
+  hostInputs: ['alg'],
+  shape: ({ value }) => ({ output: value }),
+  grad: { pending: 'TensorFlow has none either; shuffle indices and use tf.gather' },
+  lower(p, { value, key, counter, alg }) {
+    const state = stateFromKey(p, key, counter, alg);
+    const rows = value.shape[0] ?? 1;
+    if (rows <= 1) return { output: value };
+    return { output: shuffled(p, value, draw(p, state, 'bits', d.uint32, [rows - 1])) };
+  },
+  cases: () => [
+    { shape: '[2, ?], [1], [2], [] -> [2, ?]' },
+    { shape: '?, [1], [2], [] -> ?' },
+    {
+      given: { value: { dtype: 'int32', value: [0, 1, 2, 3, 4, 5, 6, 7] }, ...keyOneTwo },
+      expect: { output: { dtype: 'int32', value: [4, 2, 1, 7, 3, 6, 0, 5] } },
+    },
+    {
+      given: {
+        value: [
+          [0, 1],
+          [2, 3],
+          [4, 5],
+        ],
+        ...keyOneTwo,
+      },
+      expect: {
+        output: [
+          [2, 3],
+          [4, 5],
+          [0, 1],
+        ],
+      },
+    },
+    { given: { value: ['a'], ...keyOneTwo }, expect: { output: ['a'] } },
   ],
 });
 

@@ -223,7 +223,8 @@ export function stateFromKey(p: ProgramBuilder, key: Value, counter: Value, alg:
   return p.concat([p.cast(counter, d.int64), p.cast(key, d.int64)], 0);
 }
 
-const keyOneTwo = {
+/** For cases: what the seed [1, 2] becomes. */
+export const keyOneTwo = {
   key: { dtype: 'uint64' as const, value: [10413732777507651514n] },
   counter: { dtype: 'uint64' as const, value: [0, 17830669156045600267n] },
   alg: { dtype: 'int32' as const, value: 1 },

@@ -9,10 +9,10 @@ import { DatasetComponent } from '../../../src/front/data/dataset.ts';
 import { traceFunction } from '../../../src/front/data/functions.ts';
 import { type ElementSpec, elementAttrs, TensorComponent } from '../../../src/front/data/spec.ts';
 import { MatchingFilesDataset } from '../../../src/ops/data/matching.ts';
+import { OptionsDataset } from '../../../src/ops/data/options.ts';
 import { RebatchDataset, RebatchDatasetV2 } from '../../../src/ops/data/rebatch.ts';
 import { DatasetToTFRecord, LoadDataset, SaveDataset, SaveDatasetV2 } from '../../../src/ops/data/snapshot.ts';
 import { SlidingWindowDataset } from '../../../src/ops/data/window.ts';
-import { OptionsDataset } from '../../../src/ops/data/wrappers.ts';
 
 const { Dataset, experimental: E } = tf.data;
 type AnyDataset = tf.data.Dataset;
