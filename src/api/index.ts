@@ -43,6 +43,15 @@ export * from '../ops/array/index.ts';
 export * from '../ops/files/index.ts';
 export * from '../ops/flow/index.ts';
 export * from '../ops/math/index.ts';
+export {
+  fakeQuantWithMinMaxArgs,
+  fakeQuantWithMinMaxArgsGradient,
+  fakeQuantWithMinMaxVars,
+  fakeQuantWithMinMaxVarsGradient,
+  fakeQuantWithMinMaxVarsPerChannel,
+  fakeQuantWithMinMaxVarsPerChannelGradient,
+} from '../ops/nn/fakeQuant.ts';
+export { extractImagePatches, extractVolumePatches } from '../ops/nn/patches.ts';
 export * from '../ops/parsing/index.ts';
 export * from '../ops/ragged/index.ts';
 export * from '../ops/random/index.ts';
@@ -72,6 +81,7 @@ export * as lookup from './lookup.ts';
 export * as math from './math.ts';
 export * as nest from './nest.ts';
 export * as nn from './nn.ts';
+export * as quantization from './quantization.ts';
 export * as ragged from './ragged.ts';
 export * as random from './random.ts';
 export * as savedModel from './savedModel.ts';

@@ -32,12 +32,8 @@ const leftOut: Record<string, Record<string, readonly string[]>> = {
       sparse_maximum sparse_minimum sparse_reduce_max sparse_reduce_max_sparse sparse_reduce_sum
       sparse_reduce_sum_sparse sparse_reset_shape sparse_slice sparse_softmax sparse_split sparse_tensor_dense_matmul
       sparse_to_indicator sparse_transpose`),
-    'quantized arithmetic': words(`dequantize fake_quant_with_min_max_args fake_quant_with_min_max_args_gradient
-      fake_quant_with_min_max_vars fake_quant_with_min_max_vars_gradient fake_quant_with_min_max_vars_per_channel
-      fake_quant_with_min_max_vars_per_channel_gradient quantize quantize_v2 quantized_concat`),
-    'tier 2 and 3 ops':
-      words(`approx_top_k extract_image_patches extract_volume_patches fftnd fingerprint ifftnd irfftnd
-      random_index_shuffle rfftnd`),
+    'quantized arithmetic': words('dequantize quantize quantize_v2 quantized_concat'),
+    'tier 2 and 3 ops': words('approx_top_k fftnd fingerprint ifftnd irfftnd random_index_shuffle rfftnd'),
     'raw convolution ops': words('conv conv2d_backprop_filter_v2 conv2d_backprop_input_v2'),
     'loads libraries of C++ ops': words('load_file_system_library load_library load_op_library'),
     'values kept on a server between runs': words('delete_session_tensor get_session_handle get_session_tensor'),
@@ -108,7 +104,7 @@ const leftOut: Record<string, Record<string, readonly string[]>> = {
   summary: { 'about summaries of TensorFlow 2': words('all_v2_summary_ops initialize') },
   image: {
     'formats that TensorFlow 1 did not have': words('decode_jxl decode_webp'),
-    'tier 2 and 3 ops': words('extract_glimpse extract_image_patches extract_patches generate_bounding_box_proposals'),
+    'tier 2 and 3 ops': words('extract_glimpse generate_bounding_box_proposals'),
   },
   errors: { 'about Python itself': words('raise_exception_on_not_ok_status') },
   test: {

@@ -1,6 +1,9 @@
 /** @file Public functions of the nn ops; importing it loads their definitions. */
+import './fakeQuant.ts';
 import './gruBlockCell.ts';
 import './lstmBlocks.ts';
+import './patches.ts';
+import './quantizeAndDequantize.ts';
 
 export { depthToSpace, spaceToBatch, spaceToDepth } from '../array/index.ts';
 export { sigmoid, tanh } from '../math/sigmoid.ts';

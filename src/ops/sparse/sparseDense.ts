@@ -284,7 +284,7 @@ export const SparseSoftmax = defineOp({
 });
 
 /**
- * The product of a sparse and a dense matrix. Adds one `SparseTensorDenseMatMul` node.
+ * The product of a sparse and a dense matrix. Adds one `SparseTensorDenseMatMul` node, in a scope of that name.
  *
  * @example tf.sparse.sparseDenseMatmul(sparse, dense)
  */
@@ -300,12 +300,12 @@ export function sparseTensorDenseMatmul(
     'adjointB',
     'name',
   );
-  return nameScope(name ?? 'SparseTensorDenseMatMul', (scope) => {
+  return nameScope(name ?? 'SparseTensorDenseMatMul', () => {
     const b = convertToTensor(dense, { name: 'b', dtype: sparse.values.dtype });
     const attrs = { adjoint_a: adjointA ?? false, adjoint_b: adjointB ?? false };
     return SparseTensorDenseMatMul.build(
       { a_indices: sparse.indices, a_values: sparse.values, a_shape: sparse.denseShape, b },
-      { name: scope, attrs },
+      { attrs },
     ).product;
   });
 }

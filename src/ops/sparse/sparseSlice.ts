@@ -242,11 +242,11 @@ export function sparseSlice(
   options: Named = {},
 ): SparseTensor {
   const { name } = onlyOptions('tf.sparse.slice', options, 'name');
+  const box = {
+    start: convertToTensor(start, { dtype: d.int64 }),
+    size: convertToTensor(size, { dtype: d.int64 }),
+  };
   return nameScope(name ?? 'SparseSlice', (scope) => {
-    const box = {
-      start: convertToTensor(start, { dtype: d.int64 }),
-      size: convertToTensor(size, { dtype: d.int64 }),
-    };
     const { output_indices, output_values, output_shape } = SparseSlice.build(
       { indices: input.indices, values: input.values, shape: input.denseShape, ...box },
       { name: scope },
