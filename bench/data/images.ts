@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import * as tf from '../../src/api/index.ts';
 import { encodeJpeg } from '../../src/io/jpegEncode.ts';
 import { encodePng } from '../../src/io/png.ts';
+import { pipeline } from './pipeline.ts';
 import { noise, type Row, type Work } from './row.ts';
 
 const perCall = 100;
@@ -57,8 +58,7 @@ async function augmentation(folder: string): Promise<Work> {
   mkdirSync(own, { recursive: true });
   const file = await encodePng(picture(64, 3));
   for (let i = 0; i < files; i++) writeFileSync(join(own, `${i}.png`), file);
-  const graph = new tf.Graph();
-  const { iterator, next } = graph.asDefault(() => {
+  return pipeline(() => {
     const names = tf.data.Dataset.fromTensorSlices(Array.from({ length: files }, (_, i) => join(own, `${i}.png`)));
     const images = names.map(
       (name) => {
@@ -68,23 +68,8 @@ async function augmentation(folder: string): Promise<Work> {
       },
       { numParallelCalls: 4 },
     );
-    const made = images.batch(32).makeInitializableIterator();
-    return { iterator: made, next: made.getNext() as tf.Tensor };
+    return images.batch(32);
   });
-  const session = new tf.Session({ graph });
-  const begin = session.makeCallable(iterator.initializer);
-  const step = session.makeCallable(next.op);
-  return {
-    async run() {
-      await begin();
-      try {
-        for (;;) await step();
-      } catch (error) {
-        if (!(error instanceof tf.errors.OutOfRangeError)) throw error;
-      }
-    },
-    close: () => session.close(),
-  };
 }
 
 export const imageRows: readonly Row[] = [
