@@ -5,16 +5,16 @@ type Json = null | boolean | number | string | readonly Json[] | { readonly [key
 
 const invalid = (why: string) => new InvalidArgumentError(`Error while parsing JSON: ${why}`);
 
-/** Integers that numbers cannot hold, outside of strings; they are read as text. */
-const longIntegers = /("(?:[^"\\]|\\.)*")|(-?\d{16,})(?![\d.eE])/gs;
+/** Strings and numbers. */
+const tokens = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/gs;
+/** Integers that JavaScript's numbers cannot hold; they are read as text. */
+const longInteger = /^-?\d{16,}$/;
 
 /** The serialized example that JSON text describes, its fields in the order of the text. */
 export function exampleFromJson(text: string): Uint8Array {
   let json: Json;
   try {
-    json = JSON.parse(
-      text.replace(longIntegers, (_, quoted?: string, digits?: string) => quoted ?? `"${digits}"`),
-    ) as Json;
+    json = JSON.parse(text.replace(tokens, (token) => (longInteger.test(token) ? `"${token}"` : token))) as Json;
   } catch (error) {
     throw invalid(error instanceof Error ? error.message : String(error));
   }

@@ -1,6 +1,7 @@
 /** @file The assembler: turns recorded instructions into steps, and knows where every buffer's memory comes from. */
 import type { DType } from '../core/dtypes.ts';
 import { InternalError } from '../core/errors.ts';
+import { yieldIfLong } from '../core/eventLoop.ts';
 import { NDArray, zeros } from '../core/ndarray.ts';
 import { type Shape, sizeOf } from '../core/shape.ts';
 import type { Device, DeviceBuffer } from '../devices/device.ts';
@@ -10,7 +11,6 @@ import { Buffer, type DeviceInstruction, type HostOptions, type View } from '../
 import { protectReads } from '../program/passes.ts';
 import { planSegment } from '../program/plan.ts';
 import { isContiguous } from '../program/value.ts';
-import { yieldIfLong } from './eventLoop.ts';
 import type { AdoptStep, Located, SegmentStep, Source, Step } from './program.ts';
 import { Variable } from './resources.ts';
 

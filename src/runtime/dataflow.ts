@@ -1,11 +1,11 @@
 /** @file Runs graphs with control flow by frames, as TensorFlow's executor does: values, alive or dead, wake what waits for them. */
 import { int32 } from '../core/dtypes.ts';
 import { FailedPreconditionError, InternalError, InvalidArgumentError, OpError } from '../core/errors.ts';
+import { yieldIfLong } from '../core/eventLoop.ts';
 import { NDArray, scalar } from '../core/ndarray.ts';
 import { showRuntime } from '../core/shape.ts';
 import type { Device } from '../devices/device.ts';
 import type { RunMetadata } from './config.ts';
-import { yieldIfLong } from './eventLoop.ts';
 import type { Placement } from './placement.ts';
 import { Reference } from './resources.ts';
 import { Run } from './run.ts';

@@ -1,6 +1,7 @@
 /** @file The engine: holds a graph and its state, prepares (feeds, fetches, targets) once, and replays what was traced. */
 
 import { FailedPreconditionError, InvalidArgumentError } from '../core/errors.ts';
+import { finish, inTurns, type Work, yieldIfLong } from '../core/eventLoop.ts';
 import type { NDArray } from '../core/ndarray.ts';
 import { type Shape, sameShape } from '../core/shape.ts';
 import type { Device } from '../devices/device.ts';
@@ -9,7 +10,6 @@ import type { GraphContent, HostFunction } from '../program/tracing.ts';
 import type { FunctionDef, GradientDef, NodeDef } from '../proto/graph.ts';
 import type { RunMetadata } from './config.ts';
 import { Dataflow } from './dataflow.ts';
-import { finish, inTurns, type Work, yieldIfLong } from './eventLoop.ts';
 import { hasFrames } from './frames.ts';
 import { Body, FunctionLibrary } from './functions.ts';
 import { hostLoop } from './loop.ts';

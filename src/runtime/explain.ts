@@ -1,7 +1,8 @@
 /** @file `tf.graph.explain`: what the simplifier would do before running some tensors, and what would run. */
+
+import { finish } from '../core/eventLoop.ts';
 import type { Operation } from '../graph/operation.ts';
 import { Tensor } from '../graph/tensor.ts';
-import { finish } from './eventLoop.ts';
 import { FunctionLibrary } from './functions.ts';
 import { prune, RunGraph, type RunNode } from './runGraph.ts';
 import { type Simplified, simplify } from './simplify.ts';

@@ -1,5 +1,6 @@
 /** @file The functions of a graph's library as pieces of graph that can be lowered in place or run by themselves. */
 import { InternalError, InvalidArgumentError, NotFoundError } from '../core/errors.ts';
+import { finish } from '../core/eventLoop.ts';
 import { zeros } from '../core/ndarray.ts';
 import { functionSchema } from '../graph/functionSchema.ts';
 import { functionBehind, functionDerivative } from '../op/functionDerivative.ts';
@@ -8,7 +9,6 @@ import type { AttrValue, NameAttrList } from '../proto/attr.ts';
 import type { FunctionDef, GradientDef, NodeDef } from '../proto/graph.ts';
 import type { ArgDef } from '../proto/opDef.ts';
 import { dtypeFromProto } from '../proto/tensorProto.ts';
-import { finish } from './eventLoop.ts';
 import { hasFrames } from './frames.ts';
 import { functionsIn, type Port, prune, RunGraph, type RunNode } from './runGraph.ts';
 import { simplify } from './simplify.ts';

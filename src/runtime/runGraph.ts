@@ -1,10 +1,10 @@
 /** @file The runtime's own copy of a graph: nodes from NodeDefs, checked, linked and in an order that can be run. */
 import { InvalidArgumentError, NotFoundError } from '../core/errors.ts';
+import { finish, type Work } from '../core/eventLoop.ts';
 import type { PortType } from '../graph/opSchema.ts';
 import { findOp, type OpDefinition } from '../op/registry.ts';
 import type { AttrValue } from '../proto/attr.ts';
 import type { NodeDef } from '../proto/graph.ts';
-import { finish, type Work } from './eventLoop.ts';
 
 /** One output of a node. */
 export interface Port {

@@ -1,5 +1,6 @@
 /** @file Session: runs parts of a graph, with feeds and fetches in whatever structure the user likes. */
 import { InvalidArgumentError, OpError, UnimplementedError } from '../core/errors.ts';
+import { finish, inTurns, type Work } from '../core/eventLoop.ts';
 import type { NDArray } from '../core/ndarray.ts';
 import { EnteredScope, enterContext, withContext } from '../graph/context.ts';
 import { type BodyNode, type Graph, getDefaultGraph } from '../graph/graph.ts';
@@ -20,7 +21,6 @@ import {
 import { defaultSessionChange, forgetInteractiveSession, setInteractiveSession } from './defaultSession.ts';
 import { type DeviceInfo, deviceInfos, openDevice } from './devices.ts';
 import { Engine, type Executable } from './engine.ts';
-import { finish, inTurns, type Work } from './eventLoop.ts';
 import { type FeedKey, type Feeds, type FeedValue, feedArray, feedPairs, feedTensor } from './feeds.ts';
 import { type Fetch, type Fetched, type FetchPlan, planFetches } from './fetches.ts';
 import { FetchPlans } from './fetchPlans.ts';

@@ -1,4 +1,6 @@
 /** @file The simplifier: folds constants, merges equal nodes and applies the ops' own rules, on a private copy of the graph. */
+
+import type { Work } from '../core/eventLoop.ts';
 import type { NDArray } from '../core/ndarray.ts';
 import { graphDefVersion } from '../graph/graph.ts';
 import { encodeAttr } from '../op/attrs.ts';
@@ -13,7 +15,6 @@ import {
 } from '../op/registry.ts';
 import type { AttrValue } from '../proto/attr.ts';
 import { GraphDef } from '../proto/graph.ts';
-import type { Work } from './eventLoop.ts';
 import { foldNode } from './fold.ts';
 import { type Port, prune, type RunNode } from './runGraph.ts';
 

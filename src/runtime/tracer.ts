@@ -2,6 +2,7 @@
 
 import type { DType } from '../core/dtypes.ts';
 import { FailedPreconditionError, InternalError, InvalidArgumentError, OpError } from '../core/errors.ts';
+import { yieldIfLong } from '../core/eventLoop.ts';
 import { fromElements, NDArray } from '../core/ndarray.ts';
 import { type Dims, type Shape, sameShape, sizeOf, stridesOf } from '../core/shape.ts';
 import type { SharedHandle } from '../core/sharedObject.ts';
@@ -23,7 +24,6 @@ import { dense, type Value, type VariableState } from '../program/value.ts';
 import type { NameAttrList } from '../proto/attr.ts';
 import { Activation, Unrolling } from './activation.ts';
 import { Assembler } from './assembler.ts';
-import { yieldIfLong } from './eventLoop.ts';
 import { foldNode } from './fold.ts';
 import type { Body, FunctionLibrary } from './functions.ts';
 import type { Frame, Path } from './program.ts';

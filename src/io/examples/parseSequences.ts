@@ -1,6 +1,7 @@
 /** @file Parses serialized tf.train.SequenceExamples, many at once or one, straight into arrays. */
 import { type DType, float32, int64, string } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
+import { finish, inTurns, type Work } from '../../core/eventLoop.ts';
 import { NDArray } from '../../core/ndarray.ts';
 import { type Shape, showRuntime, sizeOf } from '../../core/shape.ts';
 import {
@@ -41,18 +42,29 @@ const tagOf = new Map<DType, number>([
 type Places = Int32Array;
 
 /** Parses sequence examples. Without `isBatch` there is one, and the results have no axis for it. */
-export function parseSequences(
+export const parseSequences = (...given: SequenceArguments): SequenceResult => finish(parsing(...given));
+
+/** As `parseSequences`, with pauses for the event loop. */
+export const parseSequencesInTurns = (...given: SequenceArguments): Promise<SequenceResult> =>
+  inTurns(parsing(...given));
+
+type SequenceArguments = [
   context: ExampleSpec,
   lists: SequenceSpec,
   serialized: readonly Uint8Array[],
   names: readonly Uint8Array[],
   fallbacks: readonly NDArray[],
   isBatch: boolean,
-): SequenceResult {
+];
+
+function parsing(...[context, lists, serialized, names, fallbacks, isBatch]: SequenceArguments): Work<SequenceResult> {
   if (names.length > 0 && names.length !== serialized.length)
     throw new InvalidArgumentError('example_names must be empty or have the correct number of elements');
   return new SequenceParser(serialized, names, isBatch).parse(context, lists, fallbacks);
 }
+
+/** After so many features of one list it is asked whether the event loop has waited long enough. */
+const rowsPerTurn = 256;
 
 class SequenceParser {
   private readonly wire = new Wire();
@@ -62,16 +74,16 @@ class SequenceParser {
     private readonly isBatch: boolean,
   ) {}
 
-  parse(context: ExampleSpec, lists: SequenceSpec, fallbacks: readonly NDArray[]): SequenceResult {
+  *parse(context: ExampleSpec, lists: SequenceSpec, fallbacks: readonly NDArray[]): Work<SequenceResult> {
     const keysOf = ({ dense, sparse, ragged }: ExampleSpec) => [...dense, ...sparse, ...ragged].map((f) => f.key);
-    const [contextPlaces, listPlaces] = this.locate(new KeyTable(keysOf(context)), new KeyTable(keysOf(lists)));
+    const [contextPlaces, listPlaces] = yield* this.locate(new KeyTable(keysOf(context)), new KeyTable(keysOf(lists)));
     const { dense, sparse, ragged } = context;
-    const values = [...dense, ...sparse, ...ragged].map(({ key, dtype }, i) =>
-      this.read(key, dtype, contextPlaces[i]!),
-    );
-    const rows = [...lists.dense, ...lists.sparse, ...lists.ragged].map(({ key, dtype }, i) =>
-      this.readRows(key, dtype, listPlaces[i]!),
-    );
+    const values: ContextValues[] = [];
+    for (const [i, { key, dtype }] of [...dense, ...sparse, ...ragged].entries())
+      values.push(yield* this.read(key, dtype, contextPlaces[i]!));
+    const rows: RowValues[] = [];
+    for (const [i, { key, dtype }] of [...lists.dense, ...lists.sparse, ...lists.ragged].entries())
+      rows.push(yield* this.readRows(key, dtype, listPlaces[i]!));
     const dense2 = lists.dense.map((d, i) =>
       this.denseRows(d.key, d.dtype, d.shape as Shape, rows[i]!, lists.mayBeMissing[i]!, listPlaces[i]!),
     ); // checked by the op
@@ -110,11 +122,12 @@ class SequenceParser {
   }
 
   /** Finds the features asked for in all examples. */
-  private locate(context: KeyTable, lists: KeyTable): readonly [readonly Places[], readonly Places[]] {
+  private *locate(context: KeyTable, lists: KeyTable): Work<readonly [readonly Places[], readonly Places[]]> {
     const places = (table: KeyTable) => table.keys.map(() => new Int32Array(2 * this.serialized.length).fill(-1));
     const found = [places(context), places(lists)] as const;
     const { wire } = this;
     for (const [e, bytes] of this.serialized.entries()) {
+      yield;
       wire.bytes = bytes;
       wire.pos = 0;
       const invalid = () => new InvalidArgumentError(`Invalid protocol message input, example id: ${this.nameOf(e)}`);
@@ -156,12 +169,13 @@ class SequenceParser {
   }
 
   /** The values of a context feature in all examples; a count of -1 where it is missing. */
-  private read(key: Uint8Array, dtype: DType, places: Places): ContextValues {
+  private *read(key: Uint8Array, dtype: DType, places: Places): Work<ContextValues> {
     const sink = sinkFor(dtype);
     const counts: number[] = [];
     let total = 0;
     const { wire } = this;
     for (const [e, bytes] of this.serialized.entries()) {
+      yield;
       const [start, end] = [places[2 * e]!, places[2 * e + 1]!];
       if (start < 0 || start === end) {
         counts.push(start < 0 ? -1 : 0);
@@ -181,12 +195,13 @@ class SequenceParser {
   }
 
   /** The values of a list of features in all examples, row by row. */
-  private readRows(key: Uint8Array, dtype: DType, places: Places): RowValues {
+  private *readRows(key: Uint8Array, dtype: DType, places: Places): Work<RowValues> {
     const sink = sinkFor(dtype);
     const counts: number[][] = [];
     let total = 0;
     const { wire } = this;
     for (const [e, bytes] of this.serialized.entries()) {
+      yield;
       const row: number[] = [];
       counts.push(row);
       const end = places[2 * e + 1]!;
@@ -207,6 +222,7 @@ class SequenceParser {
         wire.pos = limit;
         row.push(count);
         total += count;
+        if (row.length % rowsPerTurn === 0) yield;
       }
     }
     return { sink, counts, total };

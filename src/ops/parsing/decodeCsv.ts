@@ -1,6 +1,7 @@
 /** @file DecodeCSV: records of comma-separated values, one tensor per column. */
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
+import { inTurns, type Work } from '../../core/eventLoop.ts';
 import { NDArray } from '../../core/ndarray.ts';
 import { showRuntime, sizeOf } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
@@ -82,6 +83,24 @@ class Column {
 
 const encoder = new TextEncoder();
 
+/** After so many records it is asked whether the event loop has waited long enough. */
+const recordsPerTurn = 64;
+
+function* decode(
+  lines: readonly Uint8Array[],
+  cutter: CsvCutter,
+  columns: readonly Column[],
+  notAvailable: Uint8Array,
+): Work {
+  for (const [i, line] of lines.entries()) {
+    const count = cutter.cut(line);
+    if (count !== columns.length)
+      throw new InvalidArgumentError(`Expect ${columns.length} fields but have ${count} in record ${i}`);
+    for (const column of columns) column.put(i, cutter, notAvailable);
+    if (i % recordsPerTurn === 0) yield;
+  }
+}
+
 interface CsvAttrs {
   readonly OUT_TYPE: readonly d.DType[];
   readonly field_delim: string;
@@ -135,15 +154,9 @@ export const DecodeCSV = defineOp({
     const { shape } = records;
     const { OUT_TYPE } = attrs;
     const results = OUT_TYPE.map((dtype) => ({ dtype, shape }));
-    const output = p.host([records, ...record_defaults], results, ([lines, ...defaults]) => {
+    const output = p.host([records, ...record_defaults], results, async ([lines, ...defaults]) => {
       const columns = OUT_TYPE.map((dtype, f) => new Column(f, dtype, defaults[f]!, lines!.size));
-      const cutter = new CsvCutter(options);
-      for (const [i, line] of bytesOf(lines!).entries()) {
-        const count = cutter.cut(line);
-        if (count !== columns.length)
-          throw new InvalidArgumentError(`Expect ${columns.length} fields but have ${count} in record ${i}`);
-        for (const column of columns) column.put(i, cutter, notAvailable);
-      }
+      await inTurns(decode(bytesOf(lines!), new CsvCutter(options), columns, notAvailable));
       return columns.map((column) => column.array(shape));
     });
     return { output };
