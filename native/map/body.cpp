@@ -242,8 +242,8 @@ bool Body::leaveProduct(int64_t node, int64_t (&factors)[2]) {
   // What comes after it could take the place of its factors.
   if (node + 1 != static_cast<int64_t>(steps_.size())) return false;
   if (s.place != Place::computed || s.dtype != DType::f32 || (s.op != Op::mul && s.op != Op::square)) return false;
-  // A multiplication that has taken in another operation has three operands.
-  if (s.argCount != (s.op == Op::square ? 1 : 2)) return false;
+  // A multiplication that has taken in another operation is more than that.
+  if (s.compute != simd().ops[static_cast<int>(s.op)][static_cast<int>(Kind::f32)]) return false;
   factors[0] = s.args[0];
   factors[1] = s.args[s.argCount - 1];
   for (const int64_t factor : factors)

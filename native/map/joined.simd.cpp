@@ -40,29 +40,24 @@ struct Equal {
 /** out[i] = F::of(in[0][i], …) for a function of `Count` vectors. */
 template <int Count, class F> void vectors(int64_t n, const BlockArgs& args) {
   constexpr int N = lanesOf<float>;
-  float* const out = static_cast<float*>(args.out);
+  if (n < N) {
+    Sizes sizes = {sizeof(float), {}};
+    for (int a = 0; a < Count; a++) sizes.in[a] = sizeof(float);
+    return finishBlock(vectors<Count, F>, 0, n, N, args, sizes);
+  }
   const float* in[Count];
-  int64_t step[Count];
+  int64_t mask[Count];
 #pragma GCC unroll 8
   for (int a = 0; a < Count; a++) {
     in[a] = static_cast<const float*>(args.in[a]);
-    step[a] = args.step[a] * N;
+    mask[a] = -args.step[a];
   }
-  int64_t i = 0;
-  for (; i + N <= n; i += N) {
+  storeVectors(n, static_cast<float*>(args.out), [&](int64_t i) TL_INLINE_LAMBDA {
     V x[Count];
 #pragma GCC unroll 8
-    for (int a = 0; a < Count; a++) {
-      x[a] = loadVector(in[a]);
-      in[a] += step[a];
-    }
-    storeVector(out + i, F::of(x));
-  }
-  if (i < n) {
-    Sizes sizes = {sizeof(float), {}};
-    for (int a = 0; a < Count; a++) sizes.in[a] = sizeof(float);
-    finishBlock(vectors<Count, F>, i, n, N, args, sizes);
-  }
+    for (int a = 0; a < Count; a++) x[a] = loadVector(in[a] + (i & mask[a]));
+    return F::of(x);
+  });
 }
 
 template <class Inner, class Outer> struct Chain {

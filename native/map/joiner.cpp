@@ -5,6 +5,20 @@
 #include "joiner.h"
 
 namespace tl {
+namespace {
+
+/** What a function can be joined with, or nothing. */
+const JoinedFunction* joinedOf(Op op) {
+  const JoinedOps& joined = simd().joined;
+  switch (op) {
+    case Op::exp: return &joined.exp;
+    case Op::tanh: return &joined.tanh;
+    case Op::sigmoid: return &joined.sigmoid;
+    default: return nullptr;
+  }
+}
+
+}  // namespace
 
 Joiner::Joiner(Body& body) : steps_(body.steps_), uses_(body.steps_.size(), 0) {
   for (const Step& s : steps_)
@@ -51,11 +65,33 @@ bool Joiner::joinArithmetic(Step& s) {
       return joinTowards(s, x, y) || joinTowards(s, y, x) || joinTwoProducts(s) || joinChain(s, Outer::add, x, y) ||
              joinChain(s, Outer::add, y, x);
     case Op::sub: return joinScaledStep(s) || joinChain(s, Outer::sub, x, y) || joinChain(s, Outer::subFrom, y, x);
-    case Op::mul: return joinChain(s, Outer::mul, x, y) || joinChain(s, Outer::mul, y, x);
+    case Op::mul:
+      return joinTimes(s, x, y) || joinTimes(s, y, x) || joinChain(s, Outer::mul, x, y) || joinChain(s, Outer::mul, y, x);
     case Op::div: return joinChain(s, Outer::div, x, y);
     case Op::max: return joinChain(s, Outer::max, x, y);
-    default: return false;
+    default: return joinFunction(s);
   }
+}
+
+/** A function of a sum, a difference or a product. */
+bool Joiner::joinFunction(Step& s) {
+  const JoinedFunction* function = joinedOf(s.op);
+  const int64_t x = s.args[0];
+  if (!function) return false;
+  const auto with = [&](Inner inner, int64_t y) {
+    return become(s, function->of[static_cast<int>(inner)], {args(x)[0], y}, {x});
+  };
+  if (is(x, Op::add)) return with(Inner::add, args(x)[1]);
+  if (is(x, Op::sub)) return with(Inner::sub, args(x)[1]);
+  if (is(x, Op::mul)) return with(Inner::mul, args(x)[1]);
+  return is(x, Op::square) && with(Inner::mul, args(x)[0]);
+}
+
+/** A function times something. */
+bool Joiner::joinTimes(Step& s, int64_t function, int64_t other) {
+  const JoinedFunction* joined = joinedOf(steps_[static_cast<size_t>(function)].op);
+  if (!joined || function == other || !is(function, steps_[static_cast<size_t>(function)].op)) return false;
+  return become(s, joined->times, {args(function)[0], other}, {function});
 }
 
 /** x - a b / (sqrt(c) + d). */

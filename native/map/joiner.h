@@ -27,6 +27,8 @@ class Joiner {
   bool joinChoice(Step&);
   bool joinChain(Step&, Outer, int64_t inner, int64_t other);
   bool joinArithmetic(Step&);
+  bool joinFunction(Step&);
+  bool joinTimes(Step&, int64_t function, int64_t other);
 
   std::vector<Step>& steps_;
   /** How often each node is used. */

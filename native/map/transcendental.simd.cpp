@@ -5,6 +5,8 @@
  * This file is compiled with contraction: a * b + c is one rounding where the processor has it. Numbers below the normal
  * range count as zero here, as everywhere (see core/pool.h), which spares the functions that case.
  */
+#include <type_traits>
+
 #include "../simd/vector.h"
 
 namespace tl::TL_SIMD {
@@ -19,115 +21,225 @@ constexpr float kNan = __builtin_nanf("");
 /** Adding 1.5 * 2^23 leaves the nearest integer in the low bits of the sum. */
 constexpr float kRounder = 12582912.0f;
 
+/**
+ * Two vectors, or two pairs of them, on which the same is done in turns. A function is a long chain of operations that wait for
+ * each other; the processor sees too little of the next ones to fill the time, so that its neighbours are put beside it.
+ */
+template <class X> struct Two {
+  X a, b;
+};
+template <class X> TL_INLINE Two<X> operator+(Two<X> x, Two<X> y) { return {x.a + y.a, x.b + y.b}; }
+template <class X> TL_INLINE Two<X> operator-(Two<X> x, Two<X> y) { return {x.a - y.a, x.b - y.b}; }
+template <class X> TL_INLINE Two<X> operator*(Two<X> x, Two<X> y) { return {x.a * y.a, x.b * y.b}; }
+template <class X> TL_INLINE Two<X> operator/(Two<X> x, Two<X> y) { return {x.a / y.a, x.b / y.b}; }
+template <class X> TL_INLINE Two<X> operator+(Two<X> x, float y) { return {x.a + y, x.b + y}; }
+template <class X> TL_INLINE Two<X> operator+(float x, Two<X> y) { return {x + y.a, x + y.b}; }
+template <class X> TL_INLINE Two<X> operator-(Two<X> x, float y) { return {x.a - y, x.b - y}; }
+template <class X> TL_INLINE Two<X> operator-(float x, Two<X> y) { return {x - y.a, x - y.b}; }
+template <class X> TL_INLINE Two<X> operator*(Two<X> x, float y) { return {x.a * y, x.b * y}; }
+template <class X> TL_INLINE Two<X> operator*(float x, Two<X> y) { return {x * y.a, x * y.b}; }
+template <class X> TL_INLINE Two<X> operator-(Two<X> x) { return {-x.a, -x.b}; }
+
+/** What is not arithmetic: f(x, …) of each vector. */
+template <class F> TL_INLINE V each(const F& f, V x) { return f(x); }
+template <class F> TL_INLINE V each(const F& f, V x, V y) { return f(x, y); }
+template <class F> TL_INLINE V each(const F& f, V x, V y, V z) { return f(x, y, z); }
+template <class F, class X, class... More> TL_INLINE Two<X> each(const F& f, Two<X> x, More... more) {
+  return {each(f, x.a, more.a...), each(f, x.b, more.b...)};
+}
+
+template <class X> TL_INLINE X allOf(float x) {
+  if constexpr (std::is_same_v<X, V>) return splat<V>(x);
+  else return {allOf<decltype(X::a)>(x), allOf<decltype(X::b)>(x)};
+}
 TL_INLINE V all(float x) { return splat<V>(x); }
 TL_INLINE V absolute(V x) { return (V)((I)x & 0x7fffffff); }
+template <class X> TL_INLINE X magnitudeOf(X x) { return each([](V v) TL_INLINE_LAMBDA { return absolute(v); }, x); }
 /** The magnitude of x with the sign of y. */
-TL_INLINE V withSign(V x, V y) { return (V)(((I)x & 0x7fffffff) | ((I)y & INT32_MIN)); }
+template <class X> TL_INLINE X withSign(X x, X y) {
+  return each([](V u, V v) TL_INLINE_LAMBDA { return (V)(((I)u & 0x7fffffff) | ((I)v & INT32_MIN)); }, x, y);
+}
 
-/** p + q[0] x + q[1] x^2 + …, highest coefficient first. */
-template <int N> TL_INLINE V polynomial(V x, const float (&coefficients)[N]) {
-  V p = all(coefficients[0]);
+/** Highest coefficient first. */
+template <class X, int N> TL_INLINE X polynomial(X x, const float (&coefficients)[N]) {
+  X p = x * coefficients[0] + coefficients[1];
 #pragma GCC unroll 16
-  for (int i = 1; i < N; i++) p = p * x + coefficients[i];
+  for (int i = 2; i < N; i++) p = p * x + coefficients[i];
   return p;
 }
 
-/** p * 2^n, where n is whole and the bits of n + kRounder are given. */
-TL_INLINE V scale(V p, V n, V shifted) {
+/** No less than, and no more than; NaN stays. */
+template <class X> TL_INLINE X atLeast(float least, X x) {
+  return each([=](V v) TL_INLINE_LAMBDA {
 #if defined(__AVX512F__)
-  (void)shifted;
-  V result;
-  asm("vscalefps %2, %1, %0" : "=v"(result) : "v"(p), "v"(n));
-  return result;
+    asm("vmaxps %0, %1, %0" : "+v"(v) : "v"(all(least)));
+    return v;
 #else
-  // 2^n as a product of two powers: n reaches from -150 to 128, beyond what one exponent field can hold.
-  (void)n;
-  const I exponent = (I)shifted - 0x4b400000, first = exponent >> 1;
-  return p * (V)((first + 127) << 23) * (V)((exponent - first + 127) << 23);
+    return least > v ? all(least) : v;
+#endif
+  }, x);
+}
+template <class X> TL_INLINE X atMost(float most, X x) {
+  return each([=](V v) TL_INLINE_LAMBDA {
+#if defined(__AVX512F__)
+    asm("vminps %0, %1, %0" : "+v"(v) : "v"(all(most)));
+    return v;
+#else
+    return most < v ? all(most) : v;
+#endif
+  }, x);
+}
+
+/** 1 / x for normal x whose inverse is normal, or zero where it is not: nearly rounded right. */
+template <class X> TL_INLINE X inverseOf(X x) {
+#if defined(__AVX512F__)
+  // 14 bits from the processor and one step of Newton's take a third of the time of a division.
+  const X r = each([](V v) TL_INLINE_LAMBDA {
+    V found;
+    asm("vrcp14ps %1, %0" : "=v"(found) : "v"(v));
+    return found;
+  }, x);
+  return (1.0f - x * r) * r + r;
+#else
+  return allOf<X>(1.0f) / x;
+#endif
+}
+/** x / y, likewise. */
+template <class X> TL_INLINE X quotient(X x, X y) {
+#if defined(__AVX512F__)
+  const X r = inverseOf(y), q = x * r;
+  return (x - q * y) * r + q;
+#else
+  return x / y;
 #endif
 }
 
-TL_INLINE V expOf(V x) {
-  // Below -104 every result is 0 and above 89 infinite; the scaling at the end gets both right from the clamped value.
-  x = x < -104.0f ? all(-104.0f) : x;
-  x = x > 89.0f ? all(89.0f) : x;
-  const V shifted = x * 1.44269504f + kRounder, n = shifted - kRounder;
+/** x = n ln 2 + r, |r| <= ln 2 / 2; n is whole and the lower bits of `shifted` are n + 127, a float's exponent field. */
+template <class X> struct Parts {
+  X shifted, n, r;
+};
+template <class X> TL_INLINE Parts<X> partsOf(X x) {
+  constexpr float kShift = kRounder + 127.0f;
+  const X shifted = x * 1.44269504f + kShift, n = shifted - kShift;
   // ln 2 in two parts, so that n times the first is exact.
-  const V r = n * 2.12194440e-4f + (n * -0.693359375f + x);
-  const V p = polynomial(r, {1.9875691500e-4f, 1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f, 1.6666665459e-1f,
-                             5.0000001201e-1f});
-  return scale((p * (r * r) + r) + 1.0f, n, shifted);
+  return {shifted, n, n * 2.12194440e-4f + (n * -0.693359375f + x)};
+}
+/** 2^n where that is a normal number, and 0 for n of -127. */
+template <class X> TL_INLINE X powerOf(const Parts<X>& x) {
+  return each([](V shifted) TL_INLINE_LAMBDA { return (V)((I)shifted << 23); }, x.shifted);
+}
+/** e^r. */
+template <class X> TL_INLINE X exponentialOf(X r) {
+#if defined(__FMA__) || defined(__aarch64__)
+  return polynomial(r, {1.3814466741e-3f, 8.3687804291e-3f, 4.1668394217e-2f, 1.6666520108e-1f, 4.9999993412e-1f, 1.0f, 1.0f});
+#else
+  // Where products are rounded too, the largest terms are better added last.
+  const X p = polynomial(r, {1.3814466741e-3f, 8.3687804291e-3f, 4.1668394217e-2f, 1.6666520108e-1f, 4.9999993412e-1f});
+  return (p * (r * r) + r) + 1.0f;
+#endif
 }
 
-TL_INLINE V logOf(V x) {
+/** p * 2^n. */
+template <class X> TL_INLINE X scale(X p, const Parts<X>& x) {
+#if defined(__AVX512F__)
+  return each([](V v, V n) TL_INLINE_LAMBDA {
+    asm("vscalefps %1, %0, %0" : "+v"(v) : "v"(n));
+    return v;
+  }, p, x.n);
+#else
+  // 2^n as a product of two powers: n reaches from -150 to 128, beyond what one exponent field can hold.
+  return each([](V v, V shifted) TL_INLINE_LAMBDA {
+    const I exponent = (I)shifted - (0x4b400000 + 127), first = exponent >> 1;
+    return v * (V)((first + 127) << 23) * (V)((exponent - first + 127) << 23);
+  }, p, x.shifted);
+#endif
+}
+
+template <class X> TL_INLINE X expOf(X x) {
+  // Below -104 every result is 0 and above 89 infinite; the scaling at the end gets both right from the clamped value.
+  const Parts<X> parts = partsOf(atLeast(-104.0f, atMost(89.0f, x)));
+  return scale(exponentialOf(parts.r), parts);
+}
+
+template <class X> TL_INLINE X logOf(X x) {
   // Split into 2^e * m with m in [sqrt(1/2), sqrt(2)).
-  const I shifted = (I)x - 0x3f3504f3;
-  const V e = __builtin_convertvector(shifted >> 23, V);
-  const V m = (V)((shifted & 0x007fffff) + 0x3f3504f3) - 1.0f, m2 = m * m;
-  const V p = polynomial(m, {7.0376836292e-2f, -1.1514610310e-1f, 1.1676998740e-1f, -1.2420140846e-1f, 1.4249322787e-1f,
+  constexpr int32_t kRoot = 0x3f3504f3;
+  const X e = each([](V v) TL_INLINE_LAMBDA { return __builtin_convertvector(((I)v - kRoot) >> 23, V); }, x);
+  const X m = each([](V v) TL_INLINE_LAMBDA { return (V)((((I)v - kRoot) & 0x007fffff) + kRoot); }, x) - 1.0f, m2 = m * m;
+  const X p = polynomial(m, {7.0376836292e-2f, -1.1514610310e-1f, 1.1676998740e-1f, -1.2420140846e-1f, 1.4249322787e-1f,
                              -1.6668057665e-1f, 2.0000714765e-1f, -2.4999993993e-1f, 3.3333331174e-1f});
-  V y = p * m2 * m;
+  X y = p * m2 * m;
   y = e * -2.12194440e-4f + y;
-  y = -0.5f * m2 + y;
-  V result = e * 0.693359375f + (m + y);
-  result = x == 0.0f ? all(-kInfinity) : result;
-  result = x < 0.0f ? all(kNan) : result;
-  // Infinity stays, and so does NaN.
-  return x < kInfinity ? result : x;
+  y = m2 * -0.5f + y;
+  return each([](V result, V v) TL_INLINE_LAMBDA {
+#if defined(__AVX512F__)
+    // Four bits for every kind of number, from the lowest: NaN stays, 0 gives -infinity, infinity stays, what is negative gives NaN.
+    asm("vfixupimmps $0, %2, %1, %0" : "+v"(result) : "v"(v), "v"(splat<I>(0x03530421)));
+    return result;
+#else
+    result = v == 0.0f ? all(-kInfinity) : result;
+    result = v < 0.0f ? all(kNan) : result;
+    // Infinity stays, and so does NaN.
+    return v < kInfinity ? result : v;
+#endif
+  }, e * 0.693359375f + (m + y), x);
 }
 
-TL_INLINE V log1pOf(V x) {
+template <class X> TL_INLINE X log1pOf(X x) {
   // log(1 + x) with the rounding error of 1 + x put back: d log(u) = du / u.
-  const V u = 1.0f + x, log = logOf(u);
-  const V result = log + (x - (u - 1.0f)) / u;
-  // Where 1 + x is 0 or infinite the correction is not a number, and log has the answer.
-  const V safe = u == 0.0f ? log : result;
-  return u == kInfinity ? log : safe;
+  const X u = 1.0f + x, log = logOf(u);
+  return each([](V log, V u, V result) TL_INLINE_LAMBDA {
+    // Where 1 + x is 0 or infinite the correction is not a number, and log has the answer.
+    const V safe = u == 0.0f ? log : result;
+    return u == kInfinity ? log : safe;
+  }, log, u, log + (x - (u - 1.0f)) / u);
 }
 
-TL_INLINE V expm1Of(V x) {
+template <class X> TL_INLINE X expm1Of(X x) {
   // Near zero e^x - 1 cancels; the series does not.
-  const V p = polynomial(x, {2.7557319e-6f, 2.4801587e-5f, 1.9841270e-4f, 1.3888889e-3f, 8.3333333e-3f, 4.1666667e-2f,
+  const X p = polynomial(x, {2.7557319e-6f, 2.4801587e-5f, 1.9841270e-4f, 1.3888889e-3f, 8.3333333e-3f, 4.1666667e-2f,
                              1.6666667e-1f, 0.5f});
-  const V series = p * (x * x) + x, direct = expOf(x) - 1.0f;
-  return absolute(x) < 0.5f ? series : direct;
+  return each([](V v, V series, V direct) TL_INLINE_LAMBDA { return absolute(v) < 0.5f ? series : direct; }, x, p * (x * x) + x,
+              expOf(x) - 1.0f);
 }
 
-TL_INLINE V tanhOf(V x) {
-  const V a = absolute(x), x2 = x * x;
-  const V p = polynomial(x2, {-5.70498872745e-3f, 2.06390887954e-2f, -5.37397155531e-2f, 1.33314422036e-1f, -3.33332819422e-1f});
-  const V series = (p * x2) * x + x;
-  const V direct = 1.0f - 2.0f / (expOf(2.0f * a) + 1.0f);
-  return a < 0.625f ? series : withSign(direct, x);
+template <class X> TL_INLINE X tanhOf(X x) {
+  const X a = magnitudeOf(x), x2 = x * x;
+  const X p = polynomial(x2, {-5.70498872745e-3f, 2.06390887954e-2f, -5.37397155531e-2f, 1.33314422036e-1f, -3.33332819422e-1f});
+  const X series = (p * x2) * x + x;
+  // Beyond 9.02 all is 1.
+  const Parts<X> parts = partsOf(2.0f * atMost(9.02f, a));
+  const X direct = 1.0f - 2.0f * inverseOf(exponentialOf(parts.r) * powerOf(parts) + 1.0f);
+  return each([](V v, V near, V far) TL_INLINE_LAMBDA { return absolute(v) < 0.625f ? near : far; }, x, series, withSign(direct, x));
 }
 
-TL_INLINE V sigmoidOf(V x) {
-  // e^-|x| never overflows, and for negative x the quotient keeps its digits.
-  const V e = expOf(-absolute(x));
-  return (x < 0.0f ? e : all(1.0f)) / (1.0f + e);
+template <class X> TL_INLINE X sigmoidOf(X x) {
+  // At the limits e^-x is 0 and, barely, no infinity; the inverse of that is below the normal range.
+  const Parts<X> parts = partsOf(atLeast(-88.3f, atMost(88.02f, -x)));
+  return inverseOf(exponentialOf(parts.r) * powerOf(parts) + 1.0f);
 }
 
-TL_INLINE V erfOf(V x) {
-  const V a = absolute(x), x2 = x * x;
+template <class X> TL_INLINE X erfOf(X x) {
+  const X a = magnitudeOf(x), x2 = x * x;
   // Far out: 1 - e^(a polynomial), whose exponent is clamped where erf has long been 1.
-  const V t = a > 5.0f ? all(5.0f) : a;
-  V r = -1.72853470e-5f * t + 3.83197126e-4f;
-  const V u = -3.88396438e-3f * t + 2.42546219e-2f;
-  r = r * (t * t) + u;
+  const X t = atMost(5.0f, a);
+  X r = t * -1.72853470e-5f + 3.83197126e-4f;
+  r = r * (t * t) + (t * -3.88396438e-3f + 2.42546219e-2f);
   r = r * t + -1.06777877e-1f;
   r = r * t + -6.34846687e-1f;
   r = r * t + -1.28717512e-1f;
-  r = r * t + -t;
-  const V far = withSign(1.0f - expOf(r), x);
-  const V p = polynomial(x2, {-5.96761703e-4f, 4.99119423e-3f, -2.67681349e-2f, 1.12819925e-1f, -3.76125336e-1f, 1.28379166e-1f});
-  V near = p * x + x;
+  const Parts<X> parts = partsOf(r * t - t);
+  const X far = withSign(1.0f - exponentialOf(parts.r) * powerOf(parts), x);
+  const X p = polynomial(x2, {-5.96761703e-4f, 4.99119423e-3f, -2.67681349e-2f, 1.12819925e-1f, -3.76125336e-1f, 1.28379166e-1f});
+  return each([](V v, V near, V far) TL_INLINE_LAMBDA {
 #if !defined(__FMA__) && !defined(__aarch64__)
-  // Rounded by itself, the product would vanish sooner than the sum: take both where they are larger.
-  const V raised = x * 0x1p60f;
-  near = a < 1e-30f ? (1.28379166e-1f * raised + raised) * 0x1p-60f : near;
+    // Rounded by itself, the product would vanish sooner than the sum: take both where they are larger.
+    const V raised = v * 0x1p60f;
+    near = absolute(v) < 1e-30f ? (1.28379166e-1f * raised + raised) * 0x1p-60f : near;
 #endif
-  // NaN is not greater than anything, so it comes from near.
-  return a > 0.927734375f ? far : near;
+    // NaN is not greater than anything, so it comes from near.
+    return absolute(v) > 0.927734375f ? far : near;
+  }, x, p * x + x, far);
 }
 
 /** Beyond this the reduction below loses digits; such values go to the C library. */
@@ -206,11 +318,89 @@ TL_INLINE Vector<float, lanesOf<float> / 2> powOf(Vector<float, lanesOf<float> /
   return __builtin_convertvector(p * (D)power, Vector<float, lanesOf<float> / 2>);
 }
 
-#define FUNCTION(op, expression)                                                    \
-  struct Each_##op {                                                                \
-    static TL_INLINE V of(V x) { return expression; }                               \
-  };                                                                                \
-  k.ops[static_cast<int>(Op::op)][static_cast<int>(Kind::f32)] = vectors1<float, Each_##op>
+/** Vectors that are worked on in turns: as many as there are registers for. */
+#if defined(__AVX512F__)
+using Beside = Two<Two<V>>;
+#else
+using Beside = Two<V>;
+#endif
+/** The vectors of x lie `step` elements apart. */
+TL_INLINE void load(const float* from, int64_t, V& x) { x = loadVector(from); }
+template <class X> TL_INLINE void load(const float* from, int64_t step, Two<X>& x) {
+  load(from, step, x.a);
+  load(from + step * static_cast<int64_t>(sizeof(X) / sizeof(V)), step, x.b);
+}
+TL_INLINE void store(float* to, V x) { storeVector(to, x); }
+template <class X> TL_INLINE void store(float* to, Two<X> x) {
+  store(to, x.a);
+  store(to + sizeof(X) / sizeof(float), x.b);
+}
+
+/** out[i] = F::of(in[0][i], …) of `Count` operands, several vectors at a time; see storeVectors for the last one. */
+template <int Count, class F> void besides(int64_t n, const BlockArgs& args) {
+  constexpr int64_t N = lanesOf<float>, kMany = sizeof(Beside) / sizeof(float);
+  if (n < N) return finishBlock(besides<Count, F>, 0, n, N, args, {sizeof(float), {sizeof(float), Count > 1 ? sizeof(float) : 0}});
+  float* const out = static_cast<float*>(args.out);
+  const float* const x = static_cast<const float*>(args.in[0]);
+  const float* const y = static_cast<const float*>(args.in[Count - 1]);
+  const int64_t mx = -args.step[0], my = -args.step[Count - 1];
+  const auto at = [&](int64_t i, auto&& some) TL_INLINE_LAMBDA {
+    if constexpr (Count == 1) {
+      load(x + i, N, some);
+      return F::of(some);
+    } else {
+      auto other = some;
+      load(x + (i & mx), N & mx, some);
+      load(y + (i & my), N & my, other);
+      return F::of(some, other);
+    }
+  };
+  const V last = at(n - N, V{});
+  int64_t i = 0;
+  for (; i + kMany <= n; i += kMany) store(out + i, at(i, Beside{}));
+  for (; i < n - N; i += N) storeVector(out + i, at(i, V{}));
+  storeVector(out + n - N, last);
+}
+
+/** A value that is rounded before anything else is done with it, whatever could be contracted. */
+template <class X> TL_INLINE X rounded(X x) {
+  return each([](V v) TL_INLINE_LAMBDA {
+#if defined(__SSE2__)
+    asm("" : "+v"(v));
+#elif defined(__aarch64__)
+    asm("" : "+w"(v));
+#endif
+    return v;
+  }, x);
+}
+
+#define FUNCTION(Name, function)                                                    \
+  struct Name {                                                                     \
+    template <class X> static TL_INLINE X of(X x) { return function(x); }           \
+  }
+FUNCTION(Exp, expOf);
+FUNCTION(Log, logOf);
+FUNCTION(Log1p, log1pOf);
+FUNCTION(Expm1, expm1Of);
+FUNCTION(Tanh, tanhOf);
+FUNCTION(Sigmoid, sigmoidOf);
+FUNCTION(Erf, erfOf);
+
+// A function joined with what comes before it or after it.
+template <class F> struct OfSum {
+  template <class X> static TL_INLINE X of(X x, X y) { return F::of(rounded(x + y)); }
+};
+template <class F> struct OfDifference {
+  template <class X> static TL_INLINE X of(X x, X y) { return F::of(rounded(x - y)); }
+};
+template <class F> struct OfProduct {
+  template <class X> static TL_INLINE X of(X x, X y) { return F::of(rounded(x * y)); }
+};
+template <class F> struct Times {
+  template <class X> static TL_INLINE X of(X x, X y) { return rounded(F::of(x)) * y; }
+};
+template <class F> constexpr JoinedFunction kJoined = {{besides<2, OfSum<F>>, besides<2, OfDifference<F>>, besides<2, OfProduct<F>>},
+                                                       besides<2, Times<F>>};
 
 struct Sine {
   static TL_INLINE V of(V x) {
@@ -243,16 +433,20 @@ struct Power {
 }  // namespace
 
 void fillTranscendental(SimdKernels& k) {
-  FUNCTION(exp, expOf(x));
-  FUNCTION(log, logOf(x));
-  FUNCTION(log1p, log1pOf(x));
-  FUNCTION(expm1, expm1Of(x));
-  FUNCTION(tanh, tanhOf(x));
-  FUNCTION(sigmoid, sigmoidOf(x));
-  FUNCTION(erf, erfOf(x));
-  k.ops[static_cast<int>(Op::sin)][static_cast<int>(Kind::f32)] = vectors1<float, Sine>;
-  k.ops[static_cast<int>(Op::cos)][static_cast<int>(Kind::f32)] = vectors1<float, Cosine>;
-  k.ops[static_cast<int>(Op::pow)][static_cast<int>(Kind::f32)] = vectors2<float, Power>;
+  const auto set = [&](Op op, BlockFn function) { k.ops[static_cast<int>(op)][static_cast<int>(Kind::f32)] = function; };
+  set(Op::exp, besides<1, Exp>);
+  set(Op::log, besides<1, Log>);
+  set(Op::log1p, besides<1, Log1p>);
+  set(Op::expm1, besides<1, Expm1>);
+  set(Op::tanh, besides<1, Tanh>);
+  set(Op::sigmoid, besides<1, Sigmoid>);
+  set(Op::erf, besides<1, Erf>);
+  set(Op::sin, vectors1<float, Sine>);
+  set(Op::cos, vectors1<float, Cosine>);
+  set(Op::pow, vectors2<float, Power>);
+  k.joined.exp = kJoined<Exp>;
+  k.joined.tanh = kJoined<Tanh>;
+  k.joined.sigmoid = kJoined<Sigmoid>;
 }
 
 }  // namespace tl::TL_SIMD

@@ -229,6 +229,12 @@ enum class Inner : int32_t { add, sub, mul, count };
 enum class Outer : int32_t { add, sub, subFrom, mul, div, max, count };
 constexpr int kInners = static_cast<int>(Inner::count), kOuters = static_cast<int>(Outer::count);
 
+/** A function f joined with others: f(inner(x0, x1)), and f(x0) x1. */
+struct JoinedFunction {
+  BlockFn of[kInners];
+  BlockFn times;
+};
+
 /** Operations of float32 that are joined from others; their operands are x0, x1 … */
 struct JoinedOps {
   /** outer(inner(x0, x1), x2). */
@@ -239,6 +245,7 @@ struct JoinedOps {
   BlockFn towards, towardsProduct;
   /** x0 - x1 x2 / (sqrt(x3) + x4): what Adam does with its running means. */
   BlockFn scaledStep;
+  JoinedFunction exp, tanh, sigmoid;
   /** x2 where x0 < x1, x0 <= x1, x0 = x1, and x3 elsewhere. */
   BlockFn less, lessOrEqual, equal;
 };

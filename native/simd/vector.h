@@ -39,26 +39,34 @@ template <> struct IntegersOf<8> { using Signed = int64_t; using Unsigned = uint
 template <class T> using MaskOf = typename IntegersOf<sizeof(T)>::Signed;
 template <class T> using UnsignedOf = typename IntegersOf<sizeof(T)>::Unsigned;
 
+/**
+ * Stores at(i) at out + i for all vectors of a block of at least one. The last vector ends where the block does and may share
+ * elements with the one before: it is computed first, while operands are not yet overwritten, and stored last.
+ */
+template <class T, class At> TL_INLINE void storeVectors(int64_t n, T* out, const At& at) {
+  constexpr int N = lanesOf<T>;
+  const Full<T> last = at(n - N);
+  for (int64_t i = 0; i < n - N; i += N) storeVector(out + i, at(i));
+  storeVector(out + n - N, last);
+}
+
 /** out[i] = F::of(x[i]) for a function of vectors. */
 template <class T, class F> void vectors1(int64_t n, const BlockArgs& args) {
   constexpr int N = lanesOf<T>;
-  T* out = static_cast<T*>(args.out);
   const T* x = static_cast<const T*>(args.in[0]);
-  int64_t i = 0;
-  for (; i + N <= n; i += N) storeVector(out + i, F::of(loadVector(x + i)));
-  if (i < n) finishBlock(vectors1<T, F>, i, n, N, args, {sizeof(T), {sizeof(T)}});
+  if (n < N) return finishBlock(vectors1<T, F>, 0, n, N, args, {sizeof(T), {sizeof(T)}});
+  storeVectors(n, static_cast<T*>(args.out), [&](int64_t i) TL_INLINE_LAMBDA { return F::of(loadVector(x + i)); });
 }
 
 /** out[i] = F::of(x[i], y[i]) for a function of vectors; either operand may be a scalar. */
 template <class T, class F> void vectors2(int64_t n, const BlockArgs& args) {
   constexpr int N = lanesOf<T>;
-  T* out = static_cast<T*>(args.out);
   const T* x = static_cast<const T*>(args.in[0]);
   const T* y = static_cast<const T*>(args.in[1]);
-  const int64_t dx = args.step[0] * N, dy = args.step[1] * N;
-  int64_t i = 0;
-  for (; i + N <= n; i += N, x += dx, y += dy) storeVector(out + i, F::of(loadVector(x), loadVector(y)));
-  if (i < n) finishBlock(vectors2<T, F>, i, n, N, args, {sizeof(T), {sizeof(T), sizeof(T)}});
+  const int64_t mx = -args.step[0], my = -args.step[1];
+  if (n < N) return finishBlock(vectors2<T, F>, 0, n, N, args, {sizeof(T), {sizeof(T), sizeof(T)}});
+  storeVectors(n, static_cast<T*>(args.out),
+               [&](int64_t i) TL_INLINE_LAMBDA { return F::of(loadVector(x + (i & mx)), loadVector(y + (i & my))); });
 }
 
 /**

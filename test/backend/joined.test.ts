@@ -57,6 +57,17 @@ const joined: readonly (readonly [string, e.Expr])[] = [
     `a choice by ${['<', '<=', '>', '>=', '=', 'not ='][i]}`,
     e.select(compare(a, b), c, x),
   ]),
+  ...(['exp', 'tanh', 'sigmoid'] as const).flatMap((name): [string, e.Expr][] => [
+    ...inner.map((first, i): [string, e.Expr] => [`${name} of ${['+', '-', '*'][i]}`, e[name](first(a, b))]),
+    [`${name} of a square`, e[name](e.square(a))],
+    [`${name} of a scalar's sum`, e[name](e.add(a, 1))],
+    [`${name} times`, e.mul(e[name](a), b)],
+    [`times ${name}`, e.mul(b, e[name](a))],
+    [`${name} times a scalar`, e.mul(e[name](a), 0.5)],
+    [`${name} squared`, e.mul(e[name](a), e[name](a))],
+    [`${name} times another`, e.mul(e[name](a), e.sigmoid(b))],
+    [`${name} of a sum, times`, e.mul(e[name](e.add(a, b)), c)],
+  ]),
   ['a scalar inside', e.max(e.add(e.mul(a, 0.5), 1), 0)],
 ];
 
@@ -66,6 +77,25 @@ describe.runIf(cpu)('joined operations', () => {
       for (const length of [1, 15, 37, 3000])
         expect(await bits(length, result, false)).toEqual(await bits(length, result, true));
     });
+
+  it('a sum of products takes what is joined to them along', async () => {
+    const [rows, columns] = [9, 50];
+    const b = new SegmentBuilder();
+    const values = Float32Array.from({ length: rows * columns }, (_, i) => Math.sin(i));
+    const input = b.bind(new NDArray(d.float32, [rows, columns], values));
+    const [output, products] = [b.output(d.float32, [rows]), b.output(d.float32, [rows, columns])];
+    const shape = [rows, columns];
+    const result = e.mul(e.sigmoid(e.input(0, d.float32)), e.input(0, d.float32));
+    b.add({ kind: 'reduce', op: 'sum', shape, axes: [1], inputs: [input], result, output });
+    b.add({ kind: 'map', shape, inputs: [input], outputs: [products], results: [result] });
+    const read = await b.run(cpu!);
+    const each = (await read(products)).numbers();
+    for (const [row, sum] of (await read(output)).numbers().entries())
+      expect(sum).toBeCloseTo(
+        each.slice(row * columns, (row + 1) * columns).reduce((p, q) => p + q),
+        4,
+      );
+  });
 
   it('sums of products are sums of the products', async () => {
     for (const [rows, columns] of [
