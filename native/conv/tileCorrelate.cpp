@@ -106,7 +106,7 @@ class TileCorrelation {
         for (int axis = 0; axis < kAxes; axis++) at += tap[axis] * c_.filter.tap[axis];
         for (int64_t channel = 0; channel < channels; channel += kTileTerms, tile += kPackedBytes)
           finite &= simd().tiles.packRight(features, std::min(kTileTerms, channels - channel),
-                                           at + channel * c_.filter.channel, c_.filter.feature, c_.filter.channel, tile);
+                                           at + channel * c_.filter.channel, c_.filter.feature, c_.filter.channel, tile, 0);
       });
     }
     if (!finite) finite_ = false;

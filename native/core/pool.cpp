@@ -15,6 +15,7 @@
 #include <new>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 #if defined(__linux__)
 #include <sched.h>
@@ -280,17 +281,52 @@ struct Block {
 
 }  // namespace
 
-char* Pool::scratch(int64_t bytes) {
-  thread_local Block block;
-  return block.grownTo(bytes);
+/** Scratch memory, and that which parts share. */
+struct Scratch {
+  Block own, shared;
+};
+
+namespace {
+
+/**
+ * Scratch memory of programs that have run. The host runs programs on several threads by turns: memory that went with a thread
+ * would seldom be in the cache.
+ */
+struct SpareScratch {
+  std::mutex lock;
+  std::vector<Scratch*> list;
+  size_t made = 0;
+};
+SpareScratch& spareScratch() {
+  static SpareScratch* const spare = new SpareScratch;  // threads may outlive what is destroyed at the end
+  return *spare;
 }
 
-char* Pool::sharedScratch(int64_t bytes) {
-  thread_local Block block;
-  return block.grownTo(bytes);
+/** What the program that runs on this thread has, if there is one. */
+thread_local Scratch* ofProgram = nullptr;
+
+Scratch& scratchHere() {
+  thread_local Scratch ofThread;
+  return ofProgram ? *ofProgram : ofThread;
 }
 
-RunScope::RunScope(int threads) : outerLimit_(limit), outerControl_(control()) {
+}  // namespace
+
+char* Pool::scratch(int64_t bytes) { return scratchHere().own.grownTo(bytes); }
+char* Pool::sharedScratch(int64_t bytes) { return scratchHere().shared.grownTo(bytes); }
+
+RunScope::RunScope(int threads) : outerLimit_(limit), outerControl_(control()), outerScratch_(ofProgram) {
+  SpareScratch& spare = spareScratch();
+  {
+    const std::lock_guard<std::mutex> lock(spare.lock);
+    if (spare.list.empty()) {
+      spare.list.reserve(spare.made + 1);  // so that giving it back needs no memory
+      spare.list.push_back(new Scratch);
+      spare.made++;
+    }
+    ofProgram = spare.list.back();
+    spare.list.pop_back();
+  }
   limit = threads;
   masters.fetch_add(1, std::memory_order_relaxed);
   setControl(outerControl_ | kFlush);
@@ -300,6 +336,10 @@ RunScope::~RunScope() {
   setControl(outerControl_);
   masters.fetch_sub(1, std::memory_order_relaxed);
   limit = outerLimit_;
+  SpareScratch& spare = spareScratch();
+  const std::lock_guard<std::mutex> lock(spare.lock);
+  spare.list.push_back(ofProgram);
+  ofProgram = outerScratch_;
 }
 
 }  // namespace tl

@@ -75,6 +75,7 @@ class RunScope {
  private:
   int outerLimit_;
   uint64_t outerControl_;
+  struct Scratch* outerScratch_;
 };
 
 /** The half-open range of `part` when `count` items are split into `parts` nearly equal, consecutive ranges. */

@@ -204,23 +204,25 @@ class Dot final : public Instruction {
     return pack(table, b_.view, around_.bs, n_, b_.column, b_.row, simd().tiles.packRight, to);
   }
   bool pack(void* const* table, const View& first, const std::vector<View>& others, int64_t lines, int64_t lineStep,
-            int64_t termStep, decltype(TileKernels::packLeft) packTile, char* to) const {
-    const int64_t blocks = (lines + kTileSide - 1) / kTileSide;
+            int64_t termStep, TileKernels::PackFn packTiles, char* to) const {
+    constexpr int64_t side = 2 * kTileSide;
+    const int64_t blocks = (lines + side - 1) / side, second = steps() * kPackedBytes;
     const int64_t threads = Pool::get().parts(static_cast<double>(lines) * static_cast<double>(k_ * pairs()), 20e3);
     const int64_t parts = Pool::finer(threads, blocks);
     std::atomic<bool> finite{true};
     Pool::get().run(parts, [&](int64_t part) {
       const Range mine = rangeOf(part, parts, blocks);
       bool allFinite = true;
-      char* tile = to + mine.begin * steps() * kPackedBytes;
-      for (int64_t block = mine.begin; block < mine.end; block++)
+      for (int64_t block = mine.begin; block < mine.end; block++) {
+        char* tile = to + block * 2 * second;
         for (int64_t pair = 0; pair < pairs(); pair++) {
           const View& view = pair == 0 ? first : others[static_cast<size_t>(pair - 1)];
-          const float* const from = view.as<float>(table) + block * kTileSide * lineStep;
+          const float* const from = view.as<float>(table) + block * side * lineStep;
           for (int64_t p = 0; p < k_; p += kTileTerms, tile += kPackedBytes)
-            allFinite &= packTile(std::min(kTileSide, lines - block * kTileSide), std::min(kTileTerms, k_ - p),
-                                  from + p * termStep, lineStep, termStep, tile);
+            allFinite &= packTiles(std::min(side, lines - block * side), std::min(kTileTerms, k_ - p), from + p * termStep,
+                                   lineStep, termStep, tile, second);
         }
+      }
       if (!allFinite) finite.store(false, std::memory_order_relaxed);
     }, threads);
     return finite;
@@ -292,7 +294,7 @@ class Dot final : public Instruction {
     const int64_t across = cut.grid.across, rowsEach = cut.grid.rows, columnStep = cut.grid.columns;
     const int64_t pieces = cut.grid.down * across, tasks = batches_ * pieces, used = cut.parts;
     const int64_t gemmBytes = roundUp(method.scratch(rowsEach, columnStep, depth()));
-    const int64_t ownBytes = isOwn() ? roundUp(rowsEach * n_ * static_cast<int64_t>(sizeof(T))) : 0;
+    const int64_t ownBytes = isOwn() ? roundUp(rowsEach * c_.row * static_cast<int64_t>(sizeof(T))) : 0;
     Pool::get().run(used, [&](int64_t part) {
       char* scratch = Pool::scratch(gemmBytes + ownBytes + afterBytes());
       Piece<T> piece = {this, table, {}, scratch + gemmBytes + ownBytes, 0, 0};

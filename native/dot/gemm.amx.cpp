@@ -23,7 +23,7 @@ constexpr int64_t kNearBytes = 768 << 10;
 /** What follows a product begins when about so many elements are ready, which are then still in L2. */
 constexpr int64_t kReadyElements = 32768;
 /** Up to so many it waits for all, so that b need not be kept packed for further rows. */
-constexpr int64_t kReadyAtOnce = 131072;
+constexpr int64_t kReadyAtOnce = 262144;
 
 inline int64_t minOf(int64_t a, int64_t b) { return a < b ? a : b; }
 inline int64_t maxOf(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -123,12 +123,10 @@ class TileProduct {
 
   bool packColumns(const Block& x, int64_t first, int64_t columns, char* strip) const {
     Watch watch;
-    for (int64_t j = 0; j < columns; j += kTileSide) {
-      char* to = strip + j / kTileSide * cut_.steps * kPackedBytes;
-      for (int64_t step = x.first; step < x.first + x.steps; step++, to += kPackedBytes) {
-        const Terms t = termsOf(step);
-        packRight(minOf(kTileSide, columns - j), t.count, {t.b + (first + j) * g_.bColumn, g_.bColumn, g_.bRow}, to, watch);
-      }
+    char* to = strip;
+    for (int64_t step = x.first; step < x.first + x.steps; step++, to += kPackedBytes) {
+      const Terms t = termsOf(step);
+      packRight(columns, t.count, {t.b + first * g_.bColumn, g_.bColumn, g_.bRow}, to, cut_.steps * kPackedBytes, watch);
     }
     return watch.isFinite();
   }

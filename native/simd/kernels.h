@@ -208,10 +208,12 @@ struct TileKernels {
   void (*end)();
   /** Adds up tiles: one or two blocks of rows and of columns. */
   void (*multiply)(const TileSums&, int64_t rows, int64_t columns);
-  /** Up to 16 rows of up to 32 terms as a tile of the left side, whose word t has the terms t and t + 16 of a row. */
-  bool (*packLeft)(int64_t rows, int64_t terms, const float* from, int64_t rowStep, int64_t termStep, char* to);
-  /** Up to 16 columns of up to 32 terms as a tile of the right side; row t of it has the terms t and t + 16. */
-  bool (*packRight)(int64_t columns, int64_t terms, const float* from, int64_t columnStep, int64_t termStep, char* to);
+  /**
+   * Up to 32 rows of up to 32 terms as one or two tiles of the left side, in which word t has the terms t and t + 16 of a row;
+   * or as many columns as tiles of the right side, whose row t has those terms. The second tile begins `second` bytes later.
+   */
+  using PackFn = bool (*)(int64_t lines, int64_t terms, const float* from, int64_t lineStep, int64_t termStep, char* to, int64_t second);
+  PackFn packLeft, packRight;
   /**
    * The same from the addresses of 32 terms, each with its columns side by side; row t has the terms 2t and 2t + 1. Parts are
    * `level` bytes apart.

@@ -49,21 +49,8 @@ TL_INLINE void packLeft(int64_t rows, int64_t terms, const Side<float>& in, char
     splitPair(loadVector(turned + r * kTileSide), loadVector(turned + (kTileSide + r) * kTileSide), to + r * 64, kTileBytes, watch);
 }
 
-/** Up to 16 columns of b as a tile: row t has the terms t and t + 16 of each column. */
-TL_INLINE void packRight(int64_t columns, int64_t terms, const Side<float>& in, char* to, Watch& watch) {
-  if (in.across == 1) {
-    const LaneMask mask = firstLanes(columns);
-    for (int64_t t = 0; t < kTileSide; t++) {
-      const float* from = in.at + t * in.along;
-      const Floats x = t < terms ? loadLanes(from, mask) : Floats{};
-      const Floats y = t + kTileSide < terms ? loadLanes(from + kTileSide * in.along, mask) : Floats{};
-      // Rows are too far apart for the processor to foresee the next ones.
-      __builtin_prefetch(from + kTileTerms * in.along);
-      __builtin_prefetch(from + (kTileTerms + kTileSide) * in.along);
-      splitPair(x, y, to + t * 64, kTileBytes, watch);
-    }
-    return;
-  }
+/** Up to 16 columns of b as a tile, whose row t has the terms t and t + 16 of each column; they are not side by side. */
+TL_INLINE void packAcross(int64_t columns, int64_t terms, const Side<float>& in, char* to, Watch& watch) {
   alignas(64) float turned[kTileTerms * kTileSide];
   if (in.along == 1) {
     turnBlock<kTileTerms>(columns, terms, in.at, in.across, turned);
@@ -74,6 +61,30 @@ TL_INLINE void packRight(int64_t columns, int64_t terms, const Side<float>& in, 
   }
   for (int64_t t = 0; t < kTileSide; t++)
     splitPair(loadVector(turned + t * kTileSide), loadVector(turned + (kTileSide + t) * kTileSide), to + t * 64, kTileBytes, watch);
+}
+
+/**
+ * Up to 32 columns of b as one or two tiles, of which the second begins `second` bytes after the first. Both are packed at
+ * once, because rows of b may be far apart, and the columns of both tiles are neighbours in them.
+ */
+TL_INLINE void packRight(int64_t columns, int64_t terms, const Side<float>& in, char* to, int64_t second, Watch& watch) {
+  const int64_t others = columns > kTileSide ? columns - kTileSide : 0;
+  if (in.across != 1) {
+    packAcross(columns - others, terms, in, to, watch);
+    if (others > 0) packAcross(others, terms, {in.at + kTileSide * in.across, in.across, in.along}, to + second, watch);
+    return;
+  }
+  const LaneMask mask = firstLanes(columns), otherMask = firstLanes(others);
+  for (int64_t t = 0; t < kTileSide; t++) {
+    const float* const from = in.at + t * in.along;
+    const auto split = [&](int64_t column, LaneMask lanes, char* tile) TL_INLINE_LAMBDA {
+      const Floats x = t < terms ? loadLanes(from + column, lanes) : Floats{};
+      const Floats y = t + kTileSide < terms ? loadLanes(from + kTileSide * in.along + column, lanes) : Floats{};
+      splitPair(x, y, tile + t * 64, kTileBytes, watch);
+    };
+    split(0, mask, to);
+    if (others > 0) split(kTileSide, otherMask, to + second);
+  }
 }
 
 }  // namespace tl::TL_SIMD

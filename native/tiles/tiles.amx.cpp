@@ -7,15 +7,16 @@ namespace {
 void configure() { TileShapes().load(); }
 void release() { asm volatile("tilerelease"); }
 
-bool packRows(int64_t rows, int64_t terms, const float* from, int64_t rowStep, int64_t termStep, char* to) {
+bool packRows(int64_t rows, int64_t terms, const float* from, int64_t rowStep, int64_t termStep, char* to, int64_t second) {
   Watch watch;
-  packLeft(rows, terms, {from, rowStep, termStep}, to, watch);
+  for (int64_t r = 0; r < rows; r += kTileSide, from += kTileSide * rowStep, to += second)
+    packLeft(rows - r < kTileSide ? rows - r : kTileSide, terms, {from, rowStep, termStep}, to, watch);
   return watch.isFinite();
 }
 
-bool packColumns(int64_t columns, int64_t terms, const float* from, int64_t columnStep, int64_t termStep, char* to) {
+bool packColumns(int64_t columns, int64_t terms, const float* from, int64_t columnStep, int64_t termStep, char* to, int64_t second) {
   Watch watch;
-  packRight(columns, terms, {from, columnStep, termStep}, to, watch);
+  packRight(columns, terms, {from, columnStep, termStep}, to, second, watch);
   return watch.isFinite();
 }
 

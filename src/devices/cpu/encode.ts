@@ -248,7 +248,8 @@ class Encoder {
     const { shape, strides, dtype, buffer } = view;
     const [slot, byte] = this.#locate(view);
     checkInside(view);
-    this.words.push(this.#dtype(dtype), slot, this.#storage(buffer), byte, shape.length, ...shape, ...strides);
+    const steps = buffer === this.#passing ? spacedRows(view) : strides;
+    this.words.push(this.#dtype(dtype), slot, this.#storage(buffer), byte, shape.length, ...shape, ...steps);
   }
 
   /** A number that buffers share exactly when they may be the same memory. */
@@ -379,3 +380,14 @@ function checkInside(view: View): void {
   if (!(low >= 0 && (high + 1) * dtype.size <= buffer.bytes))
     throw new InternalError(`${describe(view)} reaches outside its buffer of ${buffer.bytes} bytes`);
 }
+
+/** Rows that are whole pages apart fall on the same few lines of the first cache. */
+const pageBytes = 4096;
+
+/** Strides of an array in memory of the device's own, with some room behind rows that would be whole pages apart. */
+function spacedRows({ shape, strides, dtype }: View): readonly number[] {
+  const columns = shape.at(-1)!;
+  if (columns === 0 || (columns * dtype.size) % pageBytes !== 0) return strides;
+  return strides.map((step, axis) => (axis < strides.length - 1 ? (step / columns) * (columns + spacing) : step));
+}
+const spacing = 16;
