@@ -67,7 +67,6 @@ const leftOut: Record<string, Record<string, readonly string[]>> = {
     'tier 3 ops': words('approx_max_k approx_min_k'),
     'quantized arithmetic': words('quantized_avg_pool quantized_conv2d quantized_max_pool quantized_relu_x'),
     'belongs to the distribution strategies of TensorFlow 2': words('compute_average_loss scale_regularization_loss'),
-    'tier 2 ops of sparse tensors': words('safe_embedding_lookup_sparse'),
   },
   random: {
     'generators of TensorFlow 2': words(`Algorithm Generator create_rng_state fold_in get_global_generator
@@ -106,6 +105,14 @@ const leftOut: Record<string, Record<string, readonly string[]>> = {
     'formats that TensorFlow 1 did not have': words('decode_jxl decode_webp'),
     'tier 2 and 3 ops': words('extract_glimpse generate_bounding_box_proposals'),
   },
+  data: { 'describes types, of which TypeScript has its own': words('DatasetSpec NumpyIterator') },
+  'data.experimental': {
+    'describes types, of which TypeScript has its own': words(`DatasetStructure OptionalStructure RaggedTensorStructure
+      SparseTensorStructure Structure TensorArrayStructure TensorStructure`),
+    'reads SQLite files, which need a library of their own': words('SqlDataset'),
+    'functions of TensorFlow 2 and of its data service': words(`AutotuneAlgorithm ServiceOptions dense_to_ragged_batch
+      distributed_save enable_debug_mode get_model_proto pad_to_cardinality`),
+  },
   errors: { 'about Python itself': words('raise_exception_on_not_ok_status') },
   test: {
     "Python's unittest": words(`Benchmark StubOutForTesting TestCase assert_equal_graph_def benchmark_config
@@ -118,7 +125,10 @@ const camelCase = (name: string) =>
   /^[A-Z]/.test(name) ? name : name.replace(/_+([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 
 function namesOf(module: string): ReadonlySet<string> {
-  const found: unknown = module === '' ? tf : Reflect.get(tf, camelCase(module));
+  const found = module
+    .split('.')
+    .filter((part) => part !== '')
+    .reduce<object>((inside, part) => Reflect.get(inside, camelCase(part)) ?? {}, tf);
   return new Set(Object.keys(found ?? {}));
 }
 

@@ -10,6 +10,7 @@ import tensorflow.compat.v1 as tf  # noqa: E402
 MODULES = [
     '', 'bitwise', 'debugging', 'initializers', 'layers', 'linalg', 'losses', 'math', 'metrics', 'nn', 'random',
     'signal', 'sparse', 'strings', 'summary', 'train', 'image', 'errors', 'test', 'graph_util',
+    'data', 'data.experimental',
 ]
 
 

@@ -16,6 +16,7 @@ import { LegacyParallelInterleaveDatasetV2 } from '../../ops/data/flatMap.ts';
 import { RandomDataset as RandomNumbers } from '../../ops/data/random.ts';
 import { DatasetCardinality, DatasetToSingleElement } from '../../ops/data/reduce.ts';
 import { ShuffleAndRepeatDataset } from '../../ops/data/shuffle.ts';
+import { ListDataset } from '../../ops/data/sources.ts';
 import { UniqueDataset } from '../../ops/data/unique.ts';
 import { AssertCardinalityDataset, IgnoreErrorsDataset } from '../../ops/data/wrappers.ts';
 import { less, lessEqual } from '../../ops/math/compare.ts';
@@ -25,13 +26,21 @@ import { plus } from '../../ops/math/operators.ts';
 import { reduceMin } from '../../ops/math/reductions.ts';
 import { where } from '../../ops/math/select.ts';
 import { StatelessMultinomial } from '../../ops/random/stateless.ts';
-import { batchSizeOf, choice, number, truth } from './arguments.ts';
+import { batchSizeOf, choice, type DatasetOptions, metadataOf, number, truth } from './arguments.ts';
 import { replicated, seedTensors } from './arranging.ts';
 import { type BatchOptions, unbatch as unbatched } from './batching.ts';
 import { Dataset, type Inside } from './dataset.ts';
 import * as elementwise from './elementwise.ts';
 import { traceFunction } from './functions.ts';
-import { type ElementOf, type ElementSpec, elementAttrs, fromTensors, mapSpec, TensorComponent } from './spec.ts';
+import {
+  type ElementOf,
+  type ElementSpec,
+  elementAttrs,
+  fromTensors,
+  mapSpec,
+  normalizeElement,
+  TensorComponent,
+} from './spec.ts';
 import type { LoadOptions, SaveOptions, SnapshotOptions } from './storing.ts';
 
 /** What `dataset.apply` takes. */
@@ -97,6 +106,9 @@ export function mapAndBatch<A extends readonly unknown[], const R>(
     return new Dataset<ElementOf<R>>(MapAndBatchDataset.build(inputs, { attrs }).handle, batches);
   };
 }
+
+/** As `mapAndBatch`: there is one kind of functions here. */
+export const mapAndBatchWithLegacyFunction = mapAndBatch;
 
 /**
  * Elements of datasets in turns, made ahead. Adds `LegacyParallelInterleaveDatasetV2`.
@@ -317,6 +329,20 @@ export class RandomDataset extends Dataset<Tensor> {
 }
 
 /**
+ * The elements of a list, which may differ in their sizes. Adds `ListDataset`.
+ *
+ * @example tf.data.experimental.fromList([[1], [2, 3]]) // [1], then [2 3]
+ */
+export function fromList<const T>(elements: readonly T[], options: DatasetOptions = {}): Dataset<ElementOf<T>> {
+  if (elements.length === 0) throw userError('Invalid elements. They should not be empty.');
+  const parts = elements.map((element) => normalizeElement(element));
+  const spec = parts.reduce<ElementSpec>((all, part) => mergedSpec(all, part.spec), parts[0]!.spec);
+  const tensors = parts.flatMap((part) => part.tensors);
+  const attrs = { ...elementAttrs(spec), metadata: metadataOf('fromList', options) };
+  return new Dataset<ElementOf<T>>(ListDataset.build({ tensors }, { attrs }).handle, spec);
+}
+
+/**
  * Counts without end. Adds nodes under `counter/`.
  *
  * @example tf.data.experimental.Counter(3, 2) // 3 5 7 …
@@ -331,10 +357,11 @@ export function Counter(start: TensorLike = 0, step: TensorLike = 1): Dataset<Te
   });
 }
 
-function directed<E>(selector: Dataset, datasets: readonly Dataset<E>[]): Dataset<E> {
+function directed<E>(selector: Dataset, datasets: readonly Dataset<E>[], stopsOnEmpty = false): Dataset<E> {
   const spec = datasets.reduce((all, { elementSpec }) => mergedSpec(all, elementSpec), datasets[0]!.elementSpec);
   const inputs = { selector_input_dataset: selector.variant, data_input_datasets: datasets.map((d) => d.variant) };
-  return new Dataset<E>(DirectedInterleaveDataset.build(inputs, { attrs: elementAttrs(spec) }).handle, spec);
+  const attrs = { ...elementAttrs(spec), stop_on_empty_dataset: stopsOnEmpty };
+  return new Dataset<E>(DirectedInterleaveDataset.build(inputs, { attrs }).handle, spec);
 }
 
 function mergedSpec(a: Dataset['elementSpec'], b: Dataset['elementSpec']): Dataset['elementSpec'] {
@@ -375,6 +402,17 @@ export function sampleFromDatasets<E>(
     { preserveCardinality: true, useInterOpParallelism: false },
   );
   return directed(selector, datasets);
+}
+
+/** Elements of datasets chosen at random, by weights that may differ each time; ends with the first that has no more. */
+export function sampleByWeights(datasets: readonly Dataset[], weights: Dataset, seed: number | undefined): Dataset {
+  const logits = elementwise.map(weights, (p: Tensor) => log(p, { name: 'logits' }), {});
+  const select_dataset_varying_logits = (given: Tensor, seeds: Tensor) =>
+    squeeze(StatelessMultinomial.build({ logits: given, num_samples: 1, seed: seeds }).output, { axis: [0, 1] });
+  const seeds = new RandomDataset({ ...(seed !== undefined && { seed }) }).batch(2);
+  const pairs: Dataset = Dataset.zip([logits, seeds]);
+  const selector = elementwise.map(pairs, select_dataset_varying_logits, {}, { useInterOpParallelism: false });
+  return directed(selector, datasets, true);
 }
 
 /**

@@ -1,7 +1,7 @@
 /** @file Datasets as graphs: written, read back, and told apart. */
-import { string, uint64 } from '../../core/dtypes.ts';
+import { int64, string, uint64, variant } from '../../core/dtypes.ts';
 import { FailedPreconditionError, InvalidArgumentError } from '../../core/errors.ts';
-import { NDArray } from '../../core/ndarray.ts';
+import { NDArray, scalar } from '../../core/ndarray.ts';
 import { attr } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
 import type { ProgramBuilder } from '../../program/builder.ts';
@@ -82,6 +82,39 @@ export const DatasetFromGraph = defineOp({
     });
     return { handle: made };
   },
+  cases: () => [],
+});
+
+/** Datasets that give the batches of another as they are. */
+const passing =
+  /^(Assert|BytesProduced|Cache|Filter|Finalize|LatencyStats|MaxIntraOp|Model|Optimize|Options|Prefetch|PrivateThread|Repeat|Shard|Shuffle|Skip|Take|Window|NonSerializable|Rewrite)\w*Dataset(V\d)?$/;
+const joining = /^(Zip|Concatenate)Dataset$/;
+const batching = /^(Parallel|Padded|MapAnd|ExperimentalMapAnd)?BatchDataset(V2)?$/;
+const unknownSize = -1;
+
+/** How many elements are in the batches of a dataset, if all ways to it say the same. */
+function batchSizeOf({ recipe }: Dataset): number {
+  if (!recipe) return unknownSize;
+  const { op, attrs, inputs } = recipe;
+  if (batching.test(op)) return inputs[1 + (attrs['Targuments']?.list?.type.length ?? 0)]!.numberAt(0);
+  if (!passing.test(op) && !joining.test(op)) return unknownSize;
+  const sources = inputs.filter(({ dtype }) => dtype === variant).map((array) => batchSizeOf(datasetIn(array)));
+  const [first = unknownSize, ...others] = passing.test(op) ? sources.slice(0, 1) : sources;
+  return others.every((size) => size === first) ? first : unknownSize;
+}
+
+export const ComputeBatchSize = defineOp({
+  name: 'ComputeBatchSize',
+  inputs: { input_dataset: 'variant' },
+  outputs: { batch_size: 'int64' },
+  attrs: {},
+  shape: () => ({ batch_size: [] }),
+  grad: notDifferentiable,
+  lower: (p, { input_dataset }) => ({
+    batch_size: p.host([input_dataset], [{ dtype: int64, shape: [] }], ([array]) => [
+      scalar(int64, batchSizeOf(datasetIn(array!))),
+    ])[0]!,
+  }),
   cases: () => [],
 });
 

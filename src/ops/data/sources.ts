@@ -109,6 +109,22 @@ export const TensorSliceDataset = datasetOp({
   },
 });
 
+export const ListDataset = datasetOp({
+  name: 'ListDataset',
+  inputs: { tensors: 'Tinput_types' },
+  attrs: { Tinput_types: types, ...elementAttrs, metadata },
+  stateful: true,
+  make({ tensors }, { output_types, output_shapes }) {
+    const size = output_types.length;
+    if (tensors.length % size !== 0)
+      throw new InvalidArgumentError(
+        `The number of tensors, ${tensors.length}, must be a multiple of the number of components, ${size}.`,
+      );
+    const spec = { types: output_types, shapes: output_shapes, sharesMemory: true };
+    return indexed('List', spec, tensors.length / size, (i) => tensors.slice(i * size, (i + 1) * size));
+  },
+});
+
 export const SparseTensorSliceDataset = datasetOp({
   name: 'SparseTensorSliceDataset',
   inputs: { indices: 'int64', values: 'Tvalues', dense_shape: 'int64' },

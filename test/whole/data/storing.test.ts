@@ -4,7 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import * as tf from '../../../src/api/index.ts';
-import { DatasetFingerprint, DatasetFromGraph, DatasetToGraphV2 } from '../../../src/ops/data/graphOps.ts';
+import {
+  ComputeBatchSize,
+  DatasetFingerprint,
+  DatasetFromGraph,
+  DatasetToGraphV2,
+} from '../../../src/ops/data/graphOps.ts';
 import { GetOptions } from '../../../src/ops/data/options.ts';
 import { GraphDef } from '../../../src/proto/graph.ts';
 
@@ -19,6 +24,7 @@ async function numbersOf(dataset: tf.data.Dataset): Promise<number[]> {
   for await (const x of dataset) numbers.push(Number(x));
   return numbers;
 }
+const itself = <T>(x: T) => x;
 const upTo = (n: number) => Array.from({ length: n }, (_, i) => i);
 const counts = Dataset.range(0).elementSpec;
 /** An input that tells whether the pipeline behind it was used. */
@@ -60,7 +66,7 @@ describe('a saved dataset', () => {
     const path = folder();
     using session = new tf.Session();
     await session.run(E.save(Dataset.range(6), path, { shardFunc: (x: tf.Tensor) => x.mod(2) }));
-    const oneByOne = E.load(path, counts, { readerFunc: (shards) => shards.flatMap((shard) => shard) });
+    const oneByOne = E.load(path, counts, { readerFunc: (shards) => shards.flatMap(itself) });
     expect(await numbersOf(oneByOne)).toEqual([0, 2, 4, 1, 3, 5]);
     expect(() => Dataset.range(6).save(path, { shardFunc: () => 'one' })).toThrow(
       /shardFunc must return a scalar int64/,
@@ -136,6 +142,20 @@ describe('a dataset as a graph', () => {
     expect(library!.function).toHaveLength(2);
   });
 
+  it('says how large its batches are', async () => {
+    using session = new tf.Session();
+    const size = (dataset: tf.data.Dataset) => ComputeBatchSize.build({ input_dataset: dataset.variant }).batch_size;
+    const batches = Dataset.range(32).batch(4);
+    const asked = [
+      batches.take(5).prefetch(1),
+      batches.map((x) => x.add(1)),
+      Dataset.zip([batches, batches]),
+      Dataset.zip([batches, Dataset.range(32).batch(8)]),
+      Dataset.range(8).apply(E.mapAndBatch((x: tf.Tensor) => x, 3)),
+    ].map(size);
+    expect((await session.run(asked)).map(Number)).toEqual([4, -1, 4, -1, 3]);
+  });
+
   it('is told apart by a number', async () => {
     const fingerprint = (dataset: tf.data.Dataset) =>
       DatasetFingerprint.build({ input_dataset: dataset.variant }).fingerprint;
@@ -178,6 +198,40 @@ describe('options', () => {
     check(tf.data.Options.parse(bytes[0] as Uint8Array));
     expect(await numbersOf(dataset)).toEqual([1, 2, 3]);
     check(first.merge(second));
+  });
+});
+
+describe('resampling', () => {
+  /** What TensorFlow 2.21 gives for the same seed: how many elements, how many of class 1, the first of them. */
+  it.each([
+    { initialDist: undefined, count: 400, ones: 225, next: [7, 11, 15] },
+    { initialDist: [0.25, 0.75], count: 357, ones: 193, next: [11, 15, 19] },
+  ])('brings classes to their proportions, known before: $initialDist', async ({ initialDist, count, ones, next }) => {
+    const classOf = (x: tf.Tensor) => tf.cast(tf.less(x.mod(4), 3), tf.int32);
+    const even = E.rejectionResample(classOf, [0.5, 0.5], { initialDist, seed: 7 });
+    const [classes, elements]: [number[], number[]] = [[], []];
+    for await (const [its, x] of Dataset.range(400).apply(even)) {
+      classes.push(Number(its));
+      elements.push(Number(x));
+    }
+    expect([classes.length, classes.filter((its) => its === 1).length]).toEqual([count, ones]);
+    expect(elements.slice(0, 12)).toEqual([0, 1, 3, 2, 3, 4, 5, 7, 6, ...next]);
+  });
+});
+
+describe('a list', () => {
+  it('has elements of any size', async () => {
+    const elements: unknown[] = [];
+    const list = E.fromList([
+      { x: [1], y: 'a' },
+      { x: [2, 3], y: 'b' },
+    ]);
+    for await (const { x, y } of list) elements.push([x.toArray(), y.toArray()]);
+    expect(elements).toEqual([
+      [[1], 'a'],
+      [[2, 3], 'b'],
+    ]);
+    expect(() => E.fromList([])).toThrow(/should not be empty/);
   });
 });
 
