@@ -7,7 +7,6 @@ import {
   type Element,
   type ElementIterator,
   type Iteration,
-  infinite,
   someOf,
   unknown,
 } from './dataset.ts';
@@ -70,16 +69,14 @@ class GlobalShuffleIterator implements ElementIterator {
   }
 }
 
-function checkCount(input: Dataset): void {
-  const obstacle =
-    input.shuffleObstacle ??
-    (input.cardinality === unknown
-      ? '`global_shuffle` requires all upstream transformations be compatible with random access.'
-      : undefined);
-  if (obstacle !== undefined) throw new FailedPreconditionError(obstacle);
-  if (input.cardinality === infinite)
+function checkCount({ shuffleObstacle, cardinality }: Dataset): void {
+  if (shuffleObstacle !== undefined || cardinality === unknown)
+    throw new FailedPreconditionError(
+      `\`global_shuffle\` requires all upstream transformations be compatible with random access. ${shuffleObstacle ?? ''}`.trim(),
+    );
+  if (cardinality <= 0)
     throw new InvalidArgumentError(
-      '`global_shuffle` requires the input dataset to have a finite cardinality: this one is infinite.',
+      `\`global_shuffle\` requires the input dataset to have a non-empty finite cardinality. Got cardinality ${cardinality}.`,
     );
 }
 
