@@ -1,6 +1,7 @@
 /**
- * @file How fast the matrix unit and the vector units are at this moment, on one thread and on all processors at once:
- * `npm run bench:units [-- --threads 2] [-- --rounds 40] [-- --json]`. What products and convolutions reach is to be seen beside it.
+ * @file How fast the matrix unit and the vector units are at this moment, on one thread and on all processors at once, and how
+ * much of the time each processor is as fast as it can be: `npm run bench:units [-- --threads 2] [-- --rounds 40] [-- --json]`.
+ * What products and convolutions reach is to be seen beside it.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
@@ -8,6 +9,17 @@ import { cpus, loadavg } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+
+interface Unit {
+  readonly unit: string;
+  readonly one: number;
+  readonly all: number;
+}
+interface Processor {
+  readonly processor: number;
+  readonly fast: number;
+  readonly median: number;
+}
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const { values: options } = parseArgs({
@@ -33,8 +45,13 @@ else {
     `GFLOP/s, best of ${options.rounds}; load ${loadavg()[0]!.toFixed(1)}.\n\n` +
       `| unit | one thread | ${options.threads} threads | times as much |\n|---|---|---|---|`,
   );
-  for (const line of lines) {
-    const { unit, one, all } = JSON.parse(line) as { unit: string; one: number; all: number }; // printed by the program above
-    console.log(`| ${unit} | ${one.toFixed(1)} | ${all.toFixed(1)} | ${(all / one).toFixed(2)} |`);
-  }
+  const rows = lines.map((line) => JSON.parse(line) as Unit | Processor); // printed by the program above
+  for (const row of rows)
+    if ('unit' in row)
+      console.log(
+        `| ${row.unit} | ${row.one.toFixed(1)} | ${row.all.toFixed(1)} | ${(row.all / row.one).toFixed(2)} |`,
+      );
+  console.log('\n| processor | share of three seconds near its best speed | median of the best |\n|---|---|---|');
+  for (const row of rows)
+    if ('processor' in row) console.log(`| ${row.processor} | ${row.fast.toFixed(2)} | ${row.median.toFixed(2)} |`);
 }

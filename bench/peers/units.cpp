@@ -2,7 +2,8 @@
  * How fast the matrix unit and the vector units of this processor are, on one thread and on several at once: whether processors
  * of a virtual machine share a core shows here, and how much other programs on the same core take.
  *
- *   units THREADS ROUNDS   prints one JSON object per line: the unit, and the best GFLOP/s of one thread and of all
+ *   units THREADS ROUNDS   prints one JSON object per line: the unit, and the best GFLOP/s of one thread and of all; then, for
+ *                          each processor, how its speed changed in the course of some seconds
  */
 #include <immintrin.h>
 #include <pthread.h>
@@ -39,6 +40,21 @@ __attribute__((target("amx-tile,amx-bf16"))) void multiplyTiles() {
     asm volatile(
         "tdpbf16ps %tmm6, %tmm4, %tmm0\n tdpbf16ps %tmm7, %tmm4, %tmm1\n"
         "tdpbf16ps %tmm6, %tmm5, %tmm2\n tdpbf16ps %tmm7, %tmm5, %tmm3");
+  asm volatile("tilerelease");
+}
+
+alignas(64) char tiles[8 * 4096];
+
+/** The same with factors from the first cache, as in products of matrices; a tenth of the steps. */
+__attribute__((target("amx-tile,amx-bf16"))) void multiplyLoadedTiles() {
+  const TileShapes shapes;
+  asm volatile("ldtilecfg %0" : : "m"(shapes));
+  for (long i = 0; i < kSteps / 10; i++)
+    asm volatile(
+        "tileloadd (%0,%1,1), %%tmm4\n tileloadd 1024(%0,%1,1), %%tmm5\n tileloadd 2048(%0,%1,1), %%tmm6\n"
+        "tileloadd 3072(%0,%1,1), %%tmm7\n tdpbf16ps %%tmm6, %%tmm4, %%tmm0\n tdpbf16ps %%tmm7, %%tmm4, %%tmm1\n"
+        "tdpbf16ps %%tmm6, %%tmm5, %%tmm2\n tdpbf16ps %%tmm7, %%tmm5, %%tmm3"
+        : : "r"(tiles + i % 8 * 4096), "r"(64L));
   asm volatile("tilerelease");
 }
 
@@ -83,12 +99,34 @@ void print(const char* unit, double flops, int threads, int rounds, void (*work)
   std::fflush(stdout);
 }
 
+/** How often a processor was as fast as it can be, in some seconds: others may use its core at times. */
+void watch(int processor, double seconds, void (*work)()) {
+  cpu_set_t own;
+  CPU_ZERO(&own);
+  CPU_SET(processor, &own);
+  pthread_setaffinity_np(pthread_self(), sizeof(own), &own);
+  std::vector<double> times;
+  for (double total = 0; total < seconds; total += times.back()) {
+    const auto start = std::chrono::steady_clock::now();
+    work();
+    times.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  std::sort(times.begin(), times.end());
+  const auto fast = std::upper_bound(times.begin(), times.end(), times.front() * 1.25) - times.begin();
+  std::printf("{\"processor\":%d,\"fast\":%.3f,\"median\":%.3f}\n", processor,
+              static_cast<double>(fast) / static_cast<double>(times.size()), times.front() / times[times.size() / 2]);
+  std::fflush(stdout);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc < 3) return 1;
   const int threads = std::atoi(argv[1]), rounds = std::atoi(argv[2]);
   // The system must be asked for the matrix unit. A product of float32 takes six of bfloat16.
-  if (syscall(SYS_arch_prctl, 0x1023, 18) == 0) print("matrix unit, float32 as six products", 4 * 16384 / 6.0, threads, rounds, multiplyTiles);
-  if (__builtin_cpu_supports("avx512f")) print("vectors, float32", 12 * 32, threads, rounds, multiplyVectors);
+  const bool hasMatrixUnit = syscall(SYS_arch_prctl, 0x1023, 18) == 0, hasVectors = __builtin_cpu_supports("avx512f");
+  if (hasMatrixUnit) print("matrix unit, float32 as six products", 4 * 16384 / 6.0, threads, rounds, multiplyTiles);
+  if (hasVectors) print("vectors, float32", 12 * 32, threads, rounds, multiplyVectors);
+  if (hasMatrixUnit || hasVectors)
+    for (int i = 0; i < threads; i++) watch(i, 3, hasMatrixUnit ? multiplyLoadedTiles : multiplyVectors);
 }
