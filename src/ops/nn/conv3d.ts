@@ -2,7 +2,7 @@
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { type Named, scoped } from '../array/common.ts';
-import { Conv3D, Conv3DBackpropInputV2 } from './conv3dOps.ts';
+import { Conv3D, Conv3DBackpropFilterV2, Conv3DBackpropInputV2 } from './conv3dOps.ts';
 import { isChannelsFirst, type PerAxis, perAxis } from './convArgs.ts';
 
 export interface Conv3DOptions extends Named {
@@ -31,6 +31,25 @@ export function conv3d(input: TensorLike, filter: TensorLike, options: Conv3DOpt
   } = onlyOptions('tf.nn.conv3d', options, ...names);
   const attrs = { strides, padding, dilations, data_format: dataFormat };
   return Conv3D.build({ input, filter }, { name, attrs }).output;
+}
+
+/**
+ * The gradient of `conv3d` by its filter, whose shape is `filterSizes`. Adds one `Conv3DBackpropFilterV2` node.
+ *
+ * @example tf.nn.conv3dBackpropFilter([[[[[1], [2], [3]]]]], [1, 1, 2, 1, 1], [[[[[1], [10]]]]], { strides: [1, 1, 1, 1, 1], padding: 'VALID' }) // runs to [[[[[21.]] [[32.]]]]]
+ */
+export function conv3dBackpropFilter(
+  input: TensorLike,
+  filterSizes: TensorLike,
+  outBackprop: TensorLike,
+  options: Conv3DOptions,
+): Tensor {
+  const names = ['strides', 'padding', 'dilations', 'dataFormat', 'name'] as const;
+  const { name, ...rest } = onlyOptions('tf.nn.conv3dBackpropFilter', options, ...names);
+  const { strides, padding, dilations = [1, 1, 1, 1, 1], dataFormat = 'NDHWC' } = rest;
+  const attrs = { strides, padding, dilations, data_format: dataFormat };
+  const inputs = { input, filter_sizes: filterSizes, out_backprop: outBackprop };
+  return Conv3DBackpropFilterV2.build(inputs, { name, attrs }).output;
 }
 
 export interface Conv3DTransposeOptions extends Named {

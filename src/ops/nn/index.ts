@@ -53,6 +53,7 @@ export {
   type SamplerOptions,
   uniformCandidateSampler,
 } from './candidateSampling.ts';
+export { collapseRepeated } from './collapseRepeated.ts';
 export { type Conv1DOptions, type Conv1DTransposeOptions, conv1d, conv1dTranspose } from './conv1d.ts';
 export {
   type ConvTransposeOptions,
@@ -61,7 +62,14 @@ export {
   conv2dBackpropInput,
   conv2dTranspose,
 } from './conv2d.ts';
-export { type Conv3DOptions, type Conv3DTransposeOptions, conv3d, conv3dTranspose } from './conv3d.ts';
+export {
+  type Conv3DOptions,
+  type Conv3DTransposeOptions,
+  conv3d,
+  conv3dBackpropFilter,
+  conv3dBackpropFilter as conv3dBackpropFilterV2,
+  conv3dTranspose,
+} from './conv3d.ts';
 export type { ConvOptions, ConvPadding, PerAxis } from './convArgs.ts';
 export { type AtrousOptions, atrousConv2d, type ConvolutionOptions, convolution } from './convolution.ts';
 export { type AnyConvTransposeOptions, convTranspose } from './convTranspose.ts';
@@ -122,6 +130,7 @@ export {
   type PoolWithArgmax,
   pool,
 } from './pooling.ts';
+export { type SafeEmbeddingOptions, safeEmbeddingLookupSparse } from './safeEmbedding.ts';
 export { nceLoss, type SampledLossOptions, sampledSoftmaxLoss } from './sampledLosses.ts';
 export { logSoftmax, type SoftmaxOptions, softmax } from './softmax.ts';
 export { type WithSpaceToBatchOptions, withSpaceToBatch } from './withSpaceToBatch.ts';
