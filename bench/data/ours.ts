@@ -23,3 +23,4 @@ for await (const name of createInterface({ input: process.stdin })) {
   if (!work) ready.set(name, (work = await rows.find((row) => row.name === name)!.prepare(folder)));
   console.log(await seconds(work));
 }
+for (const work of ready.values()) await work.close?.();

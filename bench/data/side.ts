@@ -30,7 +30,8 @@ export class Side {
     return Number((await this.answer()) || Number.NaN);
   }
 
+  /** Both sides end with what they read. */
   end(): void {
-    this.child.kill();
+    this.child.stdin.end();
   }
 }

@@ -141,7 +141,8 @@ export class TFRecordWriter implements AsyncDisposable {
       await block.seal();
       await this.pass(block.bytes.subarray(0, block.used));
     } catch (error) {
-      this.fail(error);
+      // Of a stream that has failed, a write may hear before the failure itself is told.
+      this.fail(this.file.errored ?? error);
     }
     block.used = 0;
   }

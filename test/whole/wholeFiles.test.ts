@@ -23,6 +23,23 @@ it('A run reads a file as it is then', async () => {
   await expect(sess.run(tf.readFile(folder))).rejects.toThrow(/Is a directory/);
 });
 
+it('A file is read whole, however long it is', async () => {
+  const path = join(folder, 'long');
+  const name = tf.placeholder(tf.string, []);
+  const read = tf.readFile(name);
+  const sess = new tf.Session();
+  for (const length of [0, 1, 16_383, 16_384, 16_385, 2 ** 20, 2 ** 20 + 1]) {
+    const content = new Uint8Array(length).map((_, i) => (i * 7) ^ (i >> 8));
+    writeFileSync(path, content);
+    const [bytes] = (await sess.run(read, [[name, path]])).objects as [Uint8Array]; // strings are bytes
+    expect(Buffer.compare(bytes, content)).toBe(0);
+  }
+  const many = Array.from({ length: 8 }, (_, i) => join(folder, `many${i}`));
+  for (const [i, each] of many.entries()) writeFileSync(each, `content ${i}`);
+  const contents = await Promise.all(many.map(async (each) => (await sess.run(read, [[name, each]])).item()));
+  expect(contents).toEqual(many.map((_, i) => `content ${i}`));
+});
+
 it('Files are matched once, and again when they are asked for again', async () => {
   const matched = join(folder, 'matched');
   mkdirSync(matched);

@@ -63,6 +63,16 @@ describe.each(Object.entries(decoders))('%s', (_, decode) => {
 });
 
 describe('encodePng', () => {
+  it('small images and large ones come back as they were, whoever decodes them', async () => {
+    for (const side of [1, 20, 45, 90]) {
+      const data = new Uint8Array(side * side).map((_, i) => (i * i * 37) ^ (i >> 3));
+      const file = await encodePng({ width: side, height: side, channels: 1, data });
+      expect([...(await decodePng(file, { channels: 1 })).data]).toEqual([...data]);
+      const damaged = file.subarray(0, -20);
+      await expect(decodePng(damaged)).rejects.toBeInstanceOf(OpError);
+    }
+  });
+
   for (const [channels, wide] of [1, 2, 3, 4].flatMap((n) => [[n, false] as const, [n, true] as const])) {
     it(`${channels} channels of ${wide ? 16 : 8} bits come back as they were`, async () => {
       const [width, height] = [13, 7];
