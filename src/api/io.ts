@@ -1,6 +1,28 @@
-/** @file `tf.io`: files of records. */
-export { type RecordCompression, type RecordOptions, tfRecordIterator } from '../io/records.ts';
+/** @file `tf.io`: files of records, Examples and pictures, and what is in them. */
+export { PaddingFIFOQueue, PriorityQueue, QueueBase, RandomShuffleQueue } from '../front/input/index.ts';
+export { matchFilenamesOnce } from '../front/matchFilenamesOnce.ts';
+export { writeGraph } from '../front/saving/writeGraph.ts';
+export {
+  type RecordCompression,
+  type RecordOptions,
+  TFRecordCompressionType,
+  TFRecordOptions,
+  tfRecordIterator,
+} from '../io/records.ts';
 export { TFRecordWriter } from '../io/recordWriter.ts';
+export { matchingFiles, readFile, writeFile } from '../ops/files/index.ts';
+export {
+  decodeAndCropJpeg,
+  decodeBmp,
+  decodeGif,
+  decodeImage,
+  decodeJpeg,
+  decodePng,
+  encodeJpeg,
+  encodePng,
+  extractJpegShape,
+  isJpeg,
+} from '../ops/image/index.ts';
 export {
   decodeBase64,
   decodeCompressed,
@@ -22,3 +44,4 @@ export {
   VarLenFeature,
 } from '../ops/parsing/index.ts';
 export { parseSequenceExample } from '../ops/parsing/parseExample.ts';
+export * as gfile from './ioGfile.ts';

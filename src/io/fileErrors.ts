@@ -18,14 +18,8 @@ const meanings: Readonly<Record<string, (path: string) => Error>> = {
   EACCES: (path) => new PermissionDeniedError(`${path}; Permission denied`),
   EPERM: (path) => new PermissionDeniedError(`${path}; Operation not permitted`),
   EROFS: (path) => new FailedPreconditionError(`${path}; Read-only file system`),
-  ENOSPC: (path) =>
-    new ResourceExhaustedError(
-      `${path}; No space left on device. What was there before is as it was; nothing is left half-written.`,
-    ),
-  EDQUOT: (path) =>
-    new ResourceExhaustedError(
-      `${path}; Disk quota exceeded. What was there before is as it was; nothing is left half-written.`,
-    ),
+  ENOSPC: (path) => new ResourceExhaustedError(`${path}; No space left on device`),
+  EDQUOT: (path) => new ResourceExhaustedError(`${path}; Disk quota exceeded`),
   ENOTEMPTY: (path) => new FailedPreconditionError(`${path}; Directory not empty`),
   ENAMETOOLONG: (path) => new InvalidArgumentError(`${path}; File name too long`),
   EINVAL: (path) => new InvalidArgumentError(`${path}; Invalid argument`),
@@ -37,6 +31,15 @@ const meanings: Readonly<Record<string, (path: string) => Error>> = {
 export function fileError(error: unknown, path: string): unknown {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return error;
   return meanings[error.code]?.(path) ?? error;
+}
+
+/** The same where a file appears as a whole or not at all. */
+export function wholeFileError(error: unknown, path: string): unknown {
+  const found = fileError(error, path);
+  if (!(found instanceof ResourceExhaustedError) || found === error) return found;
+  return new ResourceExhaustedError(
+    `${found.message}. What was there before is as it was; nothing is left half-written.`,
+  );
 }
 
 /** Makes a folder, and those around it, where they are missing. */

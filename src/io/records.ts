@@ -148,6 +148,20 @@ export interface RecordOptions {
   readonly compression?: RecordCompression | undefined;
 }
 
+/** The kinds of compression by TensorFlow's numbers. */
+export const TFRecordCompressionType = { NONE: 0, ZLIB: 1, GZIP: 2 } as const;
+
+/** How records are written or read: `new tf.io.TFRecordOptions('GZIP')`, or with a `TFRecordCompressionType`. */
+export class TFRecordOptions implements RecordOptions {
+  readonly compression: RecordCompression;
+  constructor(compressionType: RecordCompression | 0 | 1 | 2 = '') {
+    const compression = typeof compressionType === 'number' ? compressions[compressionType] : compressionType;
+    checkCompression(compression ?? String(compressionType));
+    this.compression = compression!; // checked
+  }
+}
+const compressions = ['', 'ZLIB', 'GZIP'] as const;
+
 export function checkCompression(compression: string): asserts compression is RecordCompression {
   if (!['', 'GZIP', 'ZLIB'].includes(compression))
     throw new InvalidArgumentError(`Unsupported compression type: '${compression}'. Use '', 'GZIP' or 'ZLIB'.`);

@@ -11,7 +11,7 @@ import { dtypeFromProto, shapeFromProto, shapeToProto } from '../proto/tensorPro
 import { dataPath, indexPath, publish, unfinished } from './bundleFiles.ts';
 import { decodeVariants, encodeVariants } from './bundleVariants.ts';
 import { crc32c, maskCrc, unmaskCrc } from './crc32c.ts';
-import { fileError, makeFolder } from './fileErrors.ts';
+import { fileError, makeFolder, wholeFileError } from './fileErrors.ts';
 import { localPath } from './paths.ts';
 import { copySlice, emptyArray, sliced } from './sliceCopies.ts';
 import { decodeTable, varint } from './table.ts';
@@ -60,7 +60,7 @@ export async function writeBundle(prefix: string, tensors: readonly StoredTensor
     await publish(local, [data], [...entries, ...wholeEntries(items)]);
   } catch (error) {
     await rm(data, { force: true }).catch(() => undefined);
-    throw fileError(error, prefix);
+    throw wholeFileError(error, prefix);
   }
 }
 
@@ -394,7 +394,7 @@ export async function mergeBundles(
     );
     await publish(prefix, data, encoded);
   } catch (error) {
-    throw fileError(error, prefix);
+    throw wholeFileError(error, prefix);
   }
   for (const part of parts) await rm(indexPath(part), { force: true });
   if (options.deleteFolders)

@@ -114,6 +114,15 @@ const leftOut: Record<string, Record<string, readonly string[]>> = {
       distributed_save enable_debug_mode get_model_proto pad_to_cardinality`),
   },
   errors: { 'about Python itself': words('raise_exception_on_not_ok_status') },
+  io: {
+    'formats that TensorFlow 1 did not have': words('decode_jxl decode_webp RaggedFeature'),
+    'messages of any kind by their descriptors': words('decode_proto encode_proto'),
+  },
+  ragged: {
+    'more than parsing and strings need': words(`boolean_mask constant_value cross cross_hashed stack
+      stack_dynamic_partitions`),
+  },
+  saved_model: { 'a way of TensorFlow 2': words('Asset SaveOptions load_v2 save') },
   test: {
     "Python's unittest": words(`Benchmark StubOutForTesting TestCase assert_equal_graph_def benchmark_config
       create_local_cluster disable_with_predicate get_temp_dir is_built_with_gpu_support is_built_with_rocm

@@ -10,7 +10,7 @@ import tensorflow.compat.v1 as tf  # noqa: E402
 MODULES = [
     '', 'bitwise', 'debugging', 'initializers', 'layers', 'linalg', 'losses', 'math', 'metrics', 'nn', 'random',
     'signal', 'sparse', 'strings', 'summary', 'train', 'image', 'errors', 'test', 'graph_util',
-    'data', 'data.experimental',
+    'data', 'data.experimental', 'io', 'queue', 'python_io', 'ragged', 'gfile', 'logging', 'saved_model',
 ]
 
 
