@@ -267,7 +267,8 @@ class Dot final : public Instruction {
     Cut cut = cutEvenly(threads);
     cut.packedB = packed(table);
     if (threads == 1 || batches_ > 1 || c_.column != 1) return cut;
-    const bool byRows = cut.packedB ? m_ >= 2 * kLeastLines * threads : m_ >= n_;
+    const bool byRows = cut.packedB ? m_ >= kTileSide * threads : m_ >= n_;
+    const int64_t unit = byRows && m_ < 2 * kLeastLines * threads ? kTileSide : kLeastLines;
     const int64_t bytes = packedBytes(byRows ? n_ : m_);
     if (!(byRows && cut.packedB)) {
       if (bytes > kMostShared) return cut;
@@ -277,7 +278,7 @@ class Dot final : public Instruction {
     }
     const int64_t lines = byRows ? m_ : n_, most = static_cast<int64_t>(work() * static_cast<double>(pairs()) / kLeastPiece);
     const int64_t wanted = std::max<int64_t>(1, std::min(most, Pool::finer(threads, lines)));
-    const int64_t each = std::max(kLeastLines, ((lines + wanted - 1) / wanted + kLeastLines - 1) / kLeastLines * kLeastLines);
+    const int64_t each = std::max(unit, ((lines + wanted - 1) / wanted + unit - 1) / unit * unit);
     cut.grid.down = byRows ? (m_ + each - 1) / each : 1;
     cut.grid.across = byRows ? 1 : (n_ + each - 1) / each;
     cut.grid.rows = byRows ? each : m_;

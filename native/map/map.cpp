@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t kBlock = 1024;
 constexpr int64_t kRegisterBudget = 40 * 1024;
 /** Work, in simple operations on an element, that pays for waking another thread. */
-constexpr double kGrain = 150e3;
+constexpr double kGrain = 50e3;
 
 class Map final : public Instruction {
  public:
