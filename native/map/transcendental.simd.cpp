@@ -14,6 +14,7 @@ namespace {
 
 using V = Full<float>;
 using I = Full<int32_t>;
+using U = Full<uint32_t>;
 
 constexpr float kInfinity = __builtin_inff();
 constexpr float kNan = __builtin_nanf("");
@@ -126,7 +127,7 @@ template <class X> TL_INLINE Parts<X> partsOf(X x) {
 }
 /** 2^n where that is a normal number, and 0 for n of -127. */
 template <class X> TL_INLINE X powerOf(const Parts<X>& x) {
-  return each([](V shifted) TL_INLINE_LAMBDA { return (V)((I)shifted << 23); }, x.shifted);
+  return each([](V shifted) TL_INLINE_LAMBDA { return (V)((U)shifted << 23); }, x.shifted);
 }
 /** e^r. */
 template <class X> TL_INLINE X exponentialOf(X r) {
@@ -163,9 +164,9 @@ template <class X> TL_INLINE X expOf(X x) {
 
 template <class X> TL_INLINE X logOf(X x) {
   // Split into 2^e * m with m in [sqrt(1/2), sqrt(2)).
-  constexpr int32_t kRoot = 0x3f3504f3;
-  const X e = each([](V v) TL_INLINE_LAMBDA { return __builtin_convertvector(((I)v - kRoot) >> 23, V); }, x);
-  const X m = each([](V v) TL_INLINE_LAMBDA { return (V)((((I)v - kRoot) & 0x007fffff) + kRoot); }, x) - 1.0f, m2 = m * m;
+  constexpr uint32_t kRoot = 0x3f3504f3;
+  const X e = each([](V v) TL_INLINE_LAMBDA { return __builtin_convertvector((I)((U)v - kRoot) >> 23, V); }, x);
+  const X m = each([](V v) TL_INLINE_LAMBDA { return (V)((((U)v - kRoot) & 0x007fffff) + kRoot); }, x) - 1.0f, m2 = m * m;
   const X p = polynomial(m, {7.0376836292e-2f, -1.1514610310e-1f, 1.1676998740e-1f, -1.2420140846e-1f, 1.4249322787e-1f,
                              -1.6668057665e-1f, 2.0000714765e-1f, -2.4999993993e-1f, 3.3333331174e-1f});
   X y = p * m2 * m;
@@ -287,7 +288,8 @@ using D = Vector<double, lanesOf<float> / 2>;
 /** x^y for normal, finite, positive x and finite y: in double precision, where log2(x) * y has digits to spare. */
 TL_INLINE Vector<float, lanesOf<float> / 2> powOf(Vector<float, lanesOf<float> / 2> x, Vector<float, lanesOf<float> / 2> y) {
   using Longs = Vector<int64_t, lanesOf<float> / 2>;
-  const Longs bits = (Longs)__builtin_convertvector(x, D), shifted = bits - 0x3fe6a09e667f3bcd;
+  using Words = Vector<uint64_t, lanesOf<float> / 2>;
+  const Longs shifted = (Longs)((Words)__builtin_convertvector(x, D) - 0x3fe6a09e667f3bcdu);
   const D e = __builtin_convertvector(shifted >> 52, D);
   const D m = (D)((shifted & 0x000fffffffffffff) + 0x3fe6a09e667f3bcd);
   // log2(m) = 2 / ln 2 * atanh(s) with s = (m - 1) / (m + 1), |s| < 0.172.
@@ -314,7 +316,7 @@ TL_INLINE Vector<float, lanesOf<float> / 2> powOf(Vector<float, lanesOf<float> /
   p = p * r + 2.4022650695910070e-1;
   p = p * r + 6.9314718055994530e-1;
   p = p * r + 1.0;
-  const Longs power = ((Longs)turned - 0x4338000000000000 + 1023) << 52;
+  const Words power = ((Words)turned - (0x4338000000000000u - 1023)) << 52;
   return __builtin_convertvector(p * (D)power, Vector<float, lanesOf<float> / 2>);
 }
 
