@@ -1,5 +1,5 @@
 /** @file Datasets of batches: consecutive elements stacked, padded or not; and their opposite. */
-import type { DType } from '../../core/dtypes.ts';
+import type { DType, TypedArray } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { NDArray } from '../../core/ndarray.ts';
 import { sameShape, showRuntime, sizeOf } from '../../core/shape.ts';
@@ -38,7 +38,7 @@ export function rowsTogether(dtype: DType, shape: readonly number[], arrays: rea
       shape,
       arrays.flatMap((array) => array.objects),
     );
-  const data = dtype.allocate(sizeOf(shape));
+  const data = uncleared(dtype, sizeOf(shape));
   let at = 0;
   for (const { data: row } of arrays) {
     if (row.length === 1) data[at] = row[0]!;
@@ -46,6 +46,15 @@ export function rowsTogether(dtype: DType, shape: readonly number[], arrays: rea
     at += row.length;
   }
   return new NDArray(dtype, shape, data);
+}
+
+/** Larger arrays that are filled anyway are not cleared first. */
+const worthLeaving = 2 ** 12;
+
+/** Memory for so many elements, all of which the caller writes. */
+function uncleared(dtype: DType, count: number): TypedArray {
+  const bytes = count * dtype.size;
+  return bytes < worthLeaving ? dtype.allocate(count) : dtype.over(Buffer.allocUnsafeSlow(bytes).buffer, 0, count);
 }
 
 /** Consecutive elements as one. */
