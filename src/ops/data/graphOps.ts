@@ -6,6 +6,7 @@ import { attr } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
 import type { ProgramBuilder } from '../../program/builder.ts';
 import type { Value } from '../../program/value.ts';
+import { DatasetOptions } from '../../proto/datasetOptions.ts';
 import { GraphDef } from '../../proto/graph.ts';
 import { type Dataset, datasetIn } from './dataset.ts';
 import { datasetValue, flag, handle, scalarHandle } from './kit.ts';
@@ -32,7 +33,9 @@ const graphPorts = {
 function toGraph(p: ProgramBuilder, dataset: Value, mayHaveState: boolean): { graph: Value } {
   const [graph] = p.host([dataset], [{ dtype: string, shape: [] }], ([array]) => {
     const written = datasetIn(array!);
-    if (!mayHaveState) checkStateless(written);
+    // What the pipeline's options say counts more.
+    const policy = DatasetOptions.decode(written.options).external_state_policy;
+    if (policy === undefined ? !mayHaveState : policy === failOnState) checkStateless(written);
     return [new NDArray(string, [], [GraphDef.encode(graphOf(written))])];
   });
   return { graph: graph! };

@@ -132,6 +132,16 @@ describe('a dataset as a graph', () => {
     ]);
   });
 
+  it('is refused where its functions have state and the options forbid that', async () => {
+    const random = Dataset.range(3).map(() => tf.randomUniform([]));
+    const options = new tf.data.Options();
+    options.experimentalExternalStatePolicy = E.ExternalStatePolicy.FAIL;
+    using session = new tf.Session();
+    const graph = ({ variant }: tf.data.Dataset) => DatasetToGraphV2.build({ input_dataset: variant }).graph;
+    await session.run(graph(random));
+    await expect(session.run(graph(random.withOptions(options)))).rejects.toThrow(/RandomUniform is stateful/);
+  });
+
   it('has its nodes, functions and result', async () => {
     using session = new tf.Session();
     const bytes = (await session.run(DatasetToGraphV2.build({ input_dataset: pipeline().variant }).graph)).objects[0];
