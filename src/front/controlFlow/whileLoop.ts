@@ -21,7 +21,10 @@ import { tensorsOf, trace, withTensors } from './trace.ts';
 export interface WhileOptions {
   /** What stays true of the shape of each variable, in the structure of the variables; as they enter, unless given. */
   readonly shapeInvariants?: readonly unknown[] | undefined;
-  /** How many iterations may overlap; it decides nothing here and is handed on to whoever runs the graph. */
+  /**
+   * How many iterations may overlap. Here they run in order, as TensorFlow's do with 1, so that a body whose assignments depend
+   * on no loop variable gives the last value; the number is handed on to whoever else runs the graph.
+   */
   readonly parallelIterations?: number | undefined;
   /** The loop ends after so many iterations at the latest. */
   readonly maximumIterations?: TensorLike | undefined;

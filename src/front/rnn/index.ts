@@ -5,7 +5,7 @@ export {
   type DynamicRnnOptions,
   dynamicRnn,
 } from './dynamic.ts';
-export { type RawRnnLoop, type RawRnnOptions, type RawRnnStep, rawRnn } from './raw.ts';
+export { type RawRnnLoop, type RawRnnOptions, type RawRnnStep, type RawRnnTuple, rawRnn } from './raw.ts';
 export * as rnnCell from './rnnCell.ts';
 export {
   type StaticBidirectionalOptions,

@@ -3,6 +3,7 @@ import { int32 } from '../../core/dtypes.ts';
 import type { Dims } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { concat, constant, split } from '../../ops/array/index.ts';
 import { add, clipByValue, matmul, multiply, sigmoid, tanh } from '../../ops/math/index.ts';
 import { biasAdd } from '../../ops/nn/index.ts';
@@ -27,6 +28,16 @@ export function LSTMStateTuple<T>(c: T, h: T): { readonly c: T; readonly h: T } 
 export interface BasicLSTMCellOptions extends BasicRNNCellOptions {
   /** Added to the forget gate, so that memory is kept at the beginning of training; 1 unless given. */
   readonly forgetBias?: number | undefined;
+  /** As TensorFlow 1.x programs write it: states are records of `c` and `h`, and nothing else. */
+  readonly stateIsTuple?: boolean | undefined;
+}
+
+/** TensorFlow has called states that are one matrix slow and deprecated since 1.0. */
+function checkTuple({ stateIsTuple = true }: BasicLSTMCellOptions): void {
+  if (!stateIsTuple)
+    throw userError(
+      'stateIsTuple: false, with c and h side by side in one matrix, is not supported. Leave it out, and use tf.concat([state.c, state.h], 1) where one matrix is wanted.',
+    );
 }
 
 /**
@@ -47,7 +58,8 @@ export class BasicLSTMCell extends RNNCell<LSTMState> {
     options: BasicLSTMCellOptions = {},
   ) {
     super(options);
-    onlyOptions('tf.nn.rnnCell.BasicLSTMCell', options, ...cellOptionNames, 'activation', 'forgetBias');
+    onlyOptions('tf.nn.rnnCell.BasicLSTMCell', options, ...cellOptionNames, 'activation', 'forgetBias', 'stateIsTuple');
+    checkTuple(options);
     this.stateSize = { c: numUnits, h: numUnits };
     this.outputSize = numUnits;
     this.forgetBias = options.forgetBias ?? 1;
@@ -115,7 +127,9 @@ export class LSTMCell extends RNNCell<LSTMState> {
       'initializer',
       'numProj',
       'projClip',
+      'stateIsTuple',
     );
+    checkTuple(options);
     this.options = options;
     this.outputSize = options.numProj ?? numUnits;
     this.stateSize = { c: numUnits, h: this.outputSize };

@@ -1,6 +1,7 @@
 /** @file MultiRNNCell: cells on top of each other, each fed with the output of the one below. */
 import type { DType } from '../../core/dtypes.ts';
 import { nameScope } from '../../graph/graph.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import type { Variable } from '../variable.ts';
@@ -16,8 +17,14 @@ export class MultiRNNCell<S = Tensor> extends RNNCell<readonly S[]> {
   readonly stateSize: Sizes<readonly S[]>;
   readonly outputSize: number;
 
-  constructor(readonly cells: readonly RNNCell<S>[]) {
+  constructor(
+    readonly cells: readonly RNNCell<S>[],
+    options: { readonly stateIsTuple?: boolean | undefined } = {},
+  ) {
     super();
+    const { stateIsTuple = true } = onlyOptions('tf.nn.rnnCell.MultiRNNCell', options, 'stateIsTuple');
+    if (!stateIsTuple)
+      throw userError('stateIsTuple: false, with all states in one matrix, is not supported. Leave it out.');
     if (cells.length === 0) throw userError('Must specify at least one cell for MultiRNNCell.');
     this.stateSize = cells.map((cell) => cell.stateSize) as Sizes<readonly S[]>; // one size per cell, in order
     this.outputSize = cells.at(-1)!.outputSize;

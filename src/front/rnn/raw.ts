@@ -22,13 +22,28 @@ export interface RawRnnStep<S, L> {
   readonly loopState?: L | undefined;
 }
 
+/** The same as Python's tuple: finished, input, state, emit and loop state. */
+export type RawRnnTuple<S, L> = readonly [
+  finished: Tensor,
+  input: Tensor,
+  state: S,
+  emit?: Tensor | null | undefined,
+  loopState?: L | null | undefined,
+];
+
+function asStep<S, L>(decided: RawRnnStep<S, L> | RawRnnTuple<S, L>): RawRnnStep<S, L> {
+  if (!Array.isArray(decided)) return decided as RawRnnStep<S, L>; // Array.isArray does not narrow readonly tuples
+  const [finished, input, state, emit, loopState] = decided as RawRnnTuple<S, L>; // an array, as just checked
+  return { finished, input, state, emit: emit ?? undefined, loopState: loopState ?? undefined };
+}
+
 /** Called before the first step with nothing but the time, and after each step with what the cell gave. */
 export type RawRnnLoop<S, L> = (
   time: Tensor,
   output: Tensor | undefined,
   state: S | undefined,
   loopState: L | undefined,
-) => RawRnnStep<S, L>;
+) => RawRnnStep<S, L> | RawRnnTuple<S, L>;
 
 export interface RawRnnOptions {
   readonly parallelIterations?: number | undefined;
@@ -52,7 +67,7 @@ export function rawRnn<S, L = null>(
   onlyOptions('tf.nn.rawRnn', options, 'parallelIterations', 'swapMemory', 'scope');
   return variableScope(options.scope ?? 'rnn', () => {
     const time = constant(0, { dtype: int32 });
-    const first = loop(time, undefined, undefined, undefined);
+    const first = asStep(loop(time, undefined, undefined, undefined));
     const rows = first.input.shape?.[0] ?? null;
     const batch = rows ?? shape(first.input).slice('0');
     const dtype = first.emit?.dtype ?? (flatten(first.state)[0] as Tensor).dtype; // states consist of tensors
@@ -61,7 +76,7 @@ export function rawRnn<S, L = null>(
     const idle = zeros(stack([batch, ...row]), { dtype });
     const step = (t: Tensor, finished: Tensor, input: Tensor, emitted: TensorArray, state: S, given: L) => {
       const [output, next] = cell.apply(input, state);
-      const decided = loop(t.add(1), output, next, first.loopState === undefined ? undefined : given);
+      const decided = asStep(loop(t.add(1), output, next, first.loopState === undefined ? undefined : given));
       const kept = (before: Tensor, after: Tensor) => (after.rank === 0 ? after : where(finished, before, after));
       return [
         t.add(1),
