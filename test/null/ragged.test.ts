@@ -117,6 +117,18 @@ const programs: Record<string, () => readonly tf.Tensor[]> = {
     );
     return [tf.convertToTensor(tf.gradients(tf.square(output_dense_values), x)[0]!)];
   },
+  slicedVariantGradient() {
+    const x = five();
+    const { encoded_ragged } = RaggedTensorToVariant.build(
+      { rt_nested_splits: [splits([0, 2, 2, 5])], rt_dense_values: x },
+      { attrs: { batched_input: true } },
+    );
+    const { output_dense_values } = RaggedTensorFromVariant.build(
+      { encoded_ragged: encoded_ragged.slice('1:') },
+      { attrs: { input_ragged_rank: 0, output_ragged_rank: 1, Tvalues: tf.float32 } },
+    );
+    return [tf.convertToTensor(tf.gradients(tf.square(output_dense_values), x)[0]!)];
+  },
   split() {
     const pieces = tf.strings.split(['a b', '', ' c  d e'], { resultType: 'RaggedTensor' });
     return [pieces.rowSplits, pieces.flatValues];

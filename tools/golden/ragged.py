@@ -46,11 +46,11 @@ def variants(batched, output_rank, pick=lambda x: x):
     return program
 
 
-def through_variants():
+def through_variants(pick=lambda x: x):
     x = fed([1, 2, 3, 4, 5])
     encoded = raw.RaggedTensorToVariant(rt_nested_splits=[splits([0, 2, 2, 5])], rt_dense_values=x, batched_input=True)
     back = raw.RaggedTensorFromVariant(
-        encoded_ragged=encoded, input_ragged_rank=0, output_ragged_rank=1, Tvalues=tf.float32)
+        encoded_ragged=pick(encoded), input_ragged_rank=0, output_ragged_rank=1, Tvalues=tf.float32)
     return [tf.convert_to_tensor(tf.gradients(tf.square(back[1]), x)[0])]
 
 
@@ -77,6 +77,7 @@ PROGRAMS = {
     "batchOfVariants": variants(True, 2),
     "oneOfVariants": variants(True, 1, lambda x: x[1]),
     "variantGradient": through_variants,
+    "slicedVariantGradient": lambda: through_variants(lambda x: x[1:]),
     "split": lambda: [tf2.strings.split(["a b", "", " c  d e"]).row_splits, tf2.strings.split(["a b", "", " c  d e"]).values],
 }
 

@@ -7,13 +7,15 @@ import { attr } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
 import { needRankAtMost } from '../parsing/shapes.ts';
 
-/** More elements than any array here has. */
-const most = 2 ** 31;
+/** More elements than memory has room for. */
+const most = 2 ** 27;
 
 /** How many numbers a range has. */
 function rangeSize(start: number, limit: number, delta: number): number {
   if (delta === 0) throw new InvalidArgumentError('Requires delta != 0');
-  return Math.max(0, Math.ceil((limit - start) / delta));
+  const size = Math.max(0, Math.ceil((limit - start) / delta));
+  if (!(size < 2 ** 63)) throw new InvalidArgumentError(`Requires ((limit - start) / delta) <= ${2n ** 63n - 1n}`);
+  return size;
 }
 
 function ranges(
@@ -26,13 +28,18 @@ function ranges(
 ): NDArray[] {
   const at = (array: NDArray, row: number) => array.numberAt(array.rank === 0 ? 0 : row);
   const splits = [0];
+  for (let row = 0; row < rows; row++)
+    splits.push(splits[row]! + rangeSize(at(starts, row), at(limits, row), at(deltas, row)));
+  const total = splits.at(-1)!;
+  if (Tsplits === d.int32 && total > d.int32.max)
+    throw new InvalidArgumentError(
+      'The total range size overflowed. Consider using int64 instead of int32 for row_splits_dtype.',
+    );
+  if (total >= most) throw new ResourceExhaustedError(`the ranges have more than ${most} elements`);
   const values: number[] = [];
   for (let row = 0; row < rows; row++) {
-    const [start, delta] = [at(starts, row), at(deltas, row)];
-    const size = rangeSize(start, at(limits, row), delta);
-    if (values.length + size > most) throw new ResourceExhaustedError(`the ranges have more than ${most} elements`);
+    const [start, delta, size] = [at(starts, row), at(deltas, row), splits[row + 1]! - splits[row]!];
     for (let i = 0; i < size; i++) values.push(start + i * delta);
-    splits.push(values.length);
   }
   return [fromElements(Tsplits, [splits.length], splits), fromElements(T, [values.length], values)];
 }
@@ -86,5 +93,7 @@ export const RaggedRange = defineOp({
     },
     { given: { starts: 0.5, limits: [1, 2], deltas: 0.5 }, attrs: { Tsplits: d.int32 }, expect: { rt_nested_splits: { dtype: 'int32', value: [0, 1, 4] }, rt_dense_values: [0.5, 0.5, 1, 1.5] } },
     { given: { starts: { dtype: 'int32', value: 0 }, limits: { dtype: 'int32', value: 1 }, deltas: { dtype: 'int32', value: 0 } }, fails: /Requires delta != 0/ },
+    { given: { starts: { dtype: 'float64', value: 0.1 }, limits: { dtype: 'float64', value: 1e10 }, deltas: { dtype: 'float64', value: 1e-10 } }, fails: /Requires \(\(limit - start\) \/ delta\) <= 9223372036854775807/ },
+    { given: { starts: { dtype: 'int32', value: [0, 0] }, limits: { dtype: 'int32', value: [2 ** 31 - 1, 1] }, deltas: { dtype: 'int32', value: [1, 1] } }, attrs: { Tsplits: d.int32 }, fails: /overflowed/ },
   ],
 });

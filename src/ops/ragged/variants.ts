@@ -1,7 +1,7 @@
 /** @file RaggedTensorToVariant and RaggedTensorFromVariant: ragged tensors as elements, which datasets and loops pass around. */
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
-import { intVector, NDArray, scalar } from '../../core/ndarray.ts';
+import { intVector, NDArray, scalar, zeros } from '../../core/ndarray.ts';
 import { joined, rowsOf } from '../../core/rows.ts';
 import { type Shape, sizeOf } from '../../core/shape.ts';
 import { anyType, attr } from '../../op/attrs.ts';
@@ -268,14 +268,18 @@ export const RaggedTensorToVariantGradient = defineOp({
       [encoded_ragged_grad, row_splits, dense_values_shape],
       [{ dtype: Tvalues }],
       ([encoded, splits, sizes]) => {
+        const inner = sizes!.numbers();
+        const ends = splits!.rank === 1 ? splits!.numbers() : [];
         const parts = encoded!.objects.map((object, i) => {
-          if (!(object instanceof RaggedVariant))
+          if (object instanceof RaggedVariant) return object.values;
+          // Where no gradient arrived, the gradient of a slice has put an empty object; it stands for zeros.
+          const isEmpty = object instanceof Uint8Array && object.length === 0;
+          if (!isEmpty || ends[i + 1] === undefined)
             throw new InvalidArgumentError(
               `encoded_ragged_grad element at index ${i} doesn't hold a RaggedTensorVariant: ${object.constructor.name}`,
             );
-          return object.values;
+          return zeros(Tvalues, [ends[i + 1]! - ends[i]!, ...inner.slice(1)]);
         });
-        const inner = sizes!.numbers();
         if (encoded!.rank === 0) return [parts[0]!];
         if (splits!.rank === 1 && splits!.size - 1 !== parts.length)
           throw new InvalidArgumentError(
