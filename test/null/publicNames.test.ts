@@ -13,10 +13,9 @@ const words = (text: string) => text.trim().split(/\s+/);
 /** Names that are left out, by module, each group with its reason. */
 const leftOut: Record<string, Record<string, readonly string[]>> = {
   '': {
-    'control flow has an issue of its own':
-      words(`case cond foldl foldr map_fn scan switch_case vectorized_map while_loop
-      TensorArray TensorArraySpec CriticalSection control_flow_v2_enabled disable_control_flow_v2 enable_control_flow_v2
-      add_check_numerics_ops`),
+    'control flow of TensorFlow 2': words(`vectorized_map TensorArraySpec CriticalSection control_flow_v2_enabled
+      disable_control_flow_v2 enable_control_flow_v2`),
+    'belongs to debugging': words('add_check_numerics_ops'),
     'reads LMDB files, which need a library of their own': words('LMDBReader'),
     'eager execution and functions have an issue of their own': words(`GradientTape Module disable_eager_execution
       disable_v2_behavior enable_eager_execution enable_v2_behavior executing_eagerly
@@ -52,18 +51,7 @@ const leftOut: Record<string, Record<string, readonly string[]>> = {
   },
   math: { 'tier 3 ops': words('approx_max_k approx_min_k sobol_sample') },
   nn: {
-    'convolution, pooling, sampling, CTC and recurrent layers have issues of their own': words(`all_candidate_sampler
-      atrous_conv2d atrous_conv2d_transpose avg_pool avg_pool1d avg_pool2d avg_pool3d avg_pool_v2
-      bidirectional_dynamic_rnn collapse_repeated compute_accidental_hits conv1d conv1d_transpose conv2d
-      conv2d_backprop_filter conv2d_backprop_input conv2d_transpose conv3d conv3d_backprop_filter
-      conv3d_backprop_filter_v2 conv3d_transpose conv_transpose convolution ctc_beam_search_decoder
-      ctc_beam_search_decoder_v2 ctc_greedy_decoder ctc_loss ctc_loss_v2 ctc_unique_labels depthwise_conv2d
-      depthwise_conv2d_backprop_filter depthwise_conv2d_backprop_input depthwise_conv2d_native
-      depthwise_conv2d_native_backprop_filter depthwise_conv2d_native_backprop_input dilation2d dynamic_rnn erosion2d
-      fixed_unigram_candidate_sampler fractional_avg_pool fractional_max_pool learned_unigram_candidate_sampler
-      local_response_normalization log_uniform_candidate_sampler lrn max_pool max_pool1d max_pool2d max_pool3d
-      max_pool_v2 max_pool_with_argmax nce_loss pool raw_rnn sampled_softmax_loss separable_conv2d
-      static_bidirectional_rnn static_rnn static_state_saving_rnn uniform_candidate_sampler with_space_to_batch`),
+    'CTC of TensorFlow 2, and states kept by a queue': words('ctc_loss_v2 ctc_unique_labels static_state_saving_rnn'),
     'tier 3 ops': words('approx_max_k approx_min_k'),
     'quantized arithmetic': words('quantized_avg_pool quantized_conv2d quantized_max_pool quantized_relu_x'),
     'belongs to the distribution strategies of TensorFlow 2': words('compute_average_loss scale_regularization_loss'),
@@ -71,8 +59,6 @@ const leftOut: Record<string, Record<string, readonly string[]>> = {
   random: {
     'generators of TensorFlow 2': words(`Algorithm Generator create_rng_state fold_in get_global_generator
       set_global_generator split`),
-    'sampling has an issue of its own': words(`all_candidate_sampler fixed_unigram_candidate_sampler
-      learned_unigram_candidate_sampler log_uniform_candidate_sampler uniform_candidate_sampler`),
     'tier 3 ops': words(`stateless_binomial stateless_gamma stateless_parameterized_truncated_normal
       stateless_poisson`),
   },
