@@ -51,7 +51,7 @@ const mistakes: Record<string, [call: () => unknown, ...says: RegExp[]]> = {
   'a ragged literal in an op': [() => tf.add(x(), wrong([[1], [2, 3]])), /same length/],
   'a ragged value of a variable': [() => new tf.Variable(wrong([[1], [2, 3]])), /same length/],
   'a literal of another type': [() => tf.constant('a', tf.float32 as never), /a/],
-  'a literal that does not fill its shape': [() => tf.constant([1, 2], { shape: [3] }), /2 values.*\[3\]/],
+  'a literal that does not fit its shape': [() => tf.constant([1, 2, 3, 4], { shape: [3] }), /4 values.*\[3\]/],
   'a text for a count': [() => tf.unstack(x(), { num: wrong('2') }), /num.*'2'/, /whole number/],
   'a record for a count': [() => new tf.FIFOQueue(wrong({ capacity: 3 }), tf.int32), /capacity is \{"capacity":3\}/],
   'a fraction for an axis': [() => tf.stack([x(), x()], { axis: 0.5 }), /axis.*0\.5/, /whole number/],
