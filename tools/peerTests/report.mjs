@@ -6,12 +6,14 @@ const curves = readFileSync(new URL('../curves/figures.md', import.meta.url), 'u
 
 /** Tier-1 ops that come with later parts of the library: loops, queues, images, files … */
 const laterOps =
-  /^(Conv|Depthwise|MaxPool|AvgPool|FusedBatchNorm|While|StatelessWhile|If|StatelessIf|TensorList|EmptyTensorList|Optional|.*Queue|Reader|.*Reader|Parse|Decode|Encode|ReadFile|WriteFile|MatchingFiles|StringJoin|ReduceJoin|StaticRegex|Save|Restore|MergeV2|Sharded|.*Summary|.*Dataset|Iterator|MakeIterator|OneShotIterator|Resize|CropAndResize|Adjust|FFT|IFFT|Qr|ResourceConditionalAccumulator|ResourceAccumulator|PyFunc|EagerPyFunc)/;
+  /^(Conv|Depthwise|MaxPool|AvgPool|FusedBatchNorm|While|StatelessWhile|If|StatelessIf|TensorList|EmptyTensorList|Optional|.*Queue|Reader|.*Reader|Parse|Decode|Encode|ReadFile|WriteFile|MatchingFiles|StringJoin|ReduceJoin|StaticRegex|Save|Restore|MergeV2|Sharded|.*Summary|.*Dataset|Iterator|MakeIterator|OneShotIterator|Resize|CropAndResize|Adjust|FFT|IFFT|Qr|ResourceConditionalAccumulator|ResourceAccumulator|PyFunc)/;
 
 /** Which of three things a failure is: of an op that comes later, of any server, or ours. */
 function classify([test, words], file, tiers, reasons) {
   const missing = /Op type not registered '([^']+)'/.exec(words)?.[1];
   const own = reasons[file]?.[test];
+  if (missing === 'EagerPyFunc')
+    return { kind: 'server', test, reason: `calls back into the process of the client (${missing})` };
   if (missing !== undefined && (!tiers.t1.includes(missing) || laterOps.test(missing)))
     return {
       kind: 'later',

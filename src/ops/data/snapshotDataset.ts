@@ -206,7 +206,7 @@ class RunWriter implements ElementWriter {
     for (const array of element) {
       const record = serializeContent(array);
       await this.writer!.write(record);
-      this.bytes += record.length;
+      this.bytes += array.dtype.isObject ? record.length : array.bytes.length;
     }
     this.count++;
   }
