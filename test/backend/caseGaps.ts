@@ -138,6 +138,18 @@ export const withoutGradientCheck: Readonly<Record<string, string>> = {
     ['MaxPoolGradGrad', 'MaxPool3DGrad', 'MaxPool3DGradGrad'],
     'jumps where another element of a window becomes the largest; test/backend/windows.test.ts compares with TensorFlow',
   ),
+  ...each(
+    [
+      ...['FakeQuantWithMinMaxArgs', 'FakeQuantWithMinMaxVars', 'FakeQuantWithMinMaxVarsPerChannel'],
+      ...[
+        'QuantizeAndDequantizeV2',
+        'QuantizeAndDequantizeV3',
+        'QuantizeAndDequantizeV4',
+        'QuantizeAndDequantizeV4Grad',
+      ],
+    ],
+    'rounds to steps, and has the gradient of what it rounds; `npm run differential` compares it with TensorFlow',
+  ),
   ...each(['Switch', 'RefSwitch', 'Merge', 'RefMerge'], inFrames),
   ...each(differentiableArrayOps, inArrays),
   ...each([...functionalOps, ...callOps], inFunctions),
