@@ -1,4 +1,5 @@
 /** @file `tf.contrib.layers`. */
+export * from '../front/contrib/adaptiveClipping.ts';
 export * from '../front/contrib/convolution.ts';
 export * from '../front/contrib/initializers.ts';
 export * from '../front/contrib/layers.ts';

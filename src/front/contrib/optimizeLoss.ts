@@ -7,7 +7,7 @@ import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { withDependencies } from '../../ops/flow/index.ts';
-import { clipByGlobalNorm } from '../../ops/math/index.ts';
+import { clipByGlobalNorm, globalNorm } from '../../ops/math/index.ts';
 import { plus, times } from '../../ops/math/operators.ts';
 import { truncatedNormal } from '../../ops/random/index.ts';
 import { GraphKeys, getCollection } from '../collections.ts';
@@ -20,6 +20,7 @@ import { GradientDescentOptimizer } from '../optimizers/gradientDescent.ts';
 import { MomentumOptimizer } from '../optimizers/momentum.ts';
 import { type Gradient, Optimizer } from '../optimizers/optimizer.ts';
 import { RMSPropOptimizer } from '../optimizers/rmsProp.ts';
+import { histogram, scalar } from '../summary/summaries.ts';
 import type { Variable } from '../variable.ts';
 import { getVariable, variableScope } from '../variableScope.ts';
 import { trainableVariables } from '../variables.ts';
@@ -34,6 +35,20 @@ export const OPTIMIZER_CLS_NAMES = {
   SGD: (rate: TensorLike) => new GradientDescentOptimizer(rate),
 } as const;
 export type OptimizerName = keyof typeof OPTIMIZER_CLS_NAMES;
+
+/** What `optimizeLoss` can make summaries of. */
+export const OPTIMIZER_SUMMARIES = [
+  'learning_rate',
+  'loss',
+  'gradients',
+  'gradient_norm',
+  'global_gradient_norm',
+] as const;
+export type OptimizerSummary = (typeof OPTIMIZER_SUMMARIES)[number];
+
+type OptimizerClass = new (learningRate: TensorLike) => Optimizer;
+/** An optimizer, its name or class, or a function of the learning rate; of nothing where that is null. */
+export type OptimizerLike = OptimizerName | Optimizer | OptimizerClass | ((learningRate: TensorLike) => Optimizer);
 
 type Pairs = readonly (readonly [gradient: Gradient | null, variable: Variable])[];
 
@@ -51,8 +66,8 @@ export interface OptimizeLossOptions {
   /** What is trained; all trainable variables unless given. */
   readonly variables?: readonly Variable[] | undefined;
   readonly name?: string | undefined;
-  /** Accepted as in TensorFlow and ignored: there are no summaries yet. */
-  readonly summaries?: readonly string[] | undefined;
+  /** What is shown of the training: the loss, the learning rate and the norm of all gradients unless given. */
+  readonly summaries?: readonly OptimizerSummary[] | undefined;
   readonly colocateGradientsWithOps?: boolean | undefined;
   /** Whether a step counts; true unless given. */
   readonly incrementGlobalStep?: boolean | undefined;
@@ -73,7 +88,7 @@ const optionNames: OptionNames<OptimizeLossOptions> = {
 /**
  * A tensor with the loss whose every run is a training step. Adds nodes under `OptimizeLoss/`, and the variable
  * `OptimizeLoss/learning_rate` where the rate is a number. `globalStep: null` takes that of the graph, if it has one.
- * The option `summaries` is accepted and ignored until there are summaries.
+ * Summaries go to `tf.GraphKeys.SUMMARIES`, those named by the option `summaries`.
  *
  * @example const train = tf.contrib.layers.optimizeLoss(loss, step, 0.01, 'Adam', { clipGradients: 5 });
  */
@@ -81,29 +96,54 @@ export function optimizeLoss(
   loss: TensorLike,
   globalStep: Variable | null,
   learningRate: number | Tensor | null,
-  optimizer: OptimizerName | Optimizer | ((learningRate: TensorLike) => Optimizer),
+  optimizer: OptimizerLike,
   options: OptimizeLossOptions = {},
 ): Tensor {
   checkOptions('tf.contrib.layers.optimizeLoss', options, optionNames);
   const given = convertToTensor(loss);
   if (given.rank !== 0 && given.rank !== null) throw userError(`Expected a scalar loss, but got ${given}.`);
+  const { summaries = ['loss', 'learning_rate', 'global_gradient_norm'] } = options;
+  for (const name of summaries)
+    if (!OPTIMIZER_SUMMARIES.includes(name))
+      throw userError(`Summaries should be one of [${OPTIMIZER_SUMMARIES.join(', ')}], you provided ${name}.`);
+  const showsNorm = summaries.includes('global_gradient_norm') || summaries.includes('gradient_norm');
+  const showNorm = (name: string, pairs: Pairs) => {
+    if (showsNorm) scalar(`global_norm/${name}`, globalNorm(pairs.map(([gradient]) => gradient)));
+  };
   const step = globalStep ?? getGlobalStep();
   if (globalStep) assertGlobalStep(globalStep);
   return variableScope(options.name ?? null, { defaultName: 'OptimizeLoss' }, () => {
     const updates = options.updateOps ?? [...new Set(getCollection<Operation | Tensor>(GraphKeys.UPDATE_OPS))];
     const target = updates.length > 0 ? withDependencies(updates, given) : given;
     const rate = rateOf(learningRate, step, options);
+    if (rate !== undefined && options.learningRateDecayFn && summaries.includes('learning_rate'))
+      scalar('learning_rate', rate);
     const opt = optimizerOf(optimizer, rate);
     const variables = options.variables ?? trainableVariables();
     const { colocateGradientsWithOps } = options;
     let pairs: Pairs = opt.computeGradients(target, variables, { colocateGradientsWithOps });
     if (options.gradientNoiseScale !== undefined) pairs = noisy(pairs, options.gradientNoiseScale);
     if (options.gradientMultipliers) pairs = multiplied(pairs, options.gradientMultipliers);
+    showNorm('gradient_norm', pairs);
     pairs = clipped(pairs, options.clipGradients);
+    if (summaries.includes('loss')) scalar('loss', target);
+    showGradients(pairs, summaries);
+    if (options.clipGradients !== undefined) showNorm('clipped_gradient_norm', pairs);
     const counts = (options.incrementGlobalStep ?? true) && step !== null;
     const train = opt.applyGradients(pairs, { globalStep: counts ? step : undefined, name: 'train' });
     return withDependencies([train], target);
   });
+}
+
+/** Summaries of single gradients. */
+function showGradients(pairs: Pairs, summaries: readonly OptimizerSummary[]): void {
+  for (const [gradient, variable] of pairs) {
+    if (gradient === null) continue;
+    const values = gradient instanceof IndexedSlices ? gradient.values : gradient;
+    const name = variable.name.replace(':', '_');
+    if (summaries.includes('gradients')) histogram(`gradients/${name}`, values);
+    if (summaries.includes('gradient_norm')) scalar(`gradient_norm/${name}`, globalNorm([values]));
+  }
 }
 
 function rateOf(
@@ -127,18 +167,25 @@ function rateOf(
   return learningRateDecayFn(rate, step);
 }
 
-function optimizerOf(
-  optimizer: OptimizerName | Optimizer | ((learningRate: TensorLike) => Optimizer),
-  rate: TensorLike | undefined,
-): Optimizer {
+function isClass(optimizer: OptimizerLike): optimizer is OptimizerClass {
+  return typeof optimizer === 'function' && optimizer.prototype instanceof Optimizer;
+}
+
+function optimizerOf(optimizer: OptimizerLike, rate: TensorLike | undefined): Optimizer {
   if (optimizer instanceof Optimizer) return optimizer;
-  const make = typeof optimizer === 'function' ? optimizer : OPTIMIZER_CLS_NAMES[optimizer];
+  const make = isClass(optimizer)
+    ? (learningRate: TensorLike) => new optimizer(learningRate)
+    : typeof optimizer === 'function'
+      ? optimizer
+      : OPTIMIZER_CLS_NAMES[optimizer];
   if (!make)
     throw userError(
       `Optimizer name should be one of [${Object.keys(OPTIMIZER_CLS_NAMES).join(', ')}], you provided ${String(optimizer)}.`,
     );
-  if (rate === undefined) throw userError('learningRate must be given unless the optimizer has one already.');
-  const made = make(rate);
+  const takesNone = typeof optimizer === 'function' && !isClass(optimizer);
+  if (rate === undefined && !takesNone)
+    throw userError('learningRate must be given unless the optimizer has one already.');
+  const made = make(rate as TensorLike); // a function of nothing does not look at it
   if (!(made instanceof Optimizer)) throw userError('the optimizer function must return a tf.train.Optimizer.');
   return made;
 }

@@ -8,8 +8,8 @@ import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { constantValue } from '../../op/constantValue.ts';
 import { convertToTensor } from '../../op/convert.ts';
-import { constant, identity, reshape, shape as shapeOf, stopGradient } from '../../ops/array/index.ts';
-import { cast, maximum, minimum, onesLike, sqrt, zerosLike } from '../../ops/math/index.ts';
+import { concat, constant, identity, reshape, shape as shapeOf, stopGradient } from '../../ops/array/index.ts';
+import { cast, maximum, minimum, onesLike, reduceMean, sqrt, zerosLike } from '../../ops/math/index.ts';
 import { minus, minusOf, over, plus, times } from '../../ops/math/operators.ts';
 import { fusedBatchNorm, moments, batchNormalization as normalize, relu } from '../../ops/nn/index.ts';
 import type { Updated } from '../baseVariable.ts';
@@ -43,8 +43,12 @@ export interface BatchNormalizationOptions extends LayerOptions {
   /** Bounds on the corrections of `renorm`. */
   readonly renormClipping?: { readonly rmin?: TensorLike; readonly rmax?: TensorLike; readonly dmax?: TensorLike };
   readonly renormMomentum?: number | undefined;
-  /** Whether one node does everything, which is possible for images; it does where it can unless given. */
+  /** Whether one node does everything, which is possible for images; it does where it can unless this is false. */
   readonly fused?: boolean | undefined;
+  /** Normalizes parts of the batch by themselves, of so many examples; it divides the size of the batch. */
+  readonly virtualBatchSize?: number | undefined;
+  /** From the shape of the inputs, a factor and a shift of what is normalized, in training only. */
+  readonly adjustment?: ((shape: Tensor) => readonly [scale: Tensor, bias: Tensor]) | undefined;
 }
 const optionNames = [
   'axis',
@@ -64,6 +68,8 @@ const optionNames = [
   'renormClipping',
   'renormMomentum',
   'fused',
+  'virtualBatchSize',
+  'adjustment',
 ] as const;
 
 export interface BatchNormalizationCall {
@@ -99,8 +105,11 @@ export class BatchNormalization extends Layer<BatchNormalizationCall> {
   constructor(private readonly options: BatchNormalizationOptions = {}) {
     super(options);
     onlyOptions('tf.layers.BatchNormalization', options, ...layerOptionNames, ...optionNames);
-    if (options.fused && options.renorm)
-      throw userError('Passing both `fused: true` and `renorm: true` is not supported');
+    const { virtualBatchSize: part, adjustment } = options;
+    if (part !== undefined && !(Number.isInteger(part) && part > 0))
+      throw userError(`virtualBatchSize must be a positive integer that divides the size of the batch, not ${part}.`);
+    if (part !== undefined && adjustment)
+      throw userError('When using virtualBatchSize, adjustment cannot be specified');
   }
 
   override build(inputShape: Dims): void {
@@ -115,7 +124,18 @@ export class BatchNormalization extends Layer<BatchNormalizationCall> {
     this.isFused = this.canFuse(inputShape.length);
     const isHalf = this.dtype === float16 || this.dtype === bfloat16;
     const dtype = isHalf ? float32 : (this.dtype ?? float32);
-    const shape = (sizes.length === 1 ? sizes : inputShape.map((d, i) => (this.axes.includes(i) ? d : 1))) as number[]; // checked above
+    const whole = inputShape.map((d, i) => (this.axes.includes(i) ? d : 1));
+    const isVirtual = options.virtualBatchSize !== undefined;
+    if (isVirtual) {
+      if (this.axes.includes(0))
+        throw userError(
+          `When using virtualBatchSize, the batch must be axis 0 and axis cannot contain 0. Received axis: ${axis}`,
+        );
+      // The parts of the batch are an axis of their own.
+      this.axes = this.axes.map((a) => a + 1);
+      whole.splice(1, 0, 1);
+    }
+    const shape = (sizes.length === 1 && !isVirtual ? sizes : whole) as number[]; // checked above
     if (options.scale ?? true)
       this.gamma = this.addWeight('gamma', shape, {
         dtype,
@@ -150,15 +170,20 @@ export class BatchNormalization extends Layer<BatchNormalizationCall> {
 
   private canFuse(rank: number): boolean {
     const isImage = rank === 4 && this.axes.length === 1 && (this.axes[0] === 1 || this.axes[0] === 3);
-    if (this.options.fused && !isImage)
-      throw userError(
-        `Batch normalization with fused=True needs images with 4 axes and the channels on axis 1 or 3; here are ${rank} axes and the channels on ${this.axes}.`,
-      );
-    return (this.options.fused ?? isImage) && !this.options.renorm;
+    const { fused = true, renorm, virtualBatchSize, adjustment } = this.options;
+    return fused && isImage && !renorm && virtualBatchSize === undefined && !adjustment;
   }
 
   override call(inputs: Tensor, { training = false }: BatchNormalizationCall): Tensor {
-    return this.isFused ? this.fused(inputs, training) : this.composed(inputs, training);
+    if (this.isFused) return this.fused(inputs, training);
+    const { virtualBatchSize } = this.options;
+    if (virtualBatchSize === undefined) return this.composed(inputs, training);
+    const sizes = shapeOf(inputs);
+    const parts = reshape(inputs, concat([[virtualBatchSize, -1], sizes.slice('1:')], 0));
+    parts.setShape([virtualBatchSize, null, ...inputs.shape!.slice(1)]);
+    const output = reshape(this.composed(parts, training), sizes);
+    output.setShape(inputs.shape);
+    return output;
   }
 
   private get epsilon(): number {
@@ -195,15 +220,15 @@ export class BatchNormalization extends Layer<BatchNormalizationCall> {
     let [scale, offset] = [this.alongChannels(this.gamma, inputs), this.alongChannels(this.beta, inputs)];
     let [mean, variance]: Statistic[] = [this.movingMean!, this.movingVariance!];
     if (knownTraining(training) !== false) {
+      if (this.options.adjustment) [scale, offset] = composedWith(this.adjusted(inputs, training), scale, offset);
       const batch = this.batchMoments(inputs, training);
       [mean, variance] = batch;
-      let remembered = batch;
+      let remembered = this.overParts(batch);
       if (this.renorm) {
-        const { r, d, ...moments } = this.correction(batch, training);
+        const { r, d, ...moments } = this.correction(remembered, training);
         remembered = [moments.mean, moments.variance];
-        const [factor, shift] = [this.alongChannels(r, inputs)!, this.alongChannels(d, inputs)!];
-        const scaled = scale ? { factor: times(factor, scale), shift: times(shift, scale) } : { factor, shift };
-        [scale, offset] = [scaled.factor, offset ? plus(scaled.shift, offset) : scaled.shift];
+        const correction = [this.alongChannels(r, inputs)!, this.alongChannels(d, inputs)!] as const;
+        [scale, offset] = composedWith(correction, scale, offset);
       }
       this.remember(remembered, training);
     }
@@ -221,8 +246,10 @@ export class BatchNormalization extends Layer<BatchNormalizationCall> {
 
   /** The mean and variance to normalize with: of the batch, or what is remembered. */
   private batchMoments(inputs: Tensor, training: Training): readonly [mean: Tensor, variance: Tensor] {
-    const reduced = inputs.shape!.map((_, i) => i).filter((i) => !this.axes.includes(i));
-    const [mean, variance] = moments(cast(inputs, this.movingMean!.dtype), reduced, { keepDims: this.axes.length > 1 });
+    const isVirtual = this.options.virtualBatchSize !== undefined;
+    const reduced = inputs.shape!.map((_, i) => i).filter((i) => !this.axes.includes(i) && !(isVirtual && i === 1));
+    const keepDims = isVirtual || this.axes.length > 1;
+    const [mean, variance] = moments(cast(inputs, this.movingMean!.dtype), reduced, { keepDims });
     const either = (batch: Tensor, moving: Variable) =>
       smartCond(
         training,
@@ -230,6 +257,29 @@ export class BatchNormalization extends Layer<BatchNormalizationCall> {
         () => convertToTensor(moving),
       );
     return [either(mean, this.movingMean!), either(variance, this.movingVariance!)];
+  }
+
+  /** The means over the parts of a batch that are normalized by themselves. */
+  private overParts(batch: readonly [Tensor, Tensor]): readonly [mean: Tensor, variance: Tensor] {
+    if (this.options.virtualBatchSize === undefined) return batch;
+    const [mean, variance] = batch;
+    return [reduceMean(mean, 1, { keepdims: true }), reduceMean(variance, 1, { keepdims: true })];
+  }
+
+  /** The factor and shift of `adjustment`, which do nothing outside training. */
+  private adjusted(inputs: Tensor, training: Training): readonly [Tensor, Tensor] {
+    const [scale, bias] = this.options.adjustment!(shapeOf(inputs));
+    const factor = smartCond(
+      training,
+      () => scale,
+      () => onesLike(scale),
+    );
+    const shift = smartCond(
+      training,
+      () => bias,
+      () => zerosLike(bias),
+    );
+    return [factor, shift];
   }
 
   private typed(value: Statistic): Statistic {
@@ -307,6 +357,17 @@ export class BatchNormalization extends Layer<BatchNormalizationCall> {
 
 /** A variable or a tensor with a number per channel. */
 type Statistic = Variable | Tensor;
+
+/** One factor and shift, and then another, as one. */
+function composedWith(
+  [factor, shift]: readonly [Statistic, Statistic],
+  scale: Statistic | undefined,
+  offset: Statistic | undefined,
+): [scale: Statistic, offset: Statistic] {
+  const scaled = scale ? times(factor, scale) : factor;
+  const shifted = scale ? times(shift, scale) : shift;
+  return [scaled, offset ? plus(shifted, offset) : shifted];
+}
 
 /** The operation behind an update, which is what collections hold. */
 function operationOf(update: Updated): Operation {

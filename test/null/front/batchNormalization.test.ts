@@ -113,7 +113,11 @@ describe('batchNormalization in use', () => {
       /undefined `axis` dimension/,
     );
     expect(() => layers.batchNormalization(tf.zeros([2, 3]), { axis: 2 })).toThrow(/axis/);
-    expect(() => layers.batchNormalization(tf.zeros([2, 3]), { fused: true })).toThrow(/needs images with 4 axes/);
-    expect(() => layers.batchNormalization(tf.zeros([2, 3]), { fused: true, renorm: true })).toThrow(/not supported/);
+    const parts = { virtualBatchSize: 2 };
+    expect(() => layers.batchNormalization(tf.zeros([2, 3]), { virtualBatchSize: 0 })).toThrow(/positive integer/);
+    expect(() => layers.batchNormalization(tf.zeros([2, 3]), { ...parts, axis: 0 })).toThrow(/cannot contain 0/);
+    expect(() =>
+      layers.batchNormalization(tf.zeros([2, 3]), { ...parts, adjustment: (shape) => [shape, shape] }),
+    ).toThrow(/adjustment cannot be specified/);
   });
 });

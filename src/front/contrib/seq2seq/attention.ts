@@ -19,9 +19,18 @@ export interface AttentionOptions {
   /** The score of what lies beyond a memory's end; minus infinity unless given. */
   readonly scoreMaskValue?: number | undefined;
   readonly dtype?: DType | undefined;
+  /** Makes other keys and values of those that the mechanism has. */
+  readonly customKeyValueFn?: ((keys: Tensor, values: Tensor) => readonly [keys: Tensor, values: Tensor]) | undefined;
   readonly name?: string | undefined;
 }
-const optionNames = ['memorySequenceLength', 'probabilityFn', 'scoreMaskValue', 'dtype', 'name'] as const;
+const optionNames = [
+  'memorySequenceLength',
+  'probabilityFn',
+  'scoreMaskValue',
+  'dtype',
+  'customKeyValueFn',
+  'name',
+] as const;
 
 /** What attention mechanisms share: a memory [batch, time, depth], as keys to compare with and values to look up. */
 export abstract class AttentionMechanism {
@@ -42,8 +51,9 @@ export abstract class AttentionMechanism {
     this.maskValue = options.scoreMaskValue ?? Number.NEGATIVE_INFINITY;
     this.lengths =
       options.memorySequenceLength === undefined ? undefined : convertToTensor(options.memorySequenceLength);
-    this.values = this.masked(convertToTensor(memory));
-    this.keys = new Dense(numUnits, { name: 'memory_layer', useBias: false, dtype: this.dtype }).apply(this.values);
+    const values = this.masked(convertToTensor(memory));
+    const keys = new Dense(numUnits, { name: 'memory_layer', useBias: false, dtype: this.dtype }).apply(values);
+    [this.keys, this.values] = options.customKeyValueFn?.(keys, values) ?? [keys, values];
   }
 
   get batchSize(): number | Tensor {
@@ -94,6 +104,8 @@ export interface BahdanauOptions extends AttentionOptions {
  * @example new tf.contrib.seq2seq.BahdanauAttention(128, encoderOutputs, { memorySequenceLength: lengths })
  */
 export class BahdanauAttention extends AttentionMechanism {
+  /** The variable scope of a score. */
+  protected readonly scopeName: string = 'bahdanau_attention';
   private readonly queryLayer: Dense;
   private readonly normalize: boolean;
 
@@ -105,16 +117,23 @@ export class BahdanauAttention extends AttentionMechanism {
   }
 
   protected override score(query: Tensor): Tensor {
-    return variableScope(null, { defaultName: 'bahdanau_attention' }, () => {
-      const processed = expandDims(this.queryLayer.apply(query), 1);
-      const { dtype, numUnits, keys } = this;
-      const v = getVariable('attention_v', [numUnits], { dtype });
-      if (!this.normalize) return reduceSum(multiply(v, tanh(keys.add(processed))), [2]);
-      const g = getVariable('attention_g', [], { dtype, initializer: constantInitializer(Math.sqrt(1 / numUnits)) });
-      const b = getVariable('attention_b', [numUnits], { dtype, initializer: zerosInitializer() });
-      const unit = multiply(multiply(g, v), rsqrt(reduceSum(square(v))));
-      return reduceSum(unit.mul(tanh(keys.add(processed).add(b))), [2]);
-    });
+    return variableScope(null, { defaultName: this.scopeName }, () => this.shifted(this.compared(query)));
+  }
+
+  /** What else happens to scores, in their scope. */
+  protected shifted(score: Tensor): Tensor {
+    return score;
+  }
+
+  private compared(query: Tensor): Tensor {
+    const processed = expandDims(this.queryLayer.apply(query), 1);
+    const { dtype, numUnits, keys } = this;
+    const v = getVariable('attention_v', [numUnits], { dtype });
+    if (!this.normalize) return reduceSum(multiply(v, tanh(keys.add(processed))), [2]);
+    const g = getVariable('attention_g', [], { dtype, initializer: constantInitializer(Math.sqrt(1 / numUnits)) });
+    const b = getVariable('attention_b', [numUnits], { dtype, initializer: zerosInitializer() });
+    const unit = multiply(multiply(g, v), rsqrt(reduceSum(square(v))));
+    return reduceSum(unit.mul(tanh(keys.add(processed).add(b))), [2]);
   }
 }
 
@@ -129,6 +148,8 @@ export interface LuongOptions extends AttentionOptions {
  * @example new tf.contrib.seq2seq.LuongAttention(128, encoderOutputs)
  */
 export class LuongAttention extends AttentionMechanism {
+  /** The variable scope of a score. */
+  protected readonly scopeName: string = 'luong_attention';
   private readonly scale: boolean;
 
   constructor(numUnits: number, memory: TensorLike, options: LuongOptions = {}) {
@@ -138,11 +159,17 @@ export class LuongAttention extends AttentionMechanism {
   }
 
   protected override score(query: Tensor): Tensor {
-    return variableScope(null, { defaultName: 'luong_attention' }, () => {
+    return variableScope(null, { defaultName: this.scopeName }, () => {
       const score = squeeze(matmul(expandDims(query, 1), this.keys, { transposeB: true }), { axis: [1] });
-      if (!this.scale) return score;
-      return multiply(getVariable('attention_g', [], { dtype: this.dtype, initializer: onesInitializer() }), score);
+      if (!this.scale) return this.shifted(score);
+      const g = getVariable('attention_g', [], { dtype: this.dtype, initializer: onesInitializer() });
+      return this.shifted(multiply(g, score));
     });
+  }
+
+  /** What else happens to scores, in their scope. */
+  protected shifted(score: Tensor): Tensor {
+    return score;
   }
 }
 

@@ -26,6 +26,8 @@ export interface AttentionWrapperState<S> {
 export interface AttentionWrapperOptions<S> {
   /** Width of a layer over the cell's output and what was looked up; without it, what was looked up is the attention. */
   readonly attentionLayerSize?: number | readonly number[] | undefined;
+  /** The layer itself, in place of its width; one for each mechanism. */
+  readonly attentionLayer?: Dense | readonly Dense[] | undefined;
   /** Keeps the alignments of all steps. */
   readonly alignmentHistory?: boolean | undefined;
   /** Joins inputs and attention for the cell; side by side unless given. */
@@ -62,6 +64,7 @@ export class AttentionWrapper<S = Tensor> extends RNNCell<AttentionWrapperState<
       'tf.contrib.seq2seq.AttentionWrapper',
       options,
       'attentionLayerSize',
+      'attentionLayer',
       'alignmentHistory',
       'cellInputFn',
       'outputAttention',
@@ -69,14 +72,19 @@ export class AttentionWrapper<S = Tensor> extends RNNCell<AttentionWrapperState<
       'name',
     );
     this.mechanisms = 'length' in mechanism ? mechanism : [mechanism];
-    const { attentionLayerSize } = options;
-    const sizes = typeof attentionLayerSize === 'number' ? [attentionLayerSize] : attentionLayerSize;
+    const { attentionLayerSize, attentionLayer } = options;
+    if (attentionLayerSize !== undefined && attentionLayer !== undefined)
+      throw userError('Only one of attentionLayerSize and attentionLayer should be set');
+    const given = attentionLayer instanceof Dense ? [attentionLayer] : attentionLayer;
+    const sizes =
+      given?.map((layer) => layer.units) ??
+      (typeof attentionLayerSize === 'number' ? [attentionLayerSize] : attentionLayerSize);
     if (sizes && sizes.length !== this.mechanisms.length)
       throw userError(
-        `If provided, attentionLayerSize must contain exactly one integer per attention mechanism: ${sizes.length} vs ${this.mechanisms.length}`,
+        `If provided, ${given ? 'attentionLayer must contain exactly one layer' : 'attentionLayerSize must contain exactly one integer'} per attention mechanism: ${sizes.length} vs ${this.mechanisms.length}`,
       );
     this.layers = this.mechanisms.map(
-      (_, i) => sizes && new Dense(sizes[i]!, { name: 'attention_layer', useBias: false }),
+      (_, i) => given?.[i] ?? (sizes && new Dense(sizes[i]!, { name: 'attention_layer', useBias: false })),
     );
     this.attentionSize = this.mechanisms.reduce((n, m, i) => n + (sizes?.[i] ?? m.values.shape!.at(-1)!), 0);
     this.outputSize = (options.outputAttention ?? true) ? this.attentionSize : cell.outputSize;

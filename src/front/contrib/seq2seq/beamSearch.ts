@@ -29,6 +29,7 @@ import {
   logicalNot,
   logicalOr,
   minimum,
+  onesLike,
   pow,
   reduceMax,
   reduceMean,
@@ -318,7 +319,9 @@ export class BeamSearchDecoder<S>
     const { coveragePenaltyWeight = 0 } = this.options;
     const [looks] = attended;
     if (!looks) return scores;
-    const missing = reduceSum(log(minimum(looks, 1)), 2).mul(cast(finished, float32));
+    // Steps beyond a memory's end never get attention, and cost nothing.
+    const counted = where(equal(looks, 0), onesLike(looks), looks);
+    const missing = reduceSum(log(minimum(counted, 1)), 2).mul(cast(finished, float32));
     return scores.add(expandDims(missing.mul(coveragePenaltyWeight), 2));
   }
 

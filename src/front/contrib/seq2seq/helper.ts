@@ -3,7 +3,7 @@ import { type DType, float32, int32 } from '../../../core/dtypes.ts';
 import { onlyOptions } from '../../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../../graph/tensor.ts';
 import { convertToTensor } from '../../../op/convert.ts';
-import { fill, gather, shape, transpose } from '../../../ops/array/index.ts';
+import { concat, fill, gather, shape, transpose } from '../../../ops/array/index.ts';
 import { argmax, cast, equal, minimum, reduceAll, where } from '../../../ops/math/index.ts';
 import { embeddingLookup } from '../../../ops/nn/index.ts';
 import { multinomial, randomUniform } from '../../../ops/random/index.ts';
@@ -46,8 +46,7 @@ export class TrainingHelper implements Helper {
   constructor(inputs: TensorLike, sequenceLength: TensorLike, options: TrainingHelperOptions = {}) {
     onlyOptions('tf.contrib.seq2seq.TrainingHelper', options, 'timeMajor');
     const given = convertToTensor(inputs);
-    const order = [1, 0, ...Array.from({ length: given.shape!.length - 2 }, (_, i) => i + 2)];
-    this.steps = options.timeMajor ? given : transpose(given, order);
+    this.steps = timeFirst(given, options.timeMajor);
     this.lengths = convertToTensor(sequenceLength, { dtype: int32 });
     this.batchSize = this.lengths.shape?.[0] ?? shape(this.lengths).slice('0');
     this.zeroInputs = gather(this.steps, 0).mul(0);
@@ -73,11 +72,21 @@ export class TrainingHelper implements Helper {
     const inputs = cond(
       allFinished,
       () => this.zeroInputs,
-      () => gather(this.steps, minimum(time, shape(this.steps).slice('0').sub(1))),
+      () => stepOf(this.steps, time),
     );
     inputs.setShape(this.steps.shape!.slice(1));
     return inputs;
   }
+}
+
+/** Sequences as [time, batch, …]. */
+function timeFirst(given: Tensor, timeMajor = false): Tensor {
+  return timeMajor ? given : transpose(given, [1, 0, ...given.shape!.slice(2).map((_, i) => i + 2)]);
+}
+
+/** What sequences have at a time, or at their last where they are over. */
+function stepOf(steps: Tensor, time: Tensor): Tensor {
+  return gather(steps, minimum(time, shape(steps).slice('0').sub(1)));
 }
 
 /** Maps symbols to inputs: a matrix of embeddings, or a function. */
@@ -164,6 +173,10 @@ function drawn(outputs: Tensor, { softmaxTemperature, seed }: SampleOptions): Te
 export interface ScheduledOptions extends TrainingHelperOptions {
   readonly seed?: number | undefined;
 }
+export interface ScheduledEmbeddingOptions extends ScheduledOptions {
+  /** The seed of the choice whether a symbol is drawn; `seed` is that of the symbols. */
+  readonly schedulingSeed?: number | undefined;
+}
 
 /**
  * Training inputs, some of which are replaced by the decoder's own symbols, with a given probability (scheduled sampling).
@@ -176,16 +189,18 @@ export class ScheduledEmbeddingTrainingHelper extends TrainingHelper {
     sequenceLength: TensorLike,
     private readonly embedding: Embedding,
     private readonly samplingProbability: TensorLike,
-    private readonly scheduled: ScheduledOptions = {},
+    private readonly scheduled: ScheduledEmbeddingOptions = {},
   ) {
-    onlyOptions('tf.contrib.seq2seq.ScheduledEmbeddingTrainingHelper', scheduled, 'timeMajor', 'seed');
+    const names = ['timeMajor', 'seed', 'schedulingSeed'] as const;
+    onlyOptions('tf.contrib.seq2seq.ScheduledEmbeddingTrainingHelper', scheduled, ...names);
     super(inputs, sequenceLength, { timeMajor: scheduled.timeMajor });
   }
 
   /** The symbol drawn where the decoder's own is used, -1 where the training input is. */
   override sample(_time: Tensor, outputs: Tensor): Tensor {
     const ids = drawn(outputs, { seed: this.scheduled.seed });
-    const own = randomUniform(shape(ids), { dtype: float32, seed: this.scheduled.seed }).less(this.samplingProbability);
+    const choice = randomUniform(shape(ids), { dtype: float32, seed: this.scheduled.schedulingSeed });
+    const own = choice.less(this.samplingProbability);
     return where(own, ids, cast(ids, int32).mul(0).sub(1));
   }
 
@@ -201,6 +216,8 @@ export class ScheduledEmbeddingTrainingHelper extends TrainingHelper {
 export interface ScheduledOutputOptions extends ScheduledOptions {
   /** Turns outputs into inputs; they are inputs themselves unless given. */
   readonly nextInputsFn?: ((outputs: Tensor) => Tensor) | undefined;
+  /** Joined to the inputs, and to the outputs that take their place, along the last axis. */
+  readonly auxiliaryInputs?: TensorLike | undefined;
 }
 
 /**
@@ -209,15 +226,20 @@ export interface ScheduledOutputOptions extends ScheduledOptions {
  * @example new tf.contrib.seq2seq.ScheduledOutputTrainingHelper(inputs, lengths, 0.1)
  */
 export class ScheduledOutputTrainingHelper extends TrainingHelper {
+  private readonly auxiliary: Tensor | undefined;
+
   constructor(
     inputs: TensorLike,
     sequenceLength: TensorLike,
     private readonly samplingProbability: TensorLike,
     private readonly scheduled: ScheduledOutputOptions = {},
   ) {
-    const names = ['timeMajor', 'seed', 'nextInputsFn'] as const;
+    const names = ['timeMajor', 'seed', 'nextInputsFn', 'auxiliaryInputs'] as const;
     onlyOptions('tf.contrib.seq2seq.ScheduledOutputTrainingHelper', scheduled, ...names);
-    super(inputs, sequenceLength, { timeMajor: scheduled.timeMajor });
+    const { timeMajor, auxiliaryInputs } = scheduled;
+    const more = auxiliaryInputs === undefined ? undefined : convertToTensor(auxiliaryInputs);
+    super(more ? concat([convertToTensor(inputs), more], -1) : inputs, sequenceLength, { timeMajor });
+    this.auxiliary = more && timeFirst(more, timeMajor);
   }
 
   /** 1 where the decoder's own output is used, 0 where the training input is. */
@@ -229,7 +251,9 @@ export class ScheduledOutputTrainingHelper extends TrainingHelper {
 
   override nextInputs(time: Tensor, outputs: Tensor, sampleIds: Tensor): NextInputs {
     const { finished, inputs } = super.nextInputs(time, outputs, sampleIds);
-    const own = this.scheduled.nextInputsFn ? this.scheduled.nextInputsFn(outputs) : outputs;
+    const made = this.scheduled.nextInputsFn ? this.scheduled.nextInputsFn(outputs) : outputs;
+    const { auxiliary } = this;
+    const own = auxiliary ? concat([made, stepOf(auxiliary, time.add(1))], -1) : made;
     const chosen = where(equal(sampleIds, 1), own, inputs);
     chosen.setShape(inputs.shape);
     return { finished, inputs: chosen };

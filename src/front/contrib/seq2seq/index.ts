@@ -30,6 +30,7 @@ export {
   type NextInputs,
   SampleEmbeddingHelper,
   type SampleOptions,
+  type ScheduledEmbeddingOptions,
   ScheduledEmbeddingTrainingHelper,
   type ScheduledOptions,
   type ScheduledOutputOptions,

@@ -19,7 +19,7 @@ import {
 import { randomNormal } from '../../../ops/random/index.ts';
 import { scan } from '../../controlFlow/mapFn.ts';
 import { constantInitializer } from '../../initializers.ts';
-import { getVariable, variableScope } from '../../variableScope.ts';
+import { getVariable } from '../../variableScope.ts';
 import { BahdanauAttention, type BahdanauOptions, LuongAttention, type LuongOptions } from './attention.ts';
 
 export type MonotonicMode = 'recursive' | 'parallel' | 'hard';
@@ -123,6 +123,7 @@ function biased(score: Tensor, init = 0): Tensor {
  * @example new tf.contrib.seq2seq.BahdanauMonotonicAttention(128, encoderOutputs, { memorySequenceLength: lengths })
  */
 export class BahdanauMonotonicAttention extends BahdanauAttention {
+  protected override readonly scopeName = 'bahdanau_monotonic_attention';
   private readonly biasInit: number | undefined;
 
   constructor(
@@ -137,9 +138,8 @@ export class BahdanauMonotonicAttention extends BahdanauAttention {
     this.biasInit = scoreBiasInit;
   }
 
-  protected override score(query: Tensor): Tensor {
-    const score = super.score(query);
-    return variableScope('bahdanau_monotonic_attention', () => biased(score, this.biasInit));
+  protected override shifted(score: Tensor): Tensor {
+    return biased(score, this.biasInit);
   }
   override initialAlignments(...args: Parameters<BahdanauAttention['initialAlignments']>): Tensor {
     return atTheBeginning(super.initialAlignments(...args));
@@ -152,6 +152,7 @@ export class BahdanauMonotonicAttention extends BahdanauAttention {
  * @example new tf.contrib.seq2seq.LuongMonotonicAttention(128, encoderOutputs)
  */
 export class LuongMonotonicAttention extends LuongAttention {
+  protected override readonly scopeName = 'luong_monotonic_attention';
   private readonly biasInit: number | undefined;
 
   constructor(
@@ -166,9 +167,8 @@ export class LuongMonotonicAttention extends LuongAttention {
     this.biasInit = scoreBiasInit;
   }
 
-  protected override score(query: Tensor): Tensor {
-    const score = super.score(query);
-    return variableScope('luong_monotonic_attention', () => biased(score, this.biasInit));
+  protected override shifted(score: Tensor): Tensor {
+    return biased(score, this.biasInit);
   }
   override initialAlignments(...args: Parameters<LuongAttention['initialAlignments']>): Tensor {
     return atTheBeginning(super.initialAlignments(...args));
