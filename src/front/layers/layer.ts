@@ -152,6 +152,13 @@ export abstract class Layer<Call = object, Result = Tensor> {
   get weights(): Variable[] {
     return this.variables;
   }
+  /** How many numbers the layer's variables hold; known once they are made. */
+  countParams(): number {
+    if (!this.built)
+      throw userError(`You tried to call countParams on ${this.name}, but the layer isn't built. Apply it first.`);
+    const sizes = this.variables.map((v) => (v.shape ?? []).reduce<number>((n, size) => n * (size ?? 0), 1));
+    return sizes.reduce((sum, size) => sum + size, 0);
+  }
   get losses(): readonly Tensor[] {
     return this.ownLosses;
   }

@@ -132,6 +132,15 @@ describe('dense', () => {
   });
 });
 
+describe('countParams', () => {
+  inGraph('counts the numbers of a layer that has been applied', () => {
+    const layer = new tf.layers.Dense(3);
+    expect(() => layer.countParams()).toThrow(/isn't built/);
+    layer.apply(tf.zeros([2, 4]));
+    expect(layer.countParams()).toBe(4 * 3 + 3);
+  });
+});
+
 describe('dropout', () => {
   inGraph('follows a boolean placeholder', async () => {
     const x = tf.ones([1000]);

@@ -81,7 +81,7 @@ export interface BeamSearchOptions {
   readonly lengthPenaltyWeight?: number | undefined;
   /** How much it costs a finished beam that attention has not looked at all steps of the memory; the cell is an `AttentionWrapper`. */
   readonly coveragePenaltyWeight?: number | undefined;
-  /** Whether the states of attention follow their beams; true unless given. */
+  /** Accepted as in TensorFlow, and ignored: the steps of an alignment history stay in the order in which they were written. */
   readonly reorderTensorArrays?: boolean | undefined;
 }
 
