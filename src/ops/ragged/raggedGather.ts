@@ -3,6 +3,7 @@ import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { intVector } from '../../core/ndarray.ts';
 import { type Shape, sizeOf } from '../../core/shape.ts';
+import { nameScope } from '../../graph/graph.ts';
 import { IndexedSlices } from '../../graph/indexedSlices.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { anyType, attr } from '../../op/attrs.ts';
@@ -11,6 +12,7 @@ import { defineOp } from '../../op/defineOp.ts';
 import { atLeastRank, ofRank } from '../array/common.ts';
 import { gather } from '../array/gather.ts';
 import { getItem } from '../array/getItem.ts';
+import { cast } from '../array/neighbours.ts';
 import { reshape } from '../array/reshape.ts';
 import { shape } from '../array/shape.ts';
 import { gatherRows, Tsplits, uniformSplits } from './kit.ts';
@@ -80,7 +82,10 @@ export const RaggedGather = defineOp({
     const flat = reshape(indices, [-1]);
     const starts = gather(combined, flat);
     const limits = gather(getItem(combined, [[1]]), flat);
-    const { rt_dense_values } = RaggedRange.build({ starts, limits, deltas: 1 }, { attrs: { Tsplits: d.int64 } });
+    const { rt_dense_values } = nameScope('RaggedRange', (scope) => {
+      const one = cast(convertToTensor(1, { name: 'deltas' }), limits.dtype);
+      return RaggedRange.build({ starts, limits, deltas: one }, { name: scope, attrs: { Tsplits: d.int64 } });
+    });
     const values = convertToTensor(dy.output_dense_values);
     return { params_dense_values: new IndexedSlices(values, rt_dense_values, shape(params_dense_values)) };
   },
