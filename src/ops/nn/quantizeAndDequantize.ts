@@ -117,6 +117,14 @@ function rounded(p: ProgramBuilder, input: Value, given: { min: Value; max: Valu
 const largest = (dtype: DType) => e.constant(dtype.max, dtype);
 
 const plain = { input: [-3, -1, -0.26, 0, 0.5, 1.7, 2.5], input_min: -1, input_max: 2 };
+const byColumn = {
+  input: [
+    [1, -2],
+    [0.3, 0.4],
+  ],
+  input_min: [-1, -1],
+  input_max: [1, 2],
+};
 
 export const QuantizeAndDequantizeV2 = defineOp({
   name: 'QuantizeAndDequantizeV2',
@@ -138,14 +146,7 @@ export const QuantizeAndDequantizeV2 = defineOp({
     { given: { ...plain, input_min: 0 }, attrs: { range_given: true, signed_input: false }, differentiable: false },
     { given: { ...plain, input_max: -0.5 }, attrs: { range_given: true }, differentiable: false },
     {
-      given: {
-        input: [
-          [1, -2],
-          [0.3, 0.4],
-        ],
-        input_min: [-1, -1],
-        input_max: [1, 2],
-      },
+      given: byColumn,
       attrs: { axis: 1 },
       differentiable: false,
     },
@@ -181,15 +182,7 @@ export const QuantizeAndDequantizeV3 = defineOp({
     { shape: '[2, ?], [], ?, [] -> [2, ?]' },
     { given: { ...plain, num_bits: int32s(8) }, differentiable: false },
     {
-      given: {
-        input: [
-          [1, -2],
-          [0.3, 0.4],
-        ],
-        input_min: [-1, -1],
-        input_max: [1, 2],
-        num_bits: int32s(5),
-      },
+      given: { ...byColumn, num_bits: int32s(5) },
       attrs: { axis: 1 },
       differentiable: false,
     },
@@ -218,14 +211,7 @@ export const QuantizeAndDequantizeV4 = defineOp({
     { shape: '[2, ?], [], ? -> [2, ?]' },
     { given: plain, attrs: { range_given: true }, differentiable: false },
     {
-      given: {
-        input: [
-          [1, -2],
-          [0.3, 0.4],
-        ],
-        input_min: [-1, -1],
-        input_max: [1, 2],
-      },
+      given: byColumn,
       attrs: { axis: 1, round_mode: 'HALF_UP' },
       differentiable: false,
     },
