@@ -1,8 +1,9 @@
 /** @file `tf.flags`: parameters of a program from its command line. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { NotFoundError } from '../core/errors.ts';
 import { fileError } from '../io/fileErrors.ts';
+import { makeFoldersNow } from '../io/folders.ts';
 import { localPath } from '../io/paths.ts';
 import { helpText } from './flagHelp.ts';
 import { FlagRegistry } from './flagRegistry.ts';
@@ -285,7 +286,7 @@ export function recordParameters(folder: string, extra: Readonly<Record<string, 
   };
   try {
     const local = localPath(folder);
-    mkdirSync(local, { recursive: true });
+    makeFoldersNow(local);
     writeFileSync(join(local, 'parameters.json'), `${JSON.stringify(record, null, 2)}\n`);
     writeFileSync(join(local, 'flags.txt'), flagsIntoString());
   } catch (error) {

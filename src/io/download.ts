@@ -1,7 +1,7 @@
 /** @file Files from the network, kept in a folder and checked by their checksums. */
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream, existsSync } from 'node:fs';
-import { mkdir, rename, rm } from 'node:fs/promises';
+import { rename, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { Readable, Transform } from 'node:stream';
@@ -9,6 +9,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { DataLossError, NotFoundError, UnavailableError } from '../core/errors.ts';
 import { fileError } from './fileErrors.ts';
+import { makeFolders } from './folders.ts';
 
 /** Called while a file arrives; `total` is not known with every server. */
 export type Progress = (file: string, received: number, total: number | undefined) => void;
@@ -120,7 +121,7 @@ async function fetchTo(url: string, path: string, file: RemoteFile, progress: Pr
   // Under another name until it is complete and checked, so that nobody takes a half file for a whole one.
   const partial = `${path}.${process.pid}.partial`;
   try {
-    await mkdir(dirname(path), { recursive: true });
+    await makeFolders(dirname(path));
     const steps = [counter, ...(file.gunzip ? [createGunzip()] : []), createWriteStream(partial)];
     await pipeline([Readable.fromWeb(response.body as never), ...steps]); // the web's streams and Node's differ only in their types
     await checkFile(partial, file);

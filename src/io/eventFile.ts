@@ -1,5 +1,5 @@
 /** @file Event files: the logs that TensorBoard reads, written beside a program that does not wait for the disk. */
-import { accessSync, close, constants, mkdirSync, openSync, write, writeSync } from 'node:fs';
+import { accessSync, close, constants, openSync, write, writeSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { promisify } from 'node:util';
 import {
@@ -12,6 +12,7 @@ import {
 } from '../core/errors.ts';
 import { Event } from '../proto/event.ts';
 import type { Init } from '../proto/message.ts';
+import { makeFoldersNow } from './folders.ts';
 import { joinPath, localPath } from './paths.ts';
 import { encodeRecord } from './records.ts';
 
@@ -190,7 +191,7 @@ export class EventFileWriter {
     this.flushMillis = (options.flushSecs ?? 120) * 1000;
     this.suffix = options.filenameSuffix ?? '';
     try {
-      mkdirSync(localPath(folder), { recursive: true });
+      makeFoldersNow(localPath(folder));
       accessSync(localPath(folder), constants.W_OK | constants.X_OK);
     } catch (error) {
       throw fileError(error, folder);
@@ -265,7 +266,10 @@ function fileError(error: unknown, path: string): OpError {
     case 'ENFILE':
       return new ResourceExhaustedError(`${path}; Too many open files`, details);
     case 'ENOENT':
-      return new NotFoundError(`${path}; No such file or directory`, details);
+      return new NotFoundError(
+        `${path}; No such file or directory. Events cannot be written there; choose another folder.`,
+        details,
+      );
     case 'ENOTDIR':
     case 'EEXIST':
       return new FailedPreconditionError(`${path}; Not a directory. A file has the name of the folder.`, details);

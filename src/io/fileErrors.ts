@@ -1,5 +1,4 @@
 /** @file What the file system says, as errors with TensorFlow's codes. */
-import { mkdir } from 'node:fs/promises';
 import {
   AlreadyExistsError,
   FailedPreconditionError,
@@ -9,6 +8,7 @@ import {
   ResourceExhaustedError,
   UnimplementedError,
 } from '../core/errors.ts';
+import { makeFolders } from './folders.ts';
 
 const meanings: Readonly<Record<string, (path: string) => Error>> = {
   ENOENT: (path) => new NotFoundError(`${path}; No such file or directory`),
@@ -45,7 +45,7 @@ export function wholeFileError(error: unknown, path: string): unknown {
 /** Makes a folder, and those around it, where they are missing. */
 export async function makeFolder(path: string): Promise<void> {
   try {
-    await mkdir(path, { recursive: true });
+    await makeFolders(path);
   } catch (error) {
     // A file is where the folder should be.
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw meanings['ENOTDIR']!(path); // what fs throws has a code

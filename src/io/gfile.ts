@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { AlreadyExistsError, FailedPreconditionError, NotFoundError } from '../core/errors.ts';
 import { fileError } from './fileErrors.ts';
+import { makeFoldersNow } from './folders.ts';
 import { matchingPaths } from './glob.ts';
 import { joinPath, localPath } from './paths.ts';
 
@@ -55,7 +56,7 @@ export function mkDir(path: string): void {
 /** Makes a folder and those around it; nothing happens where it is there already. */
 export function makeDirs(path: string): void {
   if (exists(path) && !isDirectory(path)) throw new FailedPreconditionError(`${path} is not a directory`);
-  onFile(path, (local) => mkdirSync(local, { recursive: true }));
+  onFile(path, (local) => makeFoldersNow(local));
 }
 
 /** Removes a file, or an empty folder. */

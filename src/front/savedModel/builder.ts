@@ -1,5 +1,5 @@
 /** @file Builder of SavedModels: folders with graphs, their variables, their files and their signatures. */
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { string } from '../../core/dtypes.ts';
 import { FailedPreconditionError } from '../../core/errors.ts';
@@ -9,6 +9,7 @@ import { checkOptions, type OptionNames } from '../../graph/options.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { fileError } from '../../io/fileErrors.ts';
+import { makeFoldersNow } from '../../io/folders.ts';
 import { joinPath, localPath } from '../../io/paths.ts';
 import { knownValue } from '../../op/constantValue.ts';
 import { AssetFileDef, type MetaGraphDef, MetaInfoDef, SavedModel, type SignatureDef } from '../../proto/metaGraph.ts';
@@ -66,7 +67,7 @@ export class SavedModelBuilder {
         `Export directory ${exportDir} already exists, and isn't empty. Please choose a different export directory, or delete all the contents of the specified directory.`,
       );
     try {
-      mkdirSync(localPath(exportDir), { recursive: true });
+      makeFoldersNow(localPath(exportDir));
     } catch (error) {
       throw fileError(error, exportDir);
     }
@@ -84,7 +85,7 @@ export class SavedModelBuilder {
       );
     const saver = sess.graph.asDefault(() => this.prepare(options));
     const folder = joinPath(this.exportDir, constants.VARIABLES_DIRECTORY);
-    mkdirSync(localPath(folder), { recursive: true });
+    makeFoldersNow(localPath(folder));
     await saver.save(sess, joinPath(folder, constants.VARIABLES_FILENAME), {
       writeMetaGraph: false,
       writeState: false,
@@ -156,7 +157,7 @@ export class SavedModelBuilder {
     for (const [name, source] of sources) {
       const target = joinPath(folder, name);
       if (this.copied.has(target)) continue;
-      mkdirSync(localPath(folder), { recursive: true });
+      makeFoldersNow(localPath(folder));
       try {
         copyFileSync(localPath(source), localPath(target));
       } catch (error) {

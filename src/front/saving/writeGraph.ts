@@ -1,10 +1,11 @@
 /** @file Graphs as files: `.pb` and `.pbtxt`, written whole or not at all. */
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DataLossError, NotFoundError } from '../../core/errors.ts';
 import { Graph } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { makeFoldersNow } from '../../io/folders.ts';
 import { joinPath, localPath } from '../../io/paths.ts';
 import { GraphDef } from '../../proto/graph.ts';
 import type { Init, Message } from '../../proto/message.ts';
@@ -13,7 +14,7 @@ import { parseText, printText } from '../../proto/textFormat.ts';
 /** Writes a file that is there as a whole or, whatever happens, as it was before. */
 export function writeWhole(path: string, content: string | Uint8Array): void {
   const local = localPath(path);
-  mkdirSync(dirname(local), { recursive: true });
+  makeFoldersNow(dirname(local));
   const temporary = `${local}.tmp${randomBytes(8).toString('hex')}`;
   try {
     writeFileSync(temporary, content, { flush: true });

@@ -1,11 +1,12 @@
 /** @file Whole datasets in files: as TensorFlow saves them, and as records. */
-import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type DType, string, variant } from '../../core/dtypes.ts';
 import { DataLossError, InvalidArgumentError, UnimplementedError } from '../../core/errors.ts';
 import type { NDArray } from '../../core/ndarray.ts';
 import type { Dims } from '../../core/shape.ts';
 import { fileError } from '../../io/fileErrors.ts';
+import { makeFolders } from '../../io/folders.ts';
 import type { RecordCompression } from '../../io/records.ts';
 import { TFRecordWriter } from '../../io/recordWriter.ts';
 import { arrayFromProto, decodeTensorProto, serializeContent } from '../../io/serializedTensor.ts';
@@ -89,7 +90,7 @@ export class SnapshotWriter implements ElementWriter {
 
   async begin(): Promise<void> {
     try {
-      await mkdir(join(this.options.path, this.id), { recursive: true });
+      await makeFolders(join(this.options.path, this.id));
     } catch (error) {
       throw fileError(error, this.options.path);
     }
@@ -101,7 +102,7 @@ export class SnapshotWriter implements ElementWriter {
     let writer = this.writers.get(shard);
     if (!writer) {
       const folder = join(this.options.path, this.id, `${digits(shard)}.shard`);
-      await mkdir(folder, { recursive: true });
+      await makeFolders(folder);
       const { compression } = this.options;
       this.writers.set(shard, (writer = new TFRecordWriter(join(folder, `${digits(0)}.snapshot`), { compression })));
     }

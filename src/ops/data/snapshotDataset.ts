@@ -1,9 +1,10 @@
 /** @file SnapshotDataset: writes what a pipeline gives the first time, and reads it from there every other time. */
-import { mkdir, stat, writeFile } from 'node:fs/promises';
+import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DType } from '../../core/dtypes.ts';
 import { NotFoundError } from '../../core/errors.ts';
 import { fileError } from '../../io/fileErrors.ts';
+import { makeFolders } from '../../io/folders.ts';
 import { localPath } from '../../io/paths.ts';
 import type { RecordCompression } from '../../io/records.ts';
 import { TFRecordWriter } from '../../io/recordWriter.ts';
@@ -89,7 +90,7 @@ const metadataIn = (folder: string): Promise<SnapshotMetadataRecord | undefined>
 /** The folder of a pipeline's snapshots. Beside it stands the graph, for people who wonder which pipeline it was. */
 async function describePipeline(path: string, name: string, input: Dataset): Promise<void> {
   try {
-    await mkdir(join(path, name), { recursive: true });
+    await makeFolders(join(path, name));
     await writeFile(join(path, `${name}-graph.pbtxt`), printText(GraphDef, graphOf(input, false)));
   } catch (error) {
     throw fileError(error, path);
@@ -175,7 +176,7 @@ class RunWriter implements ElementWriter {
 
   async begin(): Promise<void> {
     const { folder, id, types } = this.spec;
-    await mkdir(join(folder, id), { recursive: true });
+    await makeFolders(join(folder, id));
     await writeMetadata(folder, { id, types, count: undefined });
     this.open();
   }

@@ -1,5 +1,5 @@
 /** @file Whole files read and written in the graph, and files found by a pattern. */
-import { mkdir, writeFile as writeBytes } from 'node:fs/promises';
+import { writeFile as writeBytes } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { string } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
@@ -8,6 +8,7 @@ import type { Operation } from '../../graph/operation.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { fileError } from '../../io/fileErrors.ts';
+import { makeFolders } from '../../io/folders.ts';
 import { matchingPaths } from '../../io/glob.ts';
 import { localPath } from '../../io/paths.ts';
 import { wholeFile } from '../../io/wholeFile.ts';
@@ -67,7 +68,7 @@ export const WriteFile = defineOp({
       const path = toText(bytesOf(name!)[0]!);
       try {
         const local = localPath(path);
-        await mkdir(dirname(local), { recursive: true });
+        await makeFolders(dirname(local));
         await writeBytes(local, bytesOf(content!)[0]!);
       } catch (error) {
         throw fileError(error, path);
