@@ -1,5 +1,6 @@
 /** @file Public functions of the image ops; importing it loads their definitions. */
 import './projective.ts';
+import './scaleAndTranslate.ts';
 
 export {
   adjustBrightness,

@@ -21,10 +21,10 @@ const f = Math.fround;
 const bound = (place: number, limit: number) => Math.min(limit - 1, Math.max(0, place));
 
 /** Weights `[to, from]` that make the pixels of the result from those of the image, along one axis. */
-type Weights = Float32Array;
+export type Weights = Float32Array;
 
 /** A matrix of weights must fit in memory with room to spare. */
-function emptyWeights(from: number, to: number): Weights {
+export function emptyWeights(from: number, to: number): Weights {
   if (from * to > 2 ** 28) {
     throw new ResourceExhaustedError(`OOM: ${from} pixels cannot be resized to ${to} along one side in this way`);
   }
@@ -89,7 +89,7 @@ function cubicWeights(from: number, to: number, sampling: Sampling): Weights {
 }
 
 /** The images times weights along their columns and then along their rows, in float32. */
-function weighted(p: ProgramBuilder, images: Value, rows: Value, columns: Value): Value {
+export function weighted(p: ProgramBuilder, images: Value, rows: Value, columns: Value): Value {
   const [batch, height, width, channels] = images.shape as readonly [number, number, number, number]; // of rank 4
   const [newHeight, newWidth] = [rows.shape[0]!, columns.shape[0]!];
   const tall = p.dot(rows, p.reshape(images, [batch, height, width * channels]));
