@@ -7,6 +7,7 @@ import { withContext } from '../graph/context.ts';
 import { colocateWith, controlDependencies, type Graph, graphFor, nameScope } from '../graph/graph.ts';
 import type { IndexedSlices } from '../graph/indexedSlices.ts';
 import type { Operation } from '../graph/operation.ts';
+import type { Alike, Typed } from '../graph/staticShapes.ts';
 import { type ConvertibleToTensor, noNumber, Tensor, type TensorLike } from '../graph/tensor.ts';
 import { userError } from '../graph/userError.ts';
 import { convertToTensor } from '../op/convert.ts';
@@ -139,8 +140,12 @@ export abstract class BaseVariable implements ConvertibleToTensor {
   }
 
   /** Replaces the value. Adds one `AssignVariableOp` (or `Assign`) node. */
-  assign(value: TensorLike, options: AssignOptions & { readValue: false }): Operation;
-  assign(value: TensorLike, options?: AssignOptions): Updated;
+  assign<T extends Typed, V extends TensorLike>(
+    this: T,
+    value: Alike<T, V>,
+    options: AssignOptions & { readValue: false },
+  ): Operation;
+  assign<T extends Typed, V extends TensorLike>(this: T, value: Alike<T, V>, options?: AssignOptions): Updated;
   assign(value: TensorLike, options: AssignOptions = {}): Updated | Operation {
     return this.inGraph(() => {
       if (this.ref) return this.changed(this.refUpdate('Assign', { value }, options), options);
@@ -156,15 +161,23 @@ export abstract class BaseVariable implements ConvertibleToTensor {
   }
 
   /** Adds to the value. */
-  assignAdd(value: TensorLike, options: AssignOptions & { readValue: false }): Operation;
-  assignAdd(value: TensorLike, options?: AssignOptions): Updated;
+  assignAdd<T extends Typed, V extends TensorLike>(
+    this: T,
+    value: Alike<T, V>,
+    options: AssignOptions & { readValue: false },
+  ): Operation;
+  assignAdd<T extends Typed, V extends TensorLike>(this: T, value: Alike<T, V>, options?: AssignOptions): Updated;
   assignAdd(value: TensorLike, options: AssignOptions = {}): Updated | Operation {
     return this.accumulate('AssignAdd', value, options);
   }
 
   /** Subtracts from the value. */
-  assignSub(value: TensorLike, options: AssignOptions & { readValue: false }): Operation;
-  assignSub(value: TensorLike, options?: AssignOptions): Updated;
+  assignSub<T extends Typed, V extends TensorLike>(
+    this: T,
+    value: Alike<T, V>,
+    options: AssignOptions & { readValue: false },
+  ): Operation;
+  assignSub<T extends Typed, V extends TensorLike>(this: T, value: Alike<T, V>, options?: AssignOptions): Updated;
   assignSub(value: TensorLike, options: AssignOptions = {}): Updated | Operation {
     return this.accumulate('AssignSub', value, options);
   }

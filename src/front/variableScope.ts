@@ -222,11 +222,11 @@ export function getVariable(
   shape: Dims | undefined,
   options: GetVariableOptions & { partitioner: Partitioner },
 ): PartitionedVariable;
-export function getVariable<const S extends Dims = Dims>(
+export function getVariable<const S extends Dims = Dims, D extends DType = DType>(
   name: string,
   shape?: S,
-  options?: GetVariableOptions,
-): Variable<DType, S>;
+  options?: GetVariableOptions & { readonly dtype?: D | undefined },
+): Variable<D, S>;
 export function getVariable(name: string, options: GetVariableOptions): Variable;
 export function getVariable(
   name: string,

@@ -7,8 +7,12 @@ import type { TensorLike } from './tensor.ts';
 export interface ShapeMismatch<Message extends string> {
   readonly 'shape mismatch': Message;
 }
+/** The same for dtypes. */
+export interface DTypeMismatch<Message extends string> {
+  readonly 'dtype mismatch': Message;
+}
 /** Lets an argument through unless its rule found a mismatch. */
-export type Fits<Rule> = NoInfer<Rule extends ShapeMismatch<string> ? Rule : unknown>;
+export type Fits<Rule> = NoInfer<Rule extends ShapeMismatch<string> | DTypeMismatch<string> ? Rule : unknown>;
 /** The shape a rule gives; a mismatch has been refused already, so it counts as unknown. */
 export type KnownShape<Rule> = Rule extends infer S extends Dims ? S : Dims;
 
@@ -42,6 +46,13 @@ export type DTypeOf<X> = X extends { readonly dtype: infer D extends DType }
       : DType;
 /** The dtype two operands share. */
 export type CommonDType<A, B> = DType extends DTypeOf<A> ? DTypeOf<B> : DTypeOf<A>;
+/** A mismatch unless two operands can be of one dtype. What is not known, such as a number or a plain `Tensor`, goes with all. */
+export type OneDType<A, B> = [DTypeName<A> & DTypeName<B>] extends [never]
+  ? DTypeMismatch<`${DTypeName<A>} and ${DTypeName<B>} cannot be mixed: types are never converted, wrap one in tf.cast`>
+  : unknown;
+type DTypeName<X> = DTypeOf<X>['name'];
+/** What goes beside `A`, when it has the same dtype. */
+export type Alike<A, B> = B & Fits<OneDType<A, B>>;
 /** The dtype of a constant made of plain values. */
 export type LiteralDType<L> = L extends { readonly dtype: infer D extends DType }
   ? D
@@ -143,8 +154,8 @@ type ShowDim<D extends Dim> = D extends number ? (number extends D ? '?' : `${D}
 
 /** What two operands broadcast to. */
 export type Broadcasted<A, B> = KnownShape<Broadcast<ShapeOf<A>, ShapeOf<B>>>;
-/** The second operand, when it can be broadcast against the first. */
-export type BroadcastsWith<A, B> = B & Fits<Broadcast<ShapeOf<A>, ShapeOf<B>>>;
+/** The second operand, when it has the dtype of the first and can be broadcast against it. */
+export type BroadcastsWith<A, B> = Alike<A, B> & Fits<Broadcast<ShapeOf<A>, ShapeOf<B>>>;
 
 // Products.
 type Turned<S extends readonly [Dim, Dim], T> = T extends true ? readonly [S[1], S[0]] : S;

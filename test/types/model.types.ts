@@ -89,10 +89,50 @@ b.matmul(w);
 // @ts-expect-error 784 columns against 4 rows
 x.matmul(tf.zeros([4, 5]));
 
+// Types are never converted, so operands must have one dtype.
+const count = tf.placeholder(tf.int32, [null, 784]);
+const weights64 = tf.getVariable('w64', [784, 10], { dtype: tf.float64 });
+// @ts-expect-error float32 and int32 cannot be mixed
+tf.add(x, count);
+// @ts-expect-error the same by a method
+x.mul(count);
+// @ts-expect-error the same where the result is bool
+x.less(count);
+// @ts-expect-error a quotient of integers is a fraction, but not one of an integer and a fraction
+tf.divide(x, count);
+// @ts-expect-error text is no number
+x.add('1');
+// @ts-expect-error true is no number
+tf.multiply(x, true);
+// @ts-expect-error float32 and float64 cannot be mixed
+tf.matmul(x, weights64);
+// @ts-expect-error the same by a method
+x.matmul(weights64);
+// @ts-expect-error both branches have one dtype
+tf.where(x.less(0), x, count);
+// @ts-expect-error a variable keeps its dtype
+weights64.assign(w);
+// @ts-expect-error whatever is done with it
+weights64.assignAdd(w);
+const product32: tf.Tensor<typeof tf.int32> = tf.matmul(tf.zeros([2, 3], { dtype: tf.int8 }), tf.zeros([3, 4]), {
+  outputType: tf.int32,
+});
+const chosen: tf.Tensor<typeof tf.float32> = tf.where(x.less(0), x, 0);
+const cast: tf.Tensor<typeof tf.float32, readonly [null, 784]> = x.add(tf.cast(count, tf.float32));
+weights64.assign([[1]]);
+weights64.assign(tf.cast(w, tf.float64));
+tf.add(x, 1).mul(tf.constant([2]));
+tf.add(count, tf.constant(1)).floordiv(2);
+x.less(0).logicalAnd(true);
+tf.equal(tf.constant('a'), 'b');
+
 // What is not known is always allowed.
 const unknown: tf.Tensor = x;
 tf.matmul(unknown, w).add(unknown);
 tf.matmul(unknown, tf.zeros([4, 5]));
+tf.add(unknown, count);
+tf.add(x as tf.Tensor | number, count);
+weights64.assign(unknown);
 unknown
   .matmul(tf.zeros([4, 5]))
   .reduceSum(1)
@@ -101,4 +141,4 @@ function layer(input: tf.TensorLike, weights: tf.TensorLike): tf.Tensor {
   return tf.nn.relu(tf.matmul(input, weights));
 }
 
-export { asBool, asFloat64, layer, summed };
+export { asBool, asFloat64, cast, chosen, layer, product32, summed };

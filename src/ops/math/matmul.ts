@@ -5,7 +5,14 @@ import { InvalidArgumentError } from '../../core/errors.ts';
 import { showRuntime } from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
-import type { CommonDType, Fits, KnownShape, MatMul as ProductShape, ShapeOf } from '../../graph/staticShapes.ts';
+import type {
+  CommonDType,
+  Fits,
+  KnownShape,
+  OneDType,
+  MatMul as ProductShape,
+  ShapeOf,
+} from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { attr } from '../../op/attrs.ts';
@@ -128,8 +135,19 @@ function product(
   return MatMul.build({ a, b }, { attrs: { transpose_a, transpose_b, [flag]: true } }).product;
 }
 
+/** The second factor, when it goes with the first: in shape, and in dtype unless `outputType` says what comes of both. */
+export type Factor<A, B, O extends MatmulOptions> = B &
+  Fits<O extends { outputType: DType } ? unknown : OneDType<A, B>> &
+  Fits<Product<A, B, O>>;
+
+/** What a product gives. */
+export type Multiplied<A, B, O extends MatmulOptions> = Tensor<
+  O extends { outputType: infer D extends DType } ? D : CommonDType<A, B>,
+  KnownShape<Product<A, B, O>>
+>;
+
 /** The shape of the product, from the operands and what the options turn round. */
-export type Product<A, B, O extends MatmulOptions> = ProductShape<
+type Product<A, B, O extends MatmulOptions> = ProductShape<
   ShapeOf<A>,
   ShapeOf<B>,
   O extends { transposeA: true } | { adjointA: true } ? true : false,
@@ -162,7 +180,7 @@ export function matmul<
   A extends TensorLike,
   B extends TensorLike,
   const O extends MatmulOptions = Record<never, never>,
->(a: A, b: B & Fits<Product<A, B, O>>, options?: O): Tensor<CommonDType<A, B>, KnownShape<Product<A, B, O>>>;
+>(a: A, b: Factor<A, B, O>, options?: O): Multiplied<A, B, O>;
 export function matmul(a: TensorLike, b: TensorLike, options: MatmulOptions = {}): Tensor {
   onlyOptions(
     'tf.matmul',

@@ -1,11 +1,11 @@
 /** @file The reductions and products as methods of tensors. */
 import type { bool, DType } from '../../core/dtypes.ts';
 import type { Dims } from '../../core/shape.ts';
-import type { AxisIn, CommonDType, Fits, KnownShape, Reduce, ShapeOf, Typed } from '../../graph/staticShapes.ts';
+import type { AxisIn, KnownShape, Reduce, ShapeOf, Typed } from '../../graph/staticShapes.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { type ArgOptions, argmax, argmin } from './argmax.ts';
 import { type CumulativeOptions, cumprod, cumsum } from './cumulative.ts';
-import { type MatmulOptions, matmul, type Product } from './matmul.ts';
+import { type Factor, type MatmulOptions, type Multiplied, matmul } from './matmul.ts';
 import { define } from './methods.ts';
 import {
   type Axis,
@@ -55,9 +55,9 @@ declare module '../../graph/tensor.ts' {
     /** The matrix product, Python's `@`; adds a node named `matmul`. */
     matmul<T extends Typed, B extends TensorLike, const O extends MatmulOptions = NoOptions>(
       this: T,
-      b: B & Fits<Product<T, B, O>>,
+      b: Factor<T, B, O>,
       options?: O,
-    ): Tensor<CommonDType<T, B>, KnownShape<Product<T, B, O>>>;
+    ): Multiplied<T, B, O>;
     reduceSum: Reduction;
     reduceMean: Reduction;
     reduceProd: Reduction;

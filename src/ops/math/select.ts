@@ -11,6 +11,7 @@ import {
   showShape,
 } from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
+import type { Alike, CommonDType } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { anyType } from '../../op/attrs.ts';
@@ -171,7 +172,12 @@ function isOptions(value: TensorLike | NameOption): value is NameOption {
  * @example tf.where([false, true, true]) // runs to [[1] [2]]
  */
 export function where(condition: TensorLike, options?: NameOption): Tensor;
-export function where(condition: TensorLike, x: TensorLike, y: TensorLike, options?: NameOption): Tensor;
+export function where<X extends TensorLike, Y extends TensorLike>(
+  condition: TensorLike,
+  x: X,
+  y: Alike<X, Y>,
+  options?: NameOption,
+): Tensor<CommonDType<X, Y>>;
 export function where(
   condition: TensorLike,
   x?: TensorLike | NameOption,
@@ -188,7 +194,12 @@ export function where(
  * @example tf.whereV2([true, false], [1, 2], 9) // runs to [1 9]
  */
 export function whereV2(condition: TensorLike, options?: NameOption): Tensor;
-export function whereV2(condition: TensorLike, x: TensorLike, y: TensorLike, options?: NameOption): Tensor;
+export function whereV2<X extends TensorLike, Y extends TensorLike>(
+  condition: TensorLike,
+  x: X,
+  y: Alike<X, Y>,
+  options?: NameOption,
+): Tensor<CommonDType<X, Y>>;
 export function whereV2(
   condition: TensorLike,
   x?: TensorLike | NameOption,
