@@ -5,9 +5,11 @@ export { writeGraph } from '../front/saving/writeGraph.ts';
 export {
   type RecordCompression,
   type RecordOptions,
+  type RecordOptionsLike,
   TFRecordCompressionType,
   TFRecordOptions,
   tfRecordIterator,
+  type ZlibChoices,
 } from '../io/records.ts';
 export { TFRecordWriter } from '../io/recordWriter.ts';
 export { matchingFiles, readFile, writeFile } from '../ops/files/index.ts';

@@ -4,10 +4,11 @@ import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { createDeflate, createGzip } from 'node:zlib';
 import { FailedPreconditionError } from '../core/errors.ts';
+import { closeBeforeReading } from './closingFiles.ts';
 import { maskedCrc } from './crc32c.ts';
 import { nativeFamily } from './native.ts';
 import { localPath } from './paths.ts';
-import { checkCompression, footerLength, headerLength, inOurWords, type RecordOptions } from './records.ts';
+import { footerLength, headerLength, inOurWords, type RecordOptionsLike, recordOptions } from './records.ts';
 
 /** So many bytes travel together. */
 const blockSize = 1 << 18;
@@ -57,7 +58,8 @@ export class RecordBlock {
 const done = Promise.resolve();
 
 /**
- * Writes records to a file.
+ * Writes records to a file. A program that writes much does well to await `write`, for then little of it waits in memory; what
+ * happens is the same without. Who reads the file in this program after `close()` gets all of it, awaited or not.
  *
  * @example
  * const writer = new tf.io.TFRecordWriter('digits.tfrecords');
@@ -73,15 +75,14 @@ export class TFRecordWriter implements AsyncDisposable {
   private underWay = done;
   /** Records that wait until there is room; those behind them wait too. */
   private waiting: Promise<void> | undefined;
-  private isClosed = false;
+  private closed: Promise<void> | undefined;
   private failure: unknown;
 
   constructor(
     readonly path: string,
-    options: RecordOptions = {},
+    options: RecordOptionsLike = {},
   ) {
-    const { compression = '' } = options;
-    checkCompression(compression);
+    const { compression, zlib } = recordOptions(options);
     this.file = createWriteStream(localPath(path), { highWaterMark: 1 << 20 });
     this.target = this.file;
     this.file.on('error', (error) => {
@@ -89,7 +90,7 @@ export class TFRecordWriter implements AsyncDisposable {
       this.target.destroy(); // what still waits for it is told
     });
     if (compression !== '') {
-      this.target = compression === 'GZIP' ? createGzip() : createDeflate();
+      this.target = compression === 'GZIP' ? createGzip(zlib) : createDeflate(zlib);
       this.target.pipe(this.file);
     }
   }
@@ -97,22 +98,27 @@ export class TFRecordWriter implements AsyncDisposable {
   /** Adds a record; waits while much is still on its way to the disk. */
   write(record: Uint8Array | string): Promise<void> {
     const data = typeof record === 'string' ? new TextEncoder().encode(record) : record;
-    if (this.waiting || this.isUnusable || !this.block.hasRoomFor(data)) return this.writeInTurn(data);
+    if (this.closed) return Promise.reject(closedAlready());
+    if (this.waiting || this.failure || !this.block.hasRoomFor(data)) {
+      const written = this.writeInTurn(data);
+      written.catch(() => {}); // who does not wait for it hears of it from flush or close
+      return written;
+    }
     this.block.put(data);
     return done;
   }
 
   private async writeInTurn(data: Uint8Array): Promise<void> {
-    this.throwIfUnusable();
+    this.throwFailure();
     const turn = (this.waiting ?? done).then(() => this.putInTurn(data));
     const waiting = turn
-      .catch(() => {}) // the caller hears of it
+      .catch((error) => this.fail(error))
       .then(() => {
         if (this.waiting === waiting) this.waiting = undefined;
       });
     this.waiting = waiting;
     await turn;
-    this.throwIfUnusable();
+    this.throwFailure();
   }
 
   private async putInTurn(data: Uint8Array): Promise<void> {
@@ -156,9 +162,9 @@ export class TFRecordWriter implements AsyncDisposable {
 
   /** Waits until all records are in the file. */
   async flush(): Promise<void> {
-    this.throwIfUnusable();
+    if (this.closed) throw closedAlready();
     await this.arrive();
-    this.throwIfUnusable();
+    this.throwFailure();
   }
 
   private async arrive(): Promise<void> {
@@ -167,13 +173,20 @@ export class TFRecordWriter implements AsyncDisposable {
     await this.underWay;
   }
 
-  async close(): Promise<void> {
-    if (this.isClosed) return;
-    this.isClosed = true;
+  /** Writes what is still to be written. All calls end with the same result. */
+  close(): Promise<void> {
+    if (!this.closed) {
+      this.closed = this.finish();
+      closeBeforeReading(this.path, this.closed);
+    }
+    return this.closed;
+  }
+
+  private async finish(): Promise<void> {
     await this.arrive();
     this.target.end();
     await finished(this.file).catch((error) => this.fail(error));
-    if (this.failure) throw this.failure;
+    this.throwFailure();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -183,11 +196,9 @@ export class TFRecordWriter implements AsyncDisposable {
   private fail(error: unknown): void {
     this.failure ??= inOurWords(error, this.path);
   }
-  private get isUnusable(): boolean {
-    return this.isClosed || this.failure !== undefined;
-  }
-  private throwIfUnusable(): void {
+  private throwFailure(): void {
     if (this.failure) throw this.failure;
-    if (this.isClosed) throw new FailedPreconditionError('Writer is closed.');
   }
 }
+
+const closedAlready = () => new FailedPreconditionError('Writer is closed.');

@@ -4,8 +4,9 @@ import { constants } from 'node:buffer';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
-import { createGunzip, createInflate, constants as zlibConstants } from 'node:zlib';
+import { createGunzip, createInflate, type ZlibOptions, constants as zlibConstants } from 'node:zlib';
 import { DataLossError, InvalidArgumentError, OpError, ResourceExhaustedError } from '../core/errors.ts';
+import { whenClosed } from './closingFiles.ts';
 import { maskedCrc } from './crc32c.ts';
 import { fileError } from './fileErrors.ts';
 import { localPath } from './paths.ts';
@@ -151,14 +152,71 @@ export interface RecordOptions {
 /** The kinds of compression by TensorFlow's numbers. */
 export const TFRecordCompressionType = { NONE: 0, ZLIB: 1, GZIP: 2 } as const;
 
-/** How records are written or read: `new tf.io.TFRecordOptions('GZIP')`, or with a `TFRecordCompressionType`. */
+/** How much work compression is; what each number means is in zlib's manual. */
+export interface ZlibChoices {
+  readonly flushMode?: number | undefined;
+  readonly inputBufferSize?: number | undefined;
+  readonly outputBufferSize?: number | undefined;
+  readonly windowBits?: number | undefined;
+  readonly compressionLevel?: number | undefined;
+  readonly compressionMethod?: number | undefined;
+  readonly memLevel?: number | undefined;
+  readonly compressionStrategy?: number | undefined;
+}
+
+/** What a choice may be: its name for zlib, and the least and the most. */
+const choices: Readonly<Record<keyof ZlibChoices, readonly [keyof ZlibOptions | null, number, number]>> = {
+  flushMode: ['flush', 0, 5],
+  inputBufferSize: [null, 1, 2 ** 31 - 1], // what comes in is in memory already
+  outputBufferSize: ['chunkSize', 64, 2 ** 31 - 1],
+  windowBits: ['windowBits', 8, 15],
+  compressionLevel: ['level', -1, 9],
+  compressionMethod: [null, 8, 8], // there is only one
+  memLevel: ['memLevel', 1, 9],
+  compressionStrategy: ['strategy', 0, 4],
+};
+
+/**
+ * How records are written or read: `new tf.io.TFRecordOptions('GZIP')`, or with a `TFRecordCompressionType`.
+ *
+ * @example new tf.io.TFRecordWriter('x.tfrecords', new tf.io.TFRecordOptions('GZIP', { compressionLevel: 9 }))
+ */
 export class TFRecordOptions implements RecordOptions {
   readonly compression: RecordCompression;
-  constructor(compressionType: RecordCompression | 0 | 1 | 2 = '') {
-    const compression = typeof compressionType === 'number' ? compressions[compressionType] : compressionType;
-    checkCompression(compression ?? String(compressionType));
+  /** What zlib is told when it compresses. */
+  readonly zlib: ZlibOptions;
+  constructor(compressionType: RecordCompression | 0 | 1 | 2 | TFRecordOptions | null = '', options: ZlibChoices = {}) {
+    const type = compressionType instanceof TFRecordOptions ? compressionType.compression : (compressionType ?? '');
+    const compression = typeof type === 'number' ? compressions[type] : type;
+    checkCompression(compression ?? String(type));
     this.compression = compression!; // checked
+    this.zlib = zlibOptions(options);
   }
+}
+
+function zlibOptions(given: ZlibChoices): ZlibOptions {
+  const found: Record<string, number> = {};
+  for (const [name, value] of Object.entries(given)) {
+    const choice = choices[name as keyof ZlibChoices]; // or undefined
+    if (!choice)
+      throw new InvalidArgumentError(
+        `TFRecordOptions has no option '${name}'. The options are: ${Object.keys(choices).join(', ')}.`,
+      );
+    if (value === undefined) continue;
+    const [option, least, most] = choice;
+    if (!Number.isInteger(value) || value < least || value > most)
+      throw new InvalidArgumentError(`${name} must be a whole number from ${least} to ${most}, but it is ${value}.`);
+    if (option) found[option] = value;
+  }
+  return found;
+}
+
+/** Options as functions take them: an object, or only the name of a compression. */
+export type RecordOptionsLike = RecordOptions | RecordCompression;
+
+export function recordOptions(given: RecordOptionsLike): TFRecordOptions {
+  if (given instanceof TFRecordOptions) return given;
+  return new TFRecordOptions(typeof given === 'string' ? given : given.compression);
 }
 const compressions = ['', 'ZLIB', 'GZIP'] as const;
 
@@ -179,11 +237,14 @@ function open(path: string, compression: RecordCompression): Readable {
 }
 
 /** The records of a file, many at a time: as many as are complete in what was read last. */
-export async function* recordBatches(path: string, options: RecordOptions = {}): AsyncGenerator<readonly Uint8Array[]> {
-  const { compression = '' } = options;
-  checkCompression(compression);
+export async function* recordBatches(
+  path: string,
+  options: RecordOptionsLike = {},
+): AsyncGenerator<readonly Uint8Array[]> {
+  const { compression } = recordOptions(options);
   let stream: Readable | undefined;
   try {
+    await whenClosed(path);
     const splitter = new RecordSplitter(compression === '' ? (await stat(localPath(path))).size : undefined);
     stream = open(path, compression);
     for await (const chunk of stream as AsyncIterable<Uint8Array>) {
@@ -227,7 +288,7 @@ class RecordIterator implements AsyncIterableIterator<Uint8Array> {
  *
  * @example for await (const record of tf.io.tfRecordIterator('digits.tfrecords')) console.log(record.length);
  */
-export function tfRecordIterator(path: string, options: RecordOptions = {}): AsyncIterableIterator<Uint8Array> {
+export function tfRecordIterator(path: string, options: RecordOptionsLike = {}): AsyncIterableIterator<Uint8Array> {
   return new RecordIterator(recordBatches(path, options));
 }
 

@@ -23,6 +23,7 @@ export {
   ReaderBase,
   TextLineReader,
   TFRecordReader,
+  type TFRecordReaderOptions,
   WholeFileReader,
   type WorkQueue,
 } from './readers.ts';

@@ -3,6 +3,7 @@ import { resource, string } from '../../core/dtypes.ts';
 import type { Operation } from '../../graph/operation.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
+import { type RecordCompression, type RecordOptionsLike, recordOptions } from '../../io/records.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { FakeQueue } from '../../ops/queue/queueCreate.ts';
 import {
@@ -157,10 +158,17 @@ export class FixedLengthRecordReader extends ReaderBase {
   }
 }
 
+export interface TFRecordReaderOptions extends Named {
+  /** How the files are compressed: a `tf.io.TFRecordOptions`, or `compression` alone. */
+  readonly options?: RecordOptionsLike | undefined;
+  readonly compression?: RecordCompression | undefined;
+}
+
 /** Gives the records of TFRecord files. Adds one `TFRecordReaderV2` node. */
 export class TFRecordReader extends ReaderBase {
-  constructor(options: Named & { readonly compression?: '' | 'GZIP' | 'ZLIB' | undefined } = {}) {
-    const { compression, name } = onlyOptions('tf.TFRecordReader', options, 'compression', 'name');
-    super(TFRecordReaderV2.build({}, { name, attrs: { compression_type: compression ?? '' } }).reader_handle);
+  constructor(options: TFRecordReaderOptions = {}) {
+    const given = onlyOptions('tf.TFRecordReader', options, 'options', 'compression', 'name');
+    const { compression } = recordOptions(given.options ?? given.compression ?? '');
+    super(TFRecordReaderV2.build({}, { name: given.name, attrs: { compression_type: compression } }).reader_handle);
   }
 }

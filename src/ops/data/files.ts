@@ -6,6 +6,7 @@ import { createGunzip, createInflate } from 'node:zlib';
 import { string } from '../../core/dtypes.ts';
 import { DataLossError, InvalidArgumentError } from '../../core/errors.ts';
 import { NDArray } from '../../core/ndarray.ts';
+import { whenClosed } from '../../io/closingFiles.ts';
 import { fileError as fileSystemError } from '../../io/fileErrors.ts';
 import { localPath } from '../../io/paths.ts';
 import { type RecordCompression, RecordSplitter } from '../../io/records.ts';
@@ -78,6 +79,7 @@ class FilesIterator implements ElementIterator {
     this.scope.check();
     try {
       if (!this.chunks) {
+        await whenClosed(path);
         this.open(path);
         await this.splitter!.check?.();
       }
