@@ -1,4 +1,4 @@
-/** @file SampleDistortedBoundingBox: a random part of an image that shows enough of an object. */
+/** @file SampleDistortedBoundingBox, with and without state: a random part of an image that shows enough of an object. */
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { fromElements, type NDArray } from '../../core/ndarray.ts';
@@ -16,6 +16,7 @@ import { ofRank } from '../array/common.ts';
 import { seedAttrs } from '../random/distributions.ts';
 import { hostGenerator } from '../random/hostGenerator.ts';
 import { initialState, type Seeds } from '../random/seed.ts';
+import { checkSeed, stateFromSeed } from '../random/stateless.ts';
 import { none } from './suppression.ts';
 
 const f = Math.fround;
@@ -97,7 +98,7 @@ function showsEnough(crop: Rectangle, share: number, objects: readonly Rectangle
   });
 }
 
-interface Limits extends Seeds {
+interface Limits {
   readonly aspect_ratio_range: readonly number[];
   readonly area_range: readonly number[];
   readonly max_attempts: number;
@@ -138,7 +139,15 @@ function objectsOf(boxes: NDArray, width: number, height: number): Rectangle[] {
   });
 }
 
-function lowerSample(p: ProgramBuilder, size: Value, boxes: Value, covered: Value | number, limits: Limits) {
+/** `generator` gives the state to draw from; it is called when the rest has been checked. */
+function lowerSample(
+  p: ProgramBuilder,
+  size: Value,
+  boxes: Value,
+  covered: Value | number,
+  limits: Limits,
+  generator: () => Value,
+) {
   checkLimits(limits);
   if (size.shape.length !== 1)
     throw new InvalidArgumentError(`image_size must be 1-dimensional${showRuntime(size.shape)}`);
@@ -152,16 +161,14 @@ function lowerSample(p: ProgramBuilder, size: Value, boxes: Value, covered: Valu
   if (boxes.shape[2] !== 4) {
     throw new InvalidArgumentError(`bounding boxes must have shape [4] or [*, 4], got ${showRuntime(boxes.shape)}`);
   }
-  // TensorFlow sets a block of four numbers aside for every attempt.
-  const state = hostGenerator(p, () => initialState(limits), limits.max_attempts);
-  const given = [state, size, boxes, ...(typeof covered === 'object' ? [covered] : [])];
+  const given = [generator(), size, boxes, ...(typeof covered === 'object' ? [covered] : [])];
   const results = [
     { dtype: size.dtype, shape: [3] },
     { dtype: size.dtype, shape: [3] },
     { dtype: d.float32, shape: [1, 1, 4] },
   ];
   const [begin, extent, bboxes] = p.host(given, results, (arrays) => {
-    const [generator, sizes, corners, least] = arrays as [NDArray, NDArray, NDArray, NDArray?]; // one for each of `given`
+    const [state, sizes, corners, least] = arrays as [NDArray, NDArray, NDArray, NDArray?]; // one for each of `given`
     const [height, width] = [sizes.numberAt(0), sizes.numberAt(1)];
     const share = typeof covered === 'number' ? covered : least!.numberAt(0);
     checkCovered(share);
@@ -172,7 +179,7 @@ function lowerSample(p: ProgramBuilder, size: Value, boxes: Value, covered: Valu
         'No bounding boxes provided as input. One must enable use_image_if_no_bounding_boxes if you wish to not provide any bounding boxes.',
       );
     }
-    const { bytes } = generator;
+    const { bytes } = state;
     const random = new Philox(new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), 0);
     const crop = sample(width, height, share, objects.length > 0 ? objects : [whole], limits, random) ?? whole;
     const shares = [crop.top / height, crop.left / width, crop.bottom / height, crop.right / width];
@@ -216,12 +223,14 @@ function shapes(size: Dims, boxes: Dims) {
 }
 
 const limitAttrs = {
-  ...seedAttrs,
   aspect_ratio_range: attr('list(float)', { default: [0.75, 1.33] }),
   area_range: attr('list(float)', { default: [0.05, 1] }),
   max_attempts: attr('int', { default: 100 }),
   use_image_if_no_bounding_boxes: attr('bool', { default: false }),
 };
+/** The node's own generator; TensorFlow sets a block of four numbers aside for every attempt. */
+const ownGenerator = (p: ProgramBuilder, attrs: Limits & Seeds) => () =>
+  hostGenerator(p, () => initialState(attrs), attrs.max_attempts);
 const sizeTypes = attr('type', { allowed: [d.uint8, d.int8, d.int16, d.int32, d.int64] });
 
 const seeds = { seed: 3, seed2: 7 };
@@ -238,7 +247,7 @@ export const SampleDistortedBoundingBox = defineOp({
   grad: none,
   lower(p, { image_size, bounding_boxes }, attrs) {
     checkCovered(attrs.min_object_covered);
-    return lowerSample(p, image_size, bounding_boxes, attrs.min_object_covered, attrs);
+    return lowerSample(p, image_size, bounding_boxes, attrs.min_object_covered, attrs, ownGenerator(p, attrs));
   },
   cases: () => [
     { shape: '[3], [1, ?, 4] -> [3], [3], [1, 1, 4]' },
@@ -251,7 +260,7 @@ export const SampleDistortedBoundingBoxV2 = defineOp({
   name: 'SampleDistortedBoundingBoxV2',
   inputs: { image_size: 'T', bounding_boxes: 'float32', min_object_covered: 'float32' },
   outputs: { begin: 'T', size: 'T', bboxes: 'float32' },
-  attrs: { T: sizeTypes, ...limitAttrs },
+  attrs: { T: sizeTypes, ...seedAttrs, ...limitAttrs },
   stateful: true,
   effects: 'draws',
   shape({ image_size, bounding_boxes, min_object_covered }) {
@@ -260,7 +269,7 @@ export const SampleDistortedBoundingBoxV2 = defineOp({
   },
   grad: none,
   lower: (p, { image_size, bounding_boxes, min_object_covered }, attrs) =>
-    lowerSample(p, image_size, bounding_boxes, min_object_covered, attrs),
+    lowerSample(p, image_size, bounding_boxes, min_object_covered, attrs, ownGenerator(p, attrs)),
   cases: () => [
     { shape: '[3], [1, ?, 4], [] -> [3], [3], [1, 1, 4]' },
     { given: { ...image, min_object_covered: 0.1 }, attrs: seeds },
@@ -279,6 +288,42 @@ export const SampleDistortedBoundingBoxV2 = defineOp({
       given: { ...image, bounding_boxes: [[[0, 0, 2, 1]]], min_object_covered: 0 },
       fails: /All bounding box coordinates must be in \[0.0, 1.0\]: 2/,
     },
+  ],
+});
+
+const sampled = { ...image, min_object_covered: 0.1, seed: int32s([1, 2]) };
+
+export const StatelessSampleDistortedBoundingBox = defineOp({
+  name: 'StatelessSampleDistortedBoundingBox',
+  inputs: { image_size: 'T', bounding_boxes: 'float32', min_object_covered: 'float32', seed: 'Tseed' },
+  outputs: { begin: 'T', size: 'T', bboxes: 'float32' },
+  attrs: { T: sizeTypes, Tseed: attr('type', { allowed: [d.int32, d.int64] }), ...limitAttrs },
+  shape({ image_size, bounding_boxes, min_object_covered, seed }) {
+    ofRank(min_object_covered, 0, 'min_object_covered');
+    checkSeed(seed);
+    return shapes(image_size, bounding_boxes);
+  },
+  grad: none,
+  lower: (p, { image_size, bounding_boxes, min_object_covered, seed }, attrs) =>
+    lowerSample(p, image_size, bounding_boxes, min_object_covered, attrs, () => stateFromSeed(p, seed)),
+  cases: () => [
+    { shape: '[3], [1, ?, 4], [], [2] -> [3], [3], [1, 1, 4]' },
+    { shape: '[3], [1, ?, 4], [], [3]', rejects: /vector of two integers/ },
+    {
+      given: sampled,
+      expect: { begin: int32s([12, 3, 0]), size: int32s([26, 32, -1]), bboxes: [[[0.3, 0.06, 0.95, 0.7]]] },
+    },
+    { given: { ...sampled, seed: { dtype: 'int64', value: [-7, 2 ** 40] } } },
+    { given: { ...sampled, min_object_covered: 0.9 }, attrs: { aspect_ratio_range: [0.5, 2], area_range: [0.3, 0.9] } },
+    {
+      given: {
+        ...sampled,
+        image_size: { dtype: 'int64', value: [9, 7, 1] },
+        bounding_boxes: { dtype: 'float32', value: [], shape: [0, 0, 4] },
+      },
+      attrs: { use_image_if_no_bounding_boxes: true },
+    },
+    { given: sampled, attrs: { max_attempts: 0 }, fails: /Max attempts must be non-negative: 0/ },
   ],
 });
 

@@ -1,7 +1,7 @@
 /** @file ScaleAndTranslate and its gradient: images stretched and moved, each new pixel a sum weighed by a sampling kernel. */
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
-import { fromElements, type NDArray } from '../../core/ndarray.ts';
+import { NDArray } from '../../core/ndarray.ts';
 import { showRuntime } from '../../core/shape.ts';
 import { attr } from '../../op/attrs.ts';
 import { int32s } from '../../op/cases.ts';
@@ -106,7 +106,7 @@ function bothWeights(
     return [0, 1].map((axis) => {
       const [before, after] = [from[axis]!, to[axis]!];
       const weights = axisWeights(before, after, scales.numberAt(axis), translations.numberAt(axis), kind);
-      return fromElements(d.float32, [after, before], weights);
+      return new NDArray(d.float32, [after, before], weights);
     });
   };
   const [rows, columns] =
