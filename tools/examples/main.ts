@@ -1,7 +1,7 @@
 /** @file Records and examples both ways: TensorFlow reads and parses what we write, and we what it writes. `npm run examples`. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import * as tf from 'tensorloom';
+import * as tf from '../../src/api/index.ts';
 import { findTensorFlow, runPython, withTemporaryFolder } from '../tensorflow.ts';
 
 const compressions = ['', 'GZIP', 'ZLIB'] as const;
