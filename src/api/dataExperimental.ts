@@ -5,6 +5,7 @@ export {
   type FeaturesBatch,
   makeBatchedFeaturesDataset,
 } from '../front/data/batchedFeatures.ts';
+export { type BucketOptions, bucketBySequenceLength } from '../front/data/bucketing.ts';
 export { CsvDataset, type CsvOptions } from '../front/data/csv.ts';
 export * from '../front/data/experimental.ts';
 export { type CsvBatch, type MakeCsvOptions, makeCsvDataset } from '../front/data/makeCsv.ts';

@@ -35,6 +35,7 @@ import {
   legacy,
   mapSpec,
   normalizeElement,
+  shownSpec,
   TensorComponent,
   type ValueOf,
 } from './spec.ts';
@@ -393,7 +394,8 @@ export class Dataset<E = unknown> implements IsDataset, AsyncIterable<ValueOf<E>
   }
 
   toString(): string {
-    return `<Dataset '${this.variant.op.name}'>`;
+    const { elementSpec: spec } = this;
+    return `<${this.variant.op.type} shapes: ${shownSpec(spec, 'shape')}, types: ${shownSpec(spec, 'dtype')}>`;
   }
 }
 

@@ -1,5 +1,5 @@
 /** @file tf.data.experimental (tf.contrib.data in 1.x): transformations for `dataset.apply`, and other sources. */
-import { int32, int64 } from '../../core/dtypes.ts';
+import { type DType, float32, int64 } from '../../core/dtypes.ts';
 import type { Dims } from '../../core/shape.ts';
 import { nameScope } from '../../graph/graph.ts';
 import type { Operation } from '../../graph/operation.ts';
@@ -9,22 +9,17 @@ import { userError } from '../../graph/userError.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { expandDims } from '../../ops/array/expandDims.ts';
 import { squeeze } from '../../ops/array/squeeze.ts';
-import { stridedSlice } from '../../ops/array/stridedSlice.ts';
 import { MapAndBatchDataset } from '../../ops/data/batchMore.ts';
 import { DirectedInterleaveDataset } from '../../ops/data/combine.ts';
 import { LegacyParallelInterleaveDatasetV2 } from '../../ops/data/flatMap.ts';
-import { RandomDataset as RandomNumbers } from '../../ops/data/random.ts';
+import { DummySeedGenerator, RandomDatasetV2, RandomDataset as RandomNumbers } from '../../ops/data/random.ts';
 import { DatasetCardinality, DatasetToSingleElement } from '../../ops/data/reduce.ts';
 import { ShuffleAndRepeatDataset } from '../../ops/data/shuffle.ts';
 import { ListDataset } from '../../ops/data/sources.ts';
 import { UniqueDataset } from '../../ops/data/unique.ts';
 import { AssertCardinalityDataset, IgnoreErrorsDataset } from '../../ops/data/wrappers.ts';
-import { less, lessEqual } from '../../ops/math/compare.ts';
 import { log } from '../../ops/math/exp.ts';
-import { logicalAnd } from '../../ops/math/logical.ts';
 import { plus } from '../../ops/math/operators.ts';
-import { reduceMin } from '../../ops/math/reductions.ts';
-import { where } from '../../ops/math/select.ts';
 import { StatelessMultinomial } from '../../ops/random/stateless.ts';
 import { batchSizeOf, choice, type DatasetOptions, metadataOf, number, truth } from './arguments.ts';
 import { replicated, seedTensors } from './arranging.ts';
@@ -154,6 +149,12 @@ export function parallelInterleave<A extends readonly unknown[], R extends Datas
   };
 }
 
+/** How many elements a window has: a number, or a function of its key. */
+export interface GroupByWindowOptions {
+  readonly windowSize?: number | undefined;
+  readonly windowSizeFunc?: ((key: Tensor) => TensorLike) | undefined;
+}
+
 /**
  * Gathers elements with the same key (an int64) and makes a dataset of each `windowSize` of them. Adds
  * `GroupByWindowDataset`.
@@ -163,7 +164,7 @@ export function parallelInterleave<A extends readonly unknown[], R extends Datas
 export function groupByWindow<A extends readonly unknown[], R extends Dataset>(
   keyFunc: (...args: A) => TensorLike,
   reduceFunc: (key: Tensor, window: Dataset<OfArguments<A>>) => R,
-  options: { readonly windowSize?: number; readonly windowSizeFunc?: (key: Tensor) => TensorLike },
+  options: GroupByWindowOptions,
 ): Transformation<OfArguments<A>, Inside<R>> {
   const { windowSize, windowSizeFunc } = onlyOptions('groupByWindow', options, 'windowSize', 'windowSizeFunc');
   if ((windowSize === undefined) === (windowSizeFunc === undefined))
@@ -188,57 +189,6 @@ export function groupByReducer<A extends readonly unknown[], R = unknown>(
   reducer: elementwise.Reducer,
 ): Transformation<OfArguments<A>, R> {
   return (dataset) => elementwise.groupByReducer(dataset, keyFunc, reducer) as Dataset<R>; // as the user declares
-}
-
-export interface BucketOptions {
-  /** As in `paddedBatch`. */
-  readonly paddedShapes?: unknown;
-  readonly paddingValues?: unknown;
-  readonly noPadding?: boolean | undefined;
-  readonly dropRemainder?: boolean | undefined;
-}
-
-/**
- * Batches of elements of similar length, so that little is padded. Adds `GroupByWindowDataset`.
- *
- * @example dataset.apply(tf.data.experimental.bucketBySequenceLength((x) => tf.size(x), [10, 20], [32, 16, 8]))
- */
-export function bucketBySequenceLength<A extends readonly unknown[]>(
-  elementLengthFunc: (...args: A) => TensorLike,
-  bucketBoundaries: readonly number[],
-  bucketBatchSizes: readonly number[],
-  options: BucketOptions = {},
-): Transformation<OfArguments<A>, OfArguments<A>> {
-  const {
-    paddedShapes,
-    paddingValues,
-    noPadding = false,
-    dropRemainder = false,
-  } = onlyOptions('bucketBySequenceLength', options, 'paddedShapes', 'paddingValues', 'noPadding', 'dropRemainder');
-  if (bucketBatchSizes.length !== bucketBoundaries.length + 1)
-    throw userError('There must be one more bucketBatchSizes than bucketBoundaries.');
-  return (dataset) => {
-    const sizes = convertToTensor(bucketBatchSizes, { dtype: int64 });
-    const sizeOf = (bucket: Tensor) => pick(sizes, bucket);
-    const key = (...args: A) => {
-      const length = convertToTensor(elementLengthFunc(...args), { hint: int32 });
-      const low = lessEqual([-(2 ** 31), ...bucketBoundaries], length);
-      const high = less(length, [...bucketBoundaries, 2 ** 31 - 1]);
-      return reduceMin(where(logicalAnd(low, high)));
-    };
-    const reduce = (bucket: Tensor, group: Dataset) => {
-      const size = sizeOf(bucket);
-      if (noPadding) return group.batch(size, { dropRemainder });
-      return group.paddedBatch(size, { paddedShapes, paddingValues, dropRemainder });
-    };
-    return elementwise.groupByWindow(dataset, { key, reduce, size: sizeOf }, {}) as Dataset<OfArguments<A>>; // batches of its elements
-  };
-}
-
-/** One element of a vector. */
-function pick(vector: Tensor, index: Tensor): Tensor {
-  const one = plus(index, 1);
-  return stridedSlice(vector, [index], [one], [convertToTensor(1, { dtype: int64 })], { shrinkAxisMask: 1 });
 }
 
 /** The rows of each element as elements. Adds `MapDataset` and `UnbatchDataset`. */
@@ -321,11 +271,27 @@ export function getSingleElement<E>(dataset: Dataset<E>): E {
 
 /** Random int64s without end. Adds `RandomDataset`. */
 export class RandomDataset extends Dataset<Tensor> {
-  constructor(options: { readonly seed?: number } = {}) {
-    const { seed } = onlyOptions('RandomDataset', options, 'seed');
+  constructor(options: RandomOptions = {}) {
+    const { seed, rerandomizeEachIteration = false } = onlyOptions(
+      'RandomDataset',
+      options,
+      'seed',
+      'rerandomizeEachIteration',
+    );
     const spec = new TensorComponent(int64, []);
-    super(RandomNumbers.build(seedTensors(seed), { attrs: elementAttrs(spec) }).handle, spec);
+    const seeds = seedTensors(seed);
+    if (rerandomizeEachIteration) {
+      const inputs = { ...seeds, seed_generator: DummySeedGenerator.build({}).handle };
+      const attrs = { ...elementAttrs(spec), rerandomize_each_iteration: true };
+      super(RandomDatasetV2.build(inputs, { attrs }).handle, spec);
+    } else super(RandomNumbers.build(seeds, { attrs: elementAttrs(spec) }).handle, spec);
   }
+}
+
+export interface RandomOptions {
+  readonly seed?: number | undefined;
+  /** Other numbers each time through, for `repeat`; the same each time unless this is true. */
+  readonly rerandomizeEachIteration?: boolean | undefined;
 }
 
 /**
@@ -347,10 +313,15 @@ export function fromList<const T>(elements: readonly T[], options: DatasetOption
  *
  * @example tf.data.experimental.Counter(3, 2) // 3 5 7 …
  */
-export function Counter(start: TensorLike = 0, step: TensorLike = 1): Dataset<Tensor> {
+export function Counter(
+  start: TensorLike = 0,
+  step: TensorLike = 1,
+  options: { readonly dtype?: DType } = {},
+): Dataset<Tensor> {
+  const { dtype = int64 } = onlyOptions('Counter', options, 'dtype');
   return nameScope('counter', () => {
-    const first = number(start, 'start');
-    const by = number(step, 'step');
+    const first = convertToTensor(start, { dtype, name: 'start' });
+    const by = convertToTensor(step, { dtype, name: 'step' });
     return Dataset.fromTensors(0)
       .repeat()
       .apply(scan(first, (state) => [plus(state, by), state] as const)) as Dataset<Tensor>; // the state
@@ -380,15 +351,22 @@ function mergedSpec(a: Dataset['elementSpec'], b: Dataset['elementSpec']): Datas
  *
  * @example tf.data.experimental.sampleFromDatasets([a, b], { weights: [0.9, 0.1], seed: 1 })
  */
-export function sampleFromDatasets<E>(
-  datasets: readonly Dataset<E>[],
-  options: { readonly weights?: readonly number[] | Tensor | undefined; readonly seed?: number | undefined } = {},
-): Dataset<E> {
-  const { weights, seed } = onlyOptions('sampleFromDatasets', options, 'weights', 'seed');
+export function sampleFromDatasets<E>(datasets: readonly Dataset<E>[], options: SampleOptions = {}): Dataset<E> {
+  const { weights, seed, stopOnEmptyDataset, rerandomizeEachIteration } = onlyOptions(
+    'sampleFromDatasets',
+    options,
+    'weights',
+    'seed',
+    'stopOnEmptyDataset',
+    'rerandomizeEachIteration',
+  );
   if (datasets.length === 0) throw userError('Invalid datasets. They should not be empty.');
+  const random = { seed, rerandomizeEachIteration };
+  if (weights instanceof Dataset) return sampleByWeights(datasets, weights, random, stopOnEmptyDataset);
   if (weights && !(weights instanceof Tensor) && weights.length !== datasets.length)
     throw userError(`There are ${weights.length} weights for ${datasets.length} datasets; there must be one of each.`);
-  const logits = weights && expandDims(log(convertToTensor(weights, { name: 'weights' }), { name: 'logits' }), 0);
+  const logits =
+    weights && expandDims(log(convertToTensor(weights, { hint: float32, name: 'weights' }), { name: 'logits' }), 0);
   if (datasets.length === 1) return datasets[0]!;
   const select_dataset_constant_logits = (seeds: Tensor) => {
     const given = logits ?? [datasets.map(() => 1.0)];
@@ -396,23 +374,35 @@ export function sampleFromDatasets<E>(
     return squeeze(StatelessMultinomial.build(inputs).output, { axis: [0, 1] });
   };
   const selector = elementwise.map(
-    new RandomDataset({ ...(seed !== undefined && { seed }) }).batch(2),
+    new RandomDataset(random).batch(2),
     select_dataset_constant_logits,
     {},
     { preserveCardinality: true, useInterOpParallelism: false },
   );
-  return directed(selector, datasets);
+  return directed(selector, datasets, stopOnEmptyDataset);
 }
 
-/** Elements of datasets chosen at random, by weights that may differ each time; ends with the first that has no more. */
-export function sampleByWeights(datasets: readonly Dataset[], weights: Dataset, seed: number | undefined): Dataset {
+export interface SampleOptions extends RandomOptions {
+  /** How likely each dataset is: numbers, or a dataset of such, one for each draw. All alike unless said. */
+  readonly weights?: readonly number[] | Tensor | Dataset<Tensor> | undefined;
+  /** Ends with the first dataset that has no more, rather than going on with the others. */
+  readonly stopOnEmptyDataset?: boolean | undefined;
+}
+
+/** Elements of datasets chosen at random, by weights that may differ each time. */
+export function sampleByWeights<E>(
+  datasets: readonly Dataset<E>[],
+  weights: Dataset,
+  random: RandomOptions,
+  stopsOnEmpty = false,
+): Dataset<E> {
   const logits = elementwise.map(weights, (p: Tensor) => log(p, { name: 'logits' }), {});
   const select_dataset_varying_logits = (given: Tensor, seeds: Tensor) =>
     squeeze(StatelessMultinomial.build({ logits: given, num_samples: 1, seed: seeds }).output, { axis: [0, 1] });
-  const seeds = new RandomDataset({ ...(seed !== undefined && { seed }) }).batch(2);
+  const seeds = new RandomDataset(random).batch(2);
   const pairs: Dataset = Dataset.zip([logits, seeds]);
   const selector = elementwise.map(pairs, select_dataset_varying_logits, {}, { useInterOpParallelism: false });
-  return directed(selector, datasets, true);
+  return directed(selector, datasets, stopsOnEmpty);
 }
 
 /**
@@ -420,8 +410,22 @@ export function sampleByWeights(datasets: readonly Dataset[], weights: Dataset, 
  *
  * @example tf.data.experimental.chooseFromDatasets([a, b], tf.data.Dataset.fromTensorSlices(numbers))
  */
-export function chooseFromDatasets<E>(datasets: readonly Dataset<E>[], choices: Dataset<Tensor>): Dataset<E> {
-  return directed(replicated(choices), datasets);
+export function chooseFromDatasets<E>(
+  datasets: readonly Dataset<E>[],
+  choiceDataset: Dataset<Tensor>,
+  options: ChooseOptions = {},
+): Dataset<E> {
+  const { stopOnEmptyDataset } = onlyOptions('chooseFromDatasets', options, 'stopOnEmptyDataset');
+  if (datasets.length === 0) throw userError('Invalid datasets. They should not be empty.');
+  const { elementSpec: choice } = choiceDataset;
+  if (!(choice instanceof TensorComponent) || choice.dtype !== int64 || choice.shape?.length !== 0)
+    throw userError(`The elements of choiceDataset must be int64 scalars, but they are ${String(choice)}.`);
+  return directed(replicated(choiceDataset), datasets, stopOnEmptyDataset);
+}
+
+export interface ChooseOptions {
+  /** Ends with the first dataset that has no more, rather than passing it by. */
+  readonly stopOnEmptyDataset?: boolean | undefined;
 }
 
 /** Elements on a device; where there is one, they are there already. Adds nothing. */

@@ -1,4 +1,6 @@
 /** @file tf.data: datasets and iterators. */
+import './methods.ts';
+
 export type { DatasetOptions } from './arguments.ts';
 export type { ShuffleOptions, WindowOptions } from './arranging.ts';
 export type { BatchOptions, PaddedBatchOptions } from './batching.ts';
@@ -22,6 +24,7 @@ export {
 export type { GeneratorOptions } from './generators.ts';
 export { Iterator, type StructureOptions } from './iterator.ts';
 export type { ListFilesOptions } from './listFiles.ts';
+export type { RebatchOptions } from './methods.ts';
 export { Options, ThreadingOptions } from './options.ts';
 export type { Arguments, ElementOf, ElementSpec, ValueOf } from './spec.ts';
 export type { LoadOptions, ReaderFunction, SaveOptions, SnapshotOptions } from './storing.ts';

@@ -1,5 +1,6 @@
 /** @file tf.data.Iterator: takes elements of a dataset, one per run. */
 import { string } from '../../core/dtypes.ts';
+import { compatible, showShape } from '../../core/shape.ts';
 import { colocateWith } from '../../graph/graph.ts';
 import type { Operation } from '../../graph/operation.ts';
 import { onlyOptions } from '../../graph/options.ts';
@@ -101,11 +102,19 @@ export class Iterator<E = unknown> {
   makeInitializer(dataset: Dataset<E>, options: NameOptions = {}): Operation {
     const { name } = onlyOptions('makeInitializer', options, 'name');
     const given = componentsOf(dataset.elementSpec);
-    for (const [i, mine] of componentsOf(this.elementSpec).entries())
-      if (given[i]?.dtype !== mine.dtype)
+    const mine = componentsOf(this.elementSpec);
+    if (given.length !== mine.length)
+      throw userError(`The iterator gives ${mine.length} tensors per element, but the dataset has ${given.length}.`);
+    for (const [i, { dtype, shape }] of mine.entries()) {
+      if (given[i]!.dtype !== dtype)
         throw userError(
-          `Expected output types ${String(mine.dtype)} for component ${i}, but the dataset has ${given[i] ? String(given[i].dtype) : 'none'}.`,
+          `Expected output types ${String(dtype)} for component ${i}, but the dataset has ${String(given[i]!.dtype)}.`,
         );
+      if (!compatible(shape, given[i]!.shape))
+        throw userError(
+          `Expected output shapes compatible with ${showShape(shape)} for component ${i}, but the dataset has ${showShape(given[i]!.shape)}.`,
+        );
+    }
     return colocateWith(this.resource, () =>
       MakeIterator.node({ dataset: dataset.variant, iterator: this.resource }, { name: name ?? 'make_initializer' }),
     );

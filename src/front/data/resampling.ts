@@ -145,7 +145,7 @@ export function rejectionResample<A extends readonly unknown[]>(
     if (known === 1) return made() as Resampled; // a class beside each element
     if (known === 0) return left as Resampled; // likewise
     const weights = elementwise.map(original!, (p: Tensor) => expandDims(stack([p, minus(1, p)]), 0), {});
-    return sampleByWeights([made(), left], weights, seed) as Resampled; // likewise
+    return sampleByWeights([made(), left], weights, { seed }, true) as Resampled; // likewise
   };
 }
 

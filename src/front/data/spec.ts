@@ -1,5 +1,6 @@
 /** @file What elements look like: structures of component specifications, and the way between values and flat tensors. */
 import type { DType } from '../../core/dtypes.ts';
+import { InvalidArgumentError } from '../../core/errors.ts';
 import { NDArray } from '../../core/ndarray.ts';
 import { type Dims, showTuple } from '../../core/shape.ts';
 import { TensorShape } from '../../core/tensorShape.ts';
@@ -100,6 +101,18 @@ export function legacy(spec: ElementSpec, what: 'kind' | 'dtype' | 'shape'): unk
   );
 }
 
+/** Types or shapes as Python shows them. */
+export function shownSpec(spec: ElementSpec, what: 'dtype' | 'shape'): string {
+  if (!isNested(spec)) {
+    const { known } = spec as Component; // no structure
+    return what === 'shape' ? showTuple(known.shape) : `tf.${known.dtype}`;
+  }
+  if (Array.isArray(spec)) return `(${spec.map((part) => shownSpec(part, what)).join(', ')})`;
+  return `{${Object.entries(spec)
+    .map(([key, part]) => `${key}: ${shownSpec(part, what)}`)
+    .join(', ')}}`;
+}
+
 /** Elements made of a structure of values: what a function sees of them. */
 export type ElementOf<T> = T extends Composite
   ? T
@@ -192,10 +205,23 @@ function converted(value: unknown, name: (i: number) => string | undefined): Con
     const kind = others.find((k) => k.isComponent(x));
     if (kind) return (stacked: boolean) => kind.toTensor(x as never, stacked); // it says that it knows the value
     if (x == null) throw userError('An element cannot have a component that is null or undefined.');
-    const tensor = convertToTensor(x as TensorLike, { name: name(i) }); // anything else is refused there
+    const tensor = componentTensor(x, name(i));
     return { tensor, component: new TensorComponent(tensor.dtype, tensor.shape) };
   });
   return { structure, parts };
+}
+
+/** A value as a tensor; an array of literals that cannot be one was often meant to be a tuple. */
+function componentTensor(value: unknown, name: string | undefined): Tensor {
+  try {
+    return convertToTensor(value as TensorLike, { name }); // anything else is refused there
+  } catch (error) {
+    if (!(error instanceof InvalidArgumentError) || !Array.isArray(value) || !value.some(Array.isArray)) throw error;
+    const said = error.message.split('\n  at ')[0]!;
+    throw userError(
+      `${said} An array of literals is one tensor. For several components side by side, make each of them a tensor, [tf.constant(xs), tf.constant(ys)], or give them names, { x: xs, y: ys }.`,
+    );
+  }
 }
 
 function elementOf({ structure, parts: given }: Converted, stacked: boolean): Element {
