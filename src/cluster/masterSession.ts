@@ -21,7 +21,7 @@ import { PartialRun } from '../runtime/partialRun.ts';
 import { Placement } from '../runtime/placement.ts';
 import type { ResourceManager } from '../runtime/resources.ts';
 import { Run } from '../runtime/run.ts';
-import { StatsCollector } from '../runtime/stepStats.ts';
+import { describeRun, StatsCollector } from '../runtime/stepStats.ts';
 import { StopToken } from '../runtime/stop.ts';
 import { costGraphProto, stepStatsProto } from './stepStatsProto.ts';
 import { fromWire, toWire } from './tensors.ts';
@@ -250,7 +250,7 @@ export class MasterSession {
     const wantsGraphs = options?.output_partition_graphs ?? false;
     if (!stats && !wantsGraphs) return emptyMetadata;
     const report = new RunReport();
-    executable.describe(report, this.placement, stats);
+    describeRun(executable.ran, report, this.placement, stats);
     return {
       ...emptyMetadata,
       ...(options && options.trace_level > 0 && { step_stats: stepStatsProto(report) }),

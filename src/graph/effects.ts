@@ -64,7 +64,7 @@ function resourcesOf(op: Operation): { reads: Set<Tensor>; writes: Set<Tensor> }
 
 function behindIdentity(handle: Tensor): Tensor {
   let at = handle;
-  while (at.op.type === 'Identity') at = at.op.inputs[0]!;
+  while (schemaOf(at.op.type, at.graph.functions).isIdentity) at = at.op.inputs[0]!;
   return at;
 }
 

@@ -15,6 +15,8 @@ export function functionSchema({ signature }: FunctionDef): OpSchema {
     args.flatMap((arg) => argTypes(signature.name, arg, attrs));
   return {
     isStateful: signature.is_stateful,
+    isIdentity: false,
+    handsOn: false,
     deprecatedSince: undefined,
     complete(given, inputs) {
       const attrs = { ...given };

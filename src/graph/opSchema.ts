@@ -23,6 +23,10 @@ export interface OpSchema {
   /** How function bodies call each output: `port:index`, the index counting within a list. */
   outputNames(attrs: Record<string, AttrValue>): readonly string[];
   readonly isStateful: boolean;
+  /** Its output is its input, unchanged. */
+  readonly isIdentity: boolean;
+  /** A resource or variant that it gives is the one it took at the same position. */
+  readonly handsOn: boolean;
   /** Of what kind the effects of a stateful op are, where they need no order: it reads resources, or draws random numbers. */
   readonly effects?: 'reads' | 'draws' | undefined;
   /** First GraphDef producer version that may no longer use the op. */

@@ -66,6 +66,8 @@ export interface OpSpec<I extends PortTypes, O extends PortTypes, A extends Attr
   readonly allowsUninitializedInput?: boolean;
   /** Gives its only input unchanged. */
   readonly isIdentity?: boolean;
+  /** A resource or variant that it gives is the one it took at the same position; so it is for an identity. */
+  readonly handsOn?: boolean;
   /** Gives the array in its attribute `value`; literals and folded nodes become nodes of this op. */
   readonly isConstant?: boolean;
   /** It can take tensor lists whose elements are known while tracing (`Value.list`). */
@@ -135,6 +137,7 @@ export function defineOp<const I extends PortTypes, const O extends PortTypes, c
     isAggregate: spec.aggregate ?? false,
     allowsUninitializedInput: spec.allowsUninitializedInput ?? false,
     isIdentity: spec.isIdentity ?? false,
+    handsOn: spec.handsOn ?? spec.isIdentity ?? false,
     isConstant: spec.isConstant ?? false,
     takesLists: spec.takesLists ?? false,
     deprecatedSince: spec.deprecatedSince,

@@ -88,8 +88,6 @@ export interface OpDefinition extends OpSchema {
   readonly isCommutative: boolean;
   readonly isAggregate: boolean;
   readonly allowsUninitializedInput: boolean;
-  /** Its output is its input, unchanged. */
-  readonly isIdentity: boolean;
   /** It may wait for what another op does, or end such a wait: such ops of one run must not stand in each other's way. */
   readonly mayWait: boolean;
   /** How large its results are is only known when their elements are: what needs them is compiled for one size. */

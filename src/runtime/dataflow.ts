@@ -5,13 +5,10 @@ import { yieldIfLong } from '../core/eventLoop.ts';
 import { NDArray, scalar } from '../core/ndarray.ts';
 import { showRuntime } from '../core/shape.ts';
 import type { Device } from '../devices/device.ts';
-import type { RunMetadata } from './config.ts';
-import type { Placement } from './placement.ts';
 import { Reference } from './resources.ts';
 import { Run } from './run.ts';
 import type { Port, RunNode } from './runGraph.ts';
-import { type Piece, toGraphDef } from './simplify.ts';
-import type { StatsCollector } from './stepStats.ts';
+import type { Changed, Piece } from './simplify.ts';
 import {
   type Cluster,
   type Consumer,
@@ -132,14 +129,8 @@ export class Dataflow {
     }
   }
 
-  /** Fills in what a caller wanted to know about a run. */
-  describe(metadata: RunMetadata, placement: Placement, stats: StatsCollector | undefined): void {
-    metadata.rewrites = [];
-    metadata.partitionGraphs = [toGraphDef(this.source)];
-    if (!stats) return;
-    metadata.peakBytes = stats.peakBytes;
-    const devices = new Map(this.source.map((node) => [node.name, placement.deviceFor(node.device)]));
-    metadata.stepStats = { devStats: stats.byDevice((node) => devices.get(node) ?? placement.deviceFor('')) };
+  get ran(): Changed {
+    return { nodes: this.source, report: [] };
   }
 }
 

@@ -8,18 +8,15 @@ import type { Device } from '../devices/device.ts';
 import type { HostCall, RunScope } from '../program/instructions.ts';
 import type { GraphContent, HostFunction } from '../program/tracing.ts';
 import type { FunctionDef, GradientDef, NodeDef } from '../proto/graph.ts';
-import type { RunMetadata } from './config.ts';
 import { Dataflow } from './dataflow.ts';
 import { hasFrames } from './frames.ts';
 import { Body, FunctionLibrary } from './functions.ts';
 import { hostLoop } from './loop.ts';
-import type { Placement } from './placement.ts';
 import { endsInFailure, Frame, type Path, replay } from './program.ts';
 import { NodeStates, Reference, type ResourceManager } from './resources.ts';
 import { Run } from './run.ts';
 import { functionsIn, type Port, prune, RunGraph, type RunNode } from './runGraph.ts';
-import { type Piece, type Simplified, simplify } from './simplify.ts';
-import type { StatsCollector } from './stepStats.ts';
+import { type Changed, type Piece, type Simplified, simplify } from './simplify.ts';
 import { type Guards, Trace } from './tracer.ts';
 
 export interface EngineRun {
@@ -51,8 +48,8 @@ export interface Executable {
   readonly source: readonly RunNode[];
   /** Runs with these feeds, in the order of the prepared ones; gives the fetches in order. */
   run(feeds: readonly NDArray[], options?: EngineRun): Promise<NDArray[]>;
-  /** Fills in what a caller wanted to know about a run. */
-  describe(metadata: RunMetadata, placement: Placement, stats: StatsCollector | undefined): void;
+  /** What ran, once there was a run. */
+  readonly ran: Changed;
 }
 
 /** Runs by programs, with those traced so far. */
@@ -91,14 +88,8 @@ class TracedExecutable implements Executable {
     }
   }
 
-  describe(metadata: RunMetadata, placement: Placement, stats: StatsCollector | undefined): void {
-    const { report, nodes } = this.simplified!; // it has run
-    metadata.rewrites = report;
-    metadata.partitionGraphs = [this.simplified!.toGraphDef()];
-    if (!stats) return;
-    metadata.peakBytes = stats.peakBytes;
-    const devices = new Map(nodes.map((node) => [node.name, placement.deviceFor(node.device)]));
-    metadata.stepStats = { devStats: stats.byDevice((node) => devices.get(node) ?? placement.deviceFor('')) };
+  get ran(): Changed {
+    return this.simplified!; // it has run
   }
 
   private checkFeeds(feeds: readonly NDArray[]): string {

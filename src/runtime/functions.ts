@@ -353,6 +353,7 @@ const internal = {
   isAggregate: false,
   allowsUninitializedInput: false,
   isIdentity: false,
+  handsOn: false,
   isConstant: false,
   takesLists: false,
   mayWait: false,

@@ -28,7 +28,7 @@ import { PartialRun } from './partialRun.ts';
 import { Placement } from './placement.ts';
 import { ResourceManager } from './resources.ts';
 import { Run } from './run.ts';
-import { StatsCollector } from './stepStats.ts';
+import { describeRun, StatsCollector } from './stepStats.ts';
 import { StopToken } from './stop.ts';
 
 export interface SessionOptions {
@@ -314,7 +314,7 @@ export class Session implements Disposable, AsyncDisposable {
     this.running.add(stop);
     try {
       const results = await executable.run(arrays, { run, signal: call.signal, timeout, lends: true });
-      if (call.runMetadata) executable.describe(call.runMetadata, this.placement, stats);
+      if (call.runMetadata) describeRun(executable.ran, call.runMetadata, this.placement, stats);
       return results;
     } catch (error) {
       // A run that was stopped may fail for what its stop did, such as a closed engine; the stop is the reason.

@@ -27,18 +27,20 @@ export interface Piece {
   readonly targets: readonly RunNode[];
 }
 
-/** What will run instead, and one line per change made. */
-export class Simplified {
+/** The nodes that run instead of those of the graph, and one line per change made. */
+export interface Changed {
+  readonly nodes: readonly RunNode[];
+  readonly report: readonly string[];
+}
+
+/** A piece after its changes. */
+export class Simplified implements Changed {
   constructor(
     readonly nodes: readonly RunNode[],
     readonly fetches: readonly Port[],
     readonly report: readonly string[],
     readonly targets: readonly RunNode[],
   ) {}
-
-  toGraphDef(): GraphDef {
-    return toGraphDef(this.nodes);
-  }
 }
 
 /** Nodes as a message, to show what runs. */

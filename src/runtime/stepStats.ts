@@ -1,10 +1,12 @@
-/** @file Step statistics: how long each node's instructions took in a traced run. */
+/** @file What callers are told about a run: what really ran, and how long each node's instructions took. */
 import { sizeOf } from '../core/shape.ts';
 import type { Timeline } from '../devices/device.ts';
 import { writesOf } from '../program/access.ts';
 import { describe } from '../program/describe.ts';
 import type { DeviceInstruction } from '../program/instructions.ts';
-import type { NodeStats } from './config.ts';
+import type { NodeStats, RunMetadata } from './config.ts';
+import type { Placement } from './placement.ts';
+import { type Changed, toGraphDef } from './simplify.ts';
 
 /** The time one node took, in nanoseconds since the start of the run. */
 export interface NodeTime {
@@ -77,4 +79,19 @@ export class StatsCollector {
     }
     return [...devices].map(([device, nodeStats]) => ({ device, nodeStats }));
   }
+}
+
+/** Fills in what a caller wanted to know about a run. */
+export function describeRun(
+  { nodes, report }: Changed,
+  metadata: RunMetadata,
+  placement: Placement,
+  stats: StatsCollector | undefined,
+): void {
+  metadata.rewrites = report;
+  metadata.partitionGraphs = [toGraphDef(nodes)];
+  if (!stats) return;
+  metadata.peakBytes = stats.peakBytes;
+  const devices = new Map(nodes.map((node) => [node.name, placement.deviceFor(node.device)]));
+  metadata.stepStats = { devStats: stats.byDevice((node) => devices.get(node) ?? placement.deviceFor('')) };
 }

@@ -38,6 +38,7 @@ export const IdentityN = defineOp({
   outputs: { output: 'T' },
   attrs: { T: attr('list(type)', { minimum: 1 }) },
   takesLists: true,
+  handsOn: true,
   shape: ({ input }) => ({ output: input }),
   grad: (_, dy) => ({ input: dy.output }),
   lower: (_, { input }) => ({ output: input }),

@@ -20,6 +20,7 @@ const loop = (name: string, stateful: boolean) =>
     },
     stateful,
     takesLists: true,
+    handsOn: true,
     shape: ({ input }, { T, output_shapes }) => ({
       output: T.map((_, i) => (output_shapes.length > 0 ? output_shapes[i]! : input[i]!)),
     }),
