@@ -13,5 +13,6 @@ export { randomPoisson } from './poisson.ts';
 export { getSeed, setRandomSeed } from './seed.ts';
 export { randomCrop, randomShuffle } from './shuffle.ts';
 
+import './indexShuffle.ts';
 import './stateless.ts';
 import './statelessFullInt.ts';
