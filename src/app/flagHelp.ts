@@ -4,7 +4,7 @@ import type { Flag } from './flagRegistry.ts';
 const width = 80;
 
 /** Text in lines of at most 80 letters; the first line may begin further left than the others. */
-export function wrapped(text: string, indent: string, firstIndent = indent): string {
+function wrapped(text: string, indent: string, firstIndent = indent): string {
   const lines: string[] = [];
   for (const paragraph of text.split('\n')) {
     let line = lines.length === 0 ? firstIndent : indent;

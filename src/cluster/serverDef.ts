@@ -48,7 +48,7 @@ function only<T>(choices: readonly T[], what: string): T {
 }
 
 /** A session's options as the message that clients send. */
-export function configToProto(config: SessionConfig): ConfigProto {
+function configToProto(config: SessionConfig): ConfigProto {
   const gpu = config.gpuOptions;
   return ConfigProto.create({
     device_count: config.deviceCount ?? {},

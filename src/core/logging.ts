@@ -54,7 +54,7 @@ export function setTarget(write?: (line: string) => void): void {
 }
 
 /** `message` with its `%s`, `%d`, `%f`, `%.3f`, `%e`, `%g`, `%x`, `%r` and `%%` filled in, as Python does. */
-export function formatMessage(message: string, args: readonly unknown[]): string {
+function formatMessage(message: string, args: readonly unknown[]): string {
   if (args.length === 0) return message;
   let next = 0;
   const text = message.replace(/%(-?)(0?)(\d*)(?:\.(\d+))?([sdifegxr%])/g, (whole, left, zero, width, digits, kind) => {

@@ -7,7 +7,7 @@ import { basename, dirname, join } from 'node:path';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
-import { DataLossError, NotFoundError, UnavailableError } from '../core/errors.ts';
+import { DataLossError, NotFoundError, OpError, UnavailableError } from '../core/errors.ts';
 import { fileError } from './fileErrors.ts';
 import { makeFolders } from './folders.ts';
 
@@ -22,6 +22,8 @@ export interface DownloadOptions {
   /** Told how far a download is; on a terminal there is a line that counts unless this is given. */
   readonly progress?: Progress | undefined;
 }
+
+export const downloadOptions = ['cacheFolder', 'download', 'progress'] as const;
 
 /** A file in the network. */
 export interface RemoteFile {
@@ -43,7 +45,7 @@ export function cacheFolder(options: DownloadOptions = {}): string {
 }
 
 /** The checksum of a file in hexadecimal digits. */
-export async function checksum(path: string, kind: 'sha256' | 'md5'): Promise<string> {
+async function checksum(path: string, kind: 'sha256' | 'md5'): Promise<string> {
   const hash = createHash(kind);
   try {
     for await (const part of createReadStream(path, { highWaterMark: 1 << 20 })) hash.update(part as Uint8Array); // bytes without an encoding
@@ -81,17 +83,21 @@ export async function cachedFile(file: RemoteFile, options: DownloadOptions = {}
     throw new NotFoundError(`${path} does not exist, and downloads are turned off. Put it there, from ${file.urls[0]}`);
   }
   const problems: string[] = [];
+  let answered = false;
   for (const url of file.urls) {
     try {
       await fetchTo(url, path, file, options.progress ?? terminalProgress());
       return path;
     } catch (error) {
-      if (error instanceof DataLossError) throw error;
+      // Damage, a full disk or a folder that cannot be written are the same from everywhere.
+      if (error instanceof OpError && !(error instanceof NotFoundError)) throw error;
+      answered ||= error instanceof NotFoundError;
       problems.push(`${url}: ${reason(error)}`);
     }
   }
+  const why = answered ? 'no server has it' : 'there seems to be no network here';
   throw new UnavailableError(
-    `${file.name} cannot be downloaded: there seems to be no network here.\n  ${problems.join('\n  ')}\n` +
+    `${file.name} cannot be downloaded: ${why}.\n  ${problems.join('\n  ')}\n` +
       `Put the file into ${dirname(path)} by hand, or name a folder that has it.`,
   );
 }

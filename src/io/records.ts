@@ -220,7 +220,7 @@ export function recordOptions(given: RecordOptionsLike): TFRecordOptions {
 }
 const compressions = ['', 'ZLIB', 'GZIP'] as const;
 
-export function checkCompression(compression: string): asserts compression is RecordCompression {
+function checkCompression(compression: string): asserts compression is RecordCompression {
   if (!['', 'GZIP', 'ZLIB'].includes(compression))
     throw new InvalidArgumentError(`Unsupported compression type: '${compression}'. Use '', 'GZIP' or 'ZLIB'.`);
 }

@@ -239,7 +239,7 @@ function branchKey(values: readonly NDArray[], shapes: readonly Shape[]): string
 }
 
 /** A text that differs whenever the content differs. */
-export function contentKey(array: NDArray): string {
+function contentKey(array: NDArray): string {
   const content = array.dtype.isObject ? array.objects.map(objectKey).join('\0') : latin1(array.bytes);
   return `${array.shape.join()}:${content}`;
 }

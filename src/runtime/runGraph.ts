@@ -214,7 +214,7 @@ export class RunGraph {
   }
 }
 
-export function parseInput(text: string): { name: string; index: number; isControl: boolean } {
+function parseInput(text: string): { name: string; index: number; isControl: boolean } {
   if (text.startsWith('^')) return { name: text.slice(1), index: -1, isControl: true };
   const colon = text.lastIndexOf(':');
   const index = colon < 0 ? 0 : Number(text.slice(colon + 1));

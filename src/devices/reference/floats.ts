@@ -9,7 +9,7 @@ function rint(x: number): number {
 }
 
 /** C's pow: unlike JavaScript's, 1 to any power and (-1) to an infinite one are 1. */
-export function pow(x: number, y: number): number {
+function pow(x: number, y: number): number {
   if (x === 1 || (x === -1 && Math.abs(y) === Number.POSITIVE_INFINITY)) return 1;
   return x ** y;
 }

@@ -40,7 +40,7 @@ export function isOptions(value: unknown): value is Readonly<Record<string, unkn
 }
 
 /** The number in a tensor, if it is known while building. */
-export function knownNumber(tensor: Tensor): number | null {
+function knownNumber(tensor: Tensor): number | null {
   return knownValue(tensor)?.numberAt(0) ?? null;
 }
 

@@ -269,7 +269,7 @@ function checkShape(component: number, given: Dims, wanted: Dims): void {
 }
 
 /** What two shapes have in common. */
-export function commonShape(a: Dims, b: Dims): Dims {
+function commonShape(a: Dims, b: Dims): Dims {
   if (a === null || b === null || a.length !== b.length) return null;
   return a.map((size, i) => (size === b[i] ? size : null));
 }

@@ -45,7 +45,7 @@ export interface LookupInterface {
 export const lastPart = (name: string): string => name.slice(name.lastIndexOf('/') + 1);
 
 /** Looks up dense keys, or the values of sparse ones. */
-export function lookedUp<K extends TensorLike | SparseTensor>(
+function lookedUp<K extends TensorLike | SparseTensor>(
   keys: K,
   dtype: DType,
   lookup: (keys: Tensor) => Tensor,

@@ -58,7 +58,7 @@ export abstract class RNNCell<S = Tensor> extends Layer<S, CellStep<S>> {
 }
 
 /** Zeros in the structure of a state. */
-export function zeroStates<S>(sizes: Sizes<S>, batchSize: number | Tensor, dtype: DType): S {
+function zeroStates<S>(sizes: Sizes<S>, batchSize: number | Tensor, dtype: DType): S {
   return mapStructure((size: number) => zeroRows(batchSize, size, dtype), sizes) as S; // `Sizes` mirrors the state
 }
 

@@ -34,7 +34,7 @@ export function parseSavedModel(exportDir: string): SavedModel {
 }
 
 /** The graph that has exactly these tags. */
-export function metaGraphWithTags({ meta_graphs }: SavedModel, tags: readonly string[]): MetaGraphDef {
+function metaGraphWithTags({ meta_graphs }: SavedModel, tags: readonly string[]): MetaGraphDef {
   const wanted = [...new Set(tags)].sort().join(',');
   const tagsOf = (def: MetaGraphDef) => [...(def.meta_info_def?.tags ?? [])].sort();
   const found = meta_graphs.find((def) => tagsOf(def).join(',') === wanted);
@@ -99,7 +99,7 @@ function fromCollection({ collection_def }: MetaGraphDef): string | undefined {
 }
 
 /** The tensors that hold paths of a model's files, and where the files are now. */
-export function assetPaths(exportDir: string, def: MetaGraphDef): [tensor: string, path: string][] {
+function assetPaths(exportDir: string, def: MetaGraphDef): [tensor: string, path: string][] {
   const listed = def.collection_def[constants.ASSETS_KEY]?.any_list?.value ?? [];
   const assets =
     def.asset_file_def.length > 0 ? def.asset_file_def : listed.map((any) => AssetFileDef.decode(any.value));

@@ -34,7 +34,7 @@ export function buildTensorInfo(tensor: Nameable): TensorInfo {
 }
 
 /** How an operation is named in signatures: those of operations to be run at the beginning. */
-export function buildTensorInfoFromOp(op: Operation): TensorInfo {
+function buildTensorInfoFromOp(op: Operation): TensorInfo {
   return TensorInfo.create({ dtype: 0, tensor_shape: shapeToProto(null), name: op.name });
 }
 

@@ -48,7 +48,7 @@ export interface ExportMetaGraphOptions {
 }
 
 /** The message of a meta graph, and the variables that are in it, by their names without the scope. */
-export function exportScoped(options: ExportMetaGraphOptions): {
+function exportScoped(options: ExportMetaGraphOptions): {
   readonly def: MetaGraphDef;
   readonly variables: Record<string, Variable>;
 } {

@@ -36,7 +36,7 @@ export type Saveable = Variable | PartitionedVariable | SaveableObject | Tensor;
 /** What a saver takes: a list, or a record by the names in checkpoints, where a list of slices has one name. */
 export type VarList = readonly Saveable[] | Readonly<Record<string, Saveable | readonly Saveable[]>>;
 
-export function isSaveableObject(x: unknown): x is SaveableObject {
+function isSaveableObject(x: unknown): x is SaveableObject {
   return typeof x === 'object' && x !== null && 'specs' in x && 'restore' in x;
 }
 export function isSaveable(x: unknown): x is Saveable {

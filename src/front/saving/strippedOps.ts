@@ -6,7 +6,7 @@ import type { FunctionDef, GraphDef, NodeDef } from '../../proto/graph.ts';
 import type { OpDef, OpList } from '../../proto/opDef.ts';
 
 /** The ops of a graph and of the functions that it calls, sorted; functions are not among them. */
-export function opsUsedBy({ node, library }: GraphDef): string[] {
+function opsUsedBy({ node, library }: GraphDef): string[] {
   const functions = new Map((library?.function ?? []).map((f) => [f.signature?.name ?? '', f]));
   const used = new Set<string>();
   const waiting: FunctionDef[] = [];

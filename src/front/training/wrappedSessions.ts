@@ -20,8 +20,7 @@ export interface StoppableSession {
 }
 
 /** Errors that mean that a machine went away, not that something is wrong. */
-export const isPreemption = (error: unknown): boolean =>
-  error instanceof AbortedError || error instanceof UnavailableError;
+const isPreemption = (error: unknown): boolean => error instanceof AbortedError || error instanceof UnavailableError;
 
 const pairsOf = (feeds: Feeds | undefined): [unknown, unknown][] =>
   feeds === undefined ? [] : feeds instanceof Map || Array.isArray(feeds) ? [...feeds] : Object.entries(feeds);
@@ -31,7 +30,7 @@ const keyOf = (key: unknown, graph: Graph): string =>
   graph.asGraphElement(key as Parameters<Graph['asGraphElement']>[0]).name; // keys of feeds are tensors or stand for them
 
 /** Runs with hooks: what they want fetched and fed is added to each run. */
-export class HookedSession implements StoppableSession {
+class HookedSession implements StoppableSession {
   private isStopping = false;
   constructor(
     private readonly session: GraphSession,
@@ -94,7 +93,7 @@ const mergeOptions = (a: RunChoices, b: RunChoices): RunChoices => ({
 });
 
 /** A session with tasks beside it, such as queue runners: what goes wrong in one of them is thrown here. */
-export class CoordinatedSession implements StoppableSession {
+class CoordinatedSession implements StoppableSession {
   constructor(
     private readonly session: StoppableSession,
     readonly coord: Coordinator,

@@ -300,7 +300,7 @@ const otherType = (found: DType, wanted: DType) =>
 
 const nameOf = (names: readonly Uint8Array[], e: number) => (names.length === 0 ? '<unknown>' : shown(names[e]!));
 
-export function unparsable(bytes: Uint8Array): InvalidArgumentError {
+function unparsable(bytes: Uint8Array): InvalidArgumentError {
   const text = shown(bytes.subarray(0, shownBytes));
   return new InvalidArgumentError(
     `Could not parse example input, value: '${text}${bytes.length > shownBytes ? '…' : ''}'`,

@@ -29,7 +29,7 @@ export const accurateQuantization = (table: Uint16Array): Int32Array => Int32Arr
 const work = new Int32Array(64);
 const sample = (x: number) => (x < -128 ? 0 : x > 127 ? 255 : x + 128);
 
-export const fastTransform: InverseTransform = (coefficients, from, q, plane, to, stride) => {
+const fastTransform: InverseTransform = (coefficients, from, q, plane, to, stride) => {
   for (let c = 0; c < 8; c++) {
     const i = from + c;
     const in0 = coefficients[i]! * q[c]!;
@@ -90,7 +90,7 @@ function fast(x0: number, x1: number, x2: number, x3: number, x4: number, x5: nu
   line[3] = e3 - o4;
 }
 
-export const accurateTransform: InverseTransform = (coefficients, from, q, plane, to, stride) => {
+const accurateTransform: InverseTransform = (coefficients, from, q, plane, to, stride) => {
   for (let c = 0; c < 8; c++) {
     const i = from + c;
     const value = (k: number) => coefficients[i + 8 * k]! * q[c + 8 * k]!;

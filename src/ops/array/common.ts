@@ -3,7 +3,7 @@
 import { DType, int32, int64 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { zeros } from '../../core/ndarray.ts';
-import { type Dims, normalizeAxis, type Shape, showRuntime, showShape, sizeOf } from '../../core/shape.ts';
+import { type Dims, type Shape, showRuntime, showShape, sizeOf } from '../../core/shape.ts';
 import { currentContext } from '../../graph/context.ts';
 import { graphFor, nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
@@ -88,12 +88,6 @@ export function ofRank(dims: Dims, rank: number, port: string): Ranked {
       `Shape must be rank ${rank} but is rank ${dims.length}: ${port} is ${showShape(dims)}`,
     );
   return dims;
-}
-
-/** An axis that was given as a constant scalar, or undefined. */
-export function knownAxis(known: Known | undefined, rank: number, what = 'axis'): number | undefined {
-  const axis = known?.[0];
-  return axis == null ? undefined : normalizeAxis(axis, rank, what);
 }
 
 /** The only integer of a scalar at run time. */

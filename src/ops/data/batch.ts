@@ -115,7 +115,7 @@ export class BatchIterator extends Following {
 }
 
 /** How many groups of `size` there are. */
-export function groupsOf(input: Dataset, size: number, dropsRemainder: boolean): number {
+function groupsOf(input: Dataset, size: number, dropsRemainder: boolean): number {
   const n = input.cardinality;
   if (n === infinite || n === unknown) return n;
   return dropsRemainder ? Math.floor(n / size) : Math.ceil(n / size);

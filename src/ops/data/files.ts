@@ -33,7 +33,7 @@ export interface FileList {
 }
 
 /** The bytes of a file, chunk by chunk, without their compression. */
-export function openFile(path: string, compression: string, chunk: number): Readable {
+function openFile(path: string, compression: string, chunk: number): Readable {
   const file = createReadStream(localPath(path), { highWaterMark: chunk });
   if (compression === '') return file;
   const stream = compression === 'GZIP' ? createGunzip() : createInflate();

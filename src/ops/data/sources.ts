@@ -56,7 +56,7 @@ export const TensorDataset = datasetOp({
 });
 
 /** One row of an array, without a copy. */
-export function rowView(array: NDArray, shape: Shape, size: number, i: number): NDArray {
+function rowView(array: NDArray, shape: Shape, size: number, i: number): NDArray {
   const { dtype } = array;
   if (dtype.isObject) return new NDArray(dtype, shape, array.objects.slice(i * size, (i + 1) * size));
   const entries = size * dtype.entries;

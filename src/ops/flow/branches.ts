@@ -31,7 +31,7 @@ export function markLowered(op: Operation, bodies: readonly FuncGraph[], firstAr
 }
 
 /** The loosest description that covers two shapes. */
-export function commonShape(a: Dims, b: Dims): Dims {
+function commonShape(a: Dims, b: Dims): Dims {
   if (a === null || b === null || a.length !== b.length) return null;
   return a.map((d, i) => (d === b[i] ? d : null));
 }

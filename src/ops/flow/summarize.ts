@@ -13,7 +13,7 @@ function general(value: number, digits: number): string {
 }
 
 /** The shortest of two precisions that reads back as the same number: 6 or 9 digits for float32, 15 or 17 for float64. */
-export function showFloat(value: number, dtype: DType): string {
+function showFloat(value: number, dtype: DType): string {
   if (Number.isNaN(value)) return 'nan';
   if (!Number.isFinite(value)) return value < 0 ? '-inf' : 'inf';
   if (value === 0) return Object.is(value, -0) ? '-0' : '0';

@@ -64,7 +64,7 @@ export function neighbours(p: ProgramBuilder, from: number, to: number, sampling
 }
 
 /** Halves go away from zero, as C's `roundf`. */
-export const rounded = (x: number): number => Math.sign(x) * Math.floor(Math.abs(x) + 0.5);
+const rounded = (x: number): number => Math.sign(x) * Math.floor(Math.abs(x) + 0.5);
 
 /** The nearest position in the image for every position of the result. */
 export function nearest(p: ProgramBuilder, from: number, to: number, sampling: Sampling): Value {

@@ -126,7 +126,7 @@ function clash(x: NonNullable<Dims>, y: NonNullable<Dims>): [number, number] {
 }
 
 /** For shape arithmetic: the result on integers that are all known; scalars repeat. */
-export function foldIntegers(
+function foldIntegers(
   inputs: readonly Tensor[],
   known: (t: Tensor) => readonly (number | null)[] | undefined,
   of: (...elements: number[]) => number | null,

@@ -18,7 +18,7 @@ function digamma(a: number): number {
 }
 
 /** log Γ of a positive number. */
-export function lgamma(a: number): number {
+function lgamma(a: number): number {
   let product = 1;
   let x = a;
   for (; x < asymptotic; x++) product *= x;

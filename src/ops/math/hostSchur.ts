@@ -108,7 +108,7 @@ function shiftFor(t: Matrix, last: number, tries: number): Complex {
 const maxTries = 300;
 
 /** `matrix = u t u*` with `u` unitary and `t` upper triangular: the shifted QR algorithm. */
-export function schur(matrix: Matrix): { u: Matrix; t: Matrix } {
+function schur(matrix: Matrix): { u: Matrix; t: Matrix } {
   const [t, n] = [matrix.copy(), matrix.rows];
   const u = Matrix.identity(n);
   toHessenberg(t, u);

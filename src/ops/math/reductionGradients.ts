@@ -53,7 +53,7 @@ function isConstant({ op }: Tensor): boolean {
 }
 
 /** The entries of an integer tensor that Python takes for a constant. */
-export function knownInts(tensor: Tensor): readonly number[] | undefined {
+function knownInts(tensor: Tensor): readonly number[] | undefined {
   if (!isConstant(tensor)) return undefined;
   const entries = partialValueOf(tensor);
   return entries && !entries.includes(null) ? (entries as readonly number[]) : undefined; // no nulls, as just checked

@@ -28,7 +28,7 @@ const ordered = attr('type', {
 });
 
 /** Axes as positions, without repeats; throws what TensorFlow's kernels say about wrong ones. */
-export function reductionAxes(axes: readonly number[], rank: number): number[] {
+function reductionAxes(axes: readonly number[], rank: number): number[] {
   const seen = new Set<number>();
   for (const axis of axes) {
     if (axis < -rank || axis >= rank)
@@ -366,6 +366,3 @@ export const Any = defineLogical('Any', 'any', () => [
   },
   { given: { input: { dtype: 'bool', value: [], shape: [0] }, reduction_indices: axis(0) }, expect: { output: false } },
 ]);
-
-/** An op that folds a tensor, whatever its element types. */
-export type ReductionOp = typeof Sum | typeof All;

@@ -433,16 +433,6 @@ function sparseOf(
   return new SparseTensor(sparse_indices, sparse_values, sparse_shape);
 }
 
-/** Sparse tensors that `tf.serializeSparse` wrote, put together. Adds one `DeserializeSparse` node. */
-export function deserializeSparse(
-  serializedSparse: TensorLike,
-  dtype: d.DType,
-  options: DeserializeSparseOptions = {},
-): SparseTensor {
-  const { rank = null, name } = onlyOptions('tf.deserializeSparse', options, 'rank', 'name');
-  return sparseOf(DeserializeSparse.build({ serialized_sparse: serializedSparse }, { name, attrs: { dtype } }), rank);
-}
-
 /** The rows that `tf.serializeManySparse` wrote, as one sparse tensor. Adds one `DeserializeManySparse` node. */
 export function deserializeManySparse(
   serializedSparse: TensorLike,

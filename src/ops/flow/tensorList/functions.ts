@@ -14,7 +14,6 @@ import {
   TensorListFromTensor,
   TensorListReserve,
   TensorListScatterIntoExistingList,
-  TensorListScatterV2,
   TensorListSplit,
 } from './make.ts';
 import {
@@ -158,17 +157,6 @@ export function gatherList(
 /** The gradient of scattered rows: the same rows of the gradient's list. */
 export function gatherLike(dlist: Gradient, indices: Tensor, tensor: Tensor): Tensor {
   return gatherList(dlist, indices, tensor.dtype, slice(shape(tensor), [1], [-1]));
-}
-
-export function scatterList(
-  tensor: Tensor,
-  indices: TensorLike,
-  elementShape: TensorLike,
-  count: TensorLike = -1,
-  options: Named = {},
-): Tensor {
-  return TensorListScatterV2.build({ tensor, indices, element_shape: elementShape, num_elements: count }, options)
-    .output_handle;
 }
 
 export function scatterInto(list: Gradient, tensor: Gradient, indices: TensorLike, options: Named = {}): Tensor {
