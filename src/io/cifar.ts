@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { int64, uint8 } from '../core/dtypes.ts';
 import { DataLossError, NotFoundError } from '../core/errors.ts';
 import { NDArray } from '../core/ndarray.ts';
-import { cachedFile, type DownloadOptions } from './download.ts';
+import { knownOptions } from '../core/optionNames.ts';
+import { cachedFile, type DownloadOptions, downloadOptions } from './download.ts';
 import { ExampleSet } from './exampleSet.ts';
 import { fileError } from './fileErrors.ts';
 import { filesInTar } from './tar.ts';
@@ -19,6 +20,8 @@ export interface CifarOptions extends DownloadOptions {
   /** Seed of the order in which `nextBatch` goes through the pictures. */
   readonly seed?: number | undefined;
 }
+
+const cifarOptions = [...downloadOptions, 'folder', 'seed'] as const;
 
 /** Pictures, `[n, 32, 32, 3]` of bytes, with their labels, `[n]`. */
 export type PictureSet = ExampleSet<NDArray<typeof uint8>, NDArray<typeof int64>>;
@@ -62,12 +65,12 @@ const cifar100Files: Source = {
  * @example const cifar = await tf.examples.cifar10(); // cifar.train.nextBatch(128)
  */
 export async function cifar10(options: CifarOptions = {}): Promise<Cifar> {
-  return load(cifar10Files, options);
+  return load(cifar10Files, knownOptions('tf.examples.cifar10', options, cifarOptions));
 }
 
 /** Pictures of a hundred kinds; the labels are the fine ones. */
 export async function cifar100(options: CifarOptions = {}): Promise<Cifar> {
-  return load(cifar100Files, options);
+  return load(cifar100Files, knownOptions('tf.examples.cifar100', options, cifarOptions));
 }
 
 async function load(source: Source, options: CifarOptions): Promise<Cifar> {

@@ -3,7 +3,8 @@ import { createReadStream } from 'node:fs';
 import { type DType, float32, string } from '../core/dtypes.ts';
 import { DataLossError, InvalidArgumentError } from '../core/errors.ts';
 import { fromElements, type NDArray } from '../core/ndarray.ts';
-import { cachedFile, checkFile, type DownloadOptions } from './download.ts';
+import { knownOptions } from '../core/optionNames.ts';
+import { cachedFile, checkFile, type DownloadOptions, downloadOptions } from './download.ts';
 import { fileError } from './fileErrors.ts';
 
 export interface CsvOptions extends DownloadOptions {
@@ -21,6 +22,8 @@ export interface CsvOptions extends DownloadOptions {
   readonly sha256?: string | undefined;
 }
 
+const csvOptions = [...downloadOptions, 'columns', 'header', 'types', 'delimiter', 'missing', 'sha256'] as const;
+
 /** A table: an array for each column. */
 export interface CsvTable {
   readonly columns: readonly string[];
@@ -35,7 +38,7 @@ export interface CsvTable {
  * @example const iris = await tf.examples.csv('iris.csv'); // iris.column('petal_length')
  */
 export async function csv(pathOrUrl: string, options: CsvOptions = {}): Promise<CsvTable> {
-  const { sha256 } = options;
+  const { sha256 } = knownOptions('tf.examples.csv', options, csvOptions);
   const isRemote = /^https?:\/\//.test(pathOrUrl);
   const remote = { name: pathOrUrl.replace(/^https?:\/\//, '').replace(/[^\w.-]+/g, '_'), urls: [pathOrUrl], sha256 };
   const path = isRemote ? await cachedFile(remote, options) : pathOrUrl;

@@ -135,7 +135,7 @@ async function fetchTo(url: string, path: string, file: RemoteFile, progress: Pr
   } catch (error) {
     throw fileError(error, path);
   } finally {
-    await rm(partial, { force: true });
+    await rm(partial, { force: true }).catch(() => {}); // where there is no folder, there is nothing to remove
   }
 }
 

@@ -2,23 +2,23 @@
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
-import type { uint8 } from '../core/dtypes.ts';
 import { DataLossError } from '../core/errors.ts';
 import type { NDArray } from '../core/ndarray.ts';
-import { cachedFile, checkFile, type DownloadOptions } from './download.ts';
+import { knownOptions } from '../core/optionNames.ts';
+import { cachedFile, checkFile, type DownloadOptions, downloadOptions } from './download.ts';
 import { fileError } from './fileErrors.ts';
 import { decodeIdx } from './idx.ts';
 
 /**
- * The array of bytes in an IDX file, compressed by gzip or not; `sha256` is the checksum of the file as it is stored.
+ * The array in an IDX file, compressed by gzip or not; `sha256` is the checksum of the file as it is stored.
  *
  * @example const images = await tf.examples.idx('train-images-idx3-ubyte.gz'); // images.shape: [60000, 28, 28]
  */
 export async function idx(
   pathOrUrl: string,
   options: DownloadOptions & { readonly sha256?: string | undefined } = {},
-): Promise<NDArray<typeof uint8>> {
-  const { sha256 } = options;
+): Promise<NDArray> {
+  const { sha256 } = knownOptions('tf.examples.idx', options, [...downloadOptions, 'sha256']);
   const isRemote = /^https?:\/\//.test(pathOrUrl);
   const remote = { name: pathOrUrl.replace(/^https?:\/\//, '').replace(/[^\w.-]+/g, '_'), urls: [pathOrUrl], sha256 };
   const path = isRemote ? await cachedFile(remote, options) : pathOrUrl;
@@ -29,11 +29,15 @@ export async function idx(
   } catch (error) {
     throw fileError(error, path);
   }
-  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return decodeIdx(bytes, path);
+  return decodeIdx(await unpacked(bytes, path), path);
+}
+
+/** Bytes without the compression by gzip that they may have. */
+export async function unpacked(bytes: Uint8Array, path: string): Promise<Uint8Array> {
+  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
   try {
-    bytes = await promisify(gunzip)(bytes);
+    return await promisify(gunzip)(bytes);
   } catch (error) {
     throw new DataLossError(`${path} cannot be decompressed.`, { cause: error });
   }
-  return decodeIdx(bytes, path);
 }

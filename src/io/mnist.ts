@@ -3,14 +3,16 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
-import { gunzip } from 'node:zlib';
-import { float32, int64 } from '../core/dtypes.ts';
-import { NotFoundError } from '../core/errors.ts';
+import { float32, int64, uint8 } from '../core/dtypes.ts';
+import { DataLossError, InvalidArgumentError, NotFoundError } from '../core/errors.ts';
 import { NDArray } from '../core/ndarray.ts';
-import { cachedFile, cacheFolder, type DownloadOptions } from './download.ts';
+import { knownOptions } from '../core/optionNames.ts';
+import { showShape } from '../core/shape.ts';
+import { cachedFile, cacheFolder, type DownloadOptions, downloadOptions } from './download.ts';
 import { ExampleSet } from './exampleSet.ts';
+import { fileError } from './fileErrors.ts';
 import { decodeIdx } from './idx.ts';
+import { unpacked } from './idxFile.ts';
 
 export interface MnistOptions extends DownloadOptions {
   /**
@@ -20,11 +22,15 @@ export interface MnistOptions extends DownloadOptions {
   readonly folder?: string;
   /** Labels as rows of ten, 1 at the digit, instead of digits. */
   readonly oneHot?: boolean;
+  /** Images as rows of 784 numbers, `[n, 784]`, unless this is false: then they are `[n, 28, 28, 1]`. */
+  readonly reshape?: boolean;
   /** How many training digits are set aside as `validation`. */
   readonly validationSize?: number;
   /** Seed of the order in which `nextBatch` goes through the digits. */
   readonly seed?: number;
 }
+
+const mnistOptions = [...downloadOptions, 'folder', 'oneHot', 'reshape', 'validationSize', 'seed'] as const;
 
 /** Digits, `[n, 784]` from 0 to 1, with their labels: `[n]` digits, or `[n, 10]` when one-hot. */
 export type DigitSet = ExampleSet<NDArray<typeof float32>>;
@@ -41,7 +47,7 @@ export interface Mnist {
  * @example const mnist = await tf.examples.mnist({ oneHot: true }); // mnist.train.nextBatch(100)
  */
 export async function mnist(options: MnistOptions = {}): Promise<Mnist> {
-  return loadDigits(mnistFiles, options, packagedFolder());
+  return loadDigits(mnistFiles, knownOptions('tf.examples.mnist', options, mnistOptions), packagedFolder());
 }
 
 /**
@@ -51,7 +57,8 @@ export async function mnist(options: MnistOptions = {}): Promise<Mnist> {
  * @example const clothes = await tf.examples.fashionMnist(); // clothes.train.nextBatch(100)
  */
 export async function fashionMnist(options: MnistOptions = {}): Promise<Mnist> {
-  return loadDigits(fashionFiles, options, '/usr/share/datasets/fashion-mnist');
+  const known = knownOptions('tf.examples.fashionMnist', options, mnistOptions);
+  return loadDigits(fashionFiles, known, '/usr/share/datasets/fashion-mnist');
 }
 
 async function loadDigits(source: Source, options: MnistOptions, installed: string | undefined): Promise<Mnist> {
@@ -59,11 +66,14 @@ async function loadDigits(source: Source, options: MnistOptions, installed: stri
   const [trainImages, trainLabels, testImages, testLabels] = await Promise.all(
     Object.keys(source.sha256).map((file) => load(folder, file)),
   );
-  const held = options.validationSize ?? 0;
-  const seed = options.seed ?? 1;
+  checkPair(folder, trainImages!, trainLabels!);
+  checkPair(folder, testImages!, testLabels!);
+  const { validationSize: held = 0, seed = 1, oneHot = false, reshape = true } = options;
   const make = (images: NDArray, labels: NDArray, from: number, to: number) =>
-    new ExampleSet(scaled(images, from, to), digits(labels, from, to, options.oneHot ?? false), seed);
+    new ExampleSet(scaled(images, from, to, reshape), digits(labels, from, to, oneHot), seed);
   const count = trainImages!.shape[0]!;
+  if (!Number.isInteger(held) || held < 0 || held > count)
+    throw new InvalidArgumentError(`validationSize must be a whole number from 0 to ${count}, but it is ${held}.`);
   return {
     validation: make(trainImages!, trainLabels!, 0, held),
     train: make(trainImages!, trainLabels!, held, count),
@@ -78,8 +88,20 @@ async function load(folder: string, file: string): Promise<NDArray> {
     throw new NotFoundError(
       `Neither ${path} nor ${file}.gz exists. Put the four MNIST files there, or pass { folder } with their place.`,
     );
-  const isCompressed = found[0] === 0x1f && found[1] === 0x8b;
-  return decodeIdx(isCompressed ? await promisify(gunzip)(found) : found, path);
+  return decodeIdx(await unpacked(found, path), path);
+}
+
+/** Refuses files that do not belong together, or hold something else than pictures of 28 by 28 bytes. */
+function checkPair(folder: string, images: NDArray, labels: NDArray): void {
+  const [count, ...size] = images.shape;
+  if (images.dtype !== uint8 || size.join() !== '28,28')
+    throw new DataLossError(
+      `The images in ${folder} are ${images.dtype} ${showShape(images.shape)}, not bytes of [n, 28, 28].`,
+    );
+  if (labels.dtype !== uint8 || labels.shape.length !== 1 || labels.shape[0] !== count)
+    throw new DataLossError(
+      `The labels in ${folder} are ${labels.dtype} ${showShape(labels.shape)}, but there are ${count} images.`,
+    );
 }
 
 async function contentOf(path: string): Promise<Buffer | undefined> {
@@ -87,7 +109,7 @@ async function contentOf(path: string): Promise<Buffer | undefined> {
     return await readFile(path);
   } catch (error) {
     if ((error as { code?: string }).code === 'ENOENT') return undefined; // file errors carry a code
-    throw error;
+    throw fileError(error, path);
   }
 }
 
@@ -145,12 +167,12 @@ function packagedFolder(): string | undefined {
   }
 }
 
-function scaled(images: NDArray, from: number, to: number): NDArray<typeof float32> {
+function scaled(images: NDArray, from: number, to: number, asRows: boolean): NDArray<typeof float32> {
   const width = 784;
   const pixels = images.data as Uint8Array; // IDX files of bytes
   const data = new Float32Array((to - from) * width);
   for (let i = 0; i < data.length; i++) data[i] = pixels[from * width + i]! / 255;
-  return new NDArray(float32, [to - from, width], data);
+  return new NDArray(float32, [to - from, ...(asRows ? [width] : [28, 28, 1])], data);
 }
 
 function digits(labels: NDArray, from: number, to: number, oneHot: boolean): NDArray {

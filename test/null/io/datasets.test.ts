@@ -83,9 +83,16 @@ describe('cachedFile', () => {
       tf.errors.DataLossError,
     );
     await expect(cachedFile({ name: 'none', urls: [`${url}/none`] }, options)).rejects.toThrow(
-      /the server answers 404/,
+      /no server has it\.[\s\S]*the server answers 404/,
     );
     expect(readdirSync(join(folder, 'empty'))).toEqual([]);
+  });
+
+  it('says what the disk says, not that there is no network', async () => {
+    served.set('/fine', Buffer.from('fine'));
+    writeFileSync(join(folder, 'a-file'), '');
+    const options = { cacheFolder: join(folder, 'a-file', 'cache') };
+    await expect(cachedFile({ name: 'fine', urls: [`${url}/fine`] }, options)).rejects.toThrow(/Not a directory/);
   });
 
   it('says plainly when there is no network', async () => {
@@ -118,6 +125,39 @@ describe('tf.examples', () => {
     await expect(tf.examples.mnist({ folder: join(folder, 'nowhere') })).rejects.toThrow(tf.errors.NotFoundError);
   });
 
+  it('mnist keeps images as pictures when asked to, and refuses what does not fit', async () => {
+    const { train } = await tf.examples.mnist({ folder: digits, reshape: false });
+    expect([train.images.shape, train.nextBatch(1)[0].shape]).toEqual([
+      [3, 28, 28, 1],
+      [1, 28, 28, 1],
+    ]);
+    await expect(tf.examples.mnist({ folder: digits, validationSize: 4 })).rejects.toThrow(
+      'validationSize must be a whole number from 0 to 3, but it is 4.',
+    );
+    const odd = join(folder, 'odd');
+    mkdirSync(odd);
+    const write = (file: string, shape: number[]) =>
+      writeFileSync(join(odd, file), idxFile(shape, new Array(shape.reduce((n, d) => n * d)).fill(1)));
+    write('train-images-idx3-ubyte', [2, 28, 28]);
+    write('train-labels-idx1-ubyte', [3]);
+    write('t10k-images-idx3-ubyte', [2, 14, 14]);
+    write('t10k-labels-idx1-ubyte', [2]);
+    await expect(tf.examples.mnist({ folder: odd })).rejects.toThrow(/labels in .* are uint8 \[3\], but there are 2/);
+    write('train-labels-idx1-ubyte', [2]);
+    await expect(tf.examples.mnist({ folder: odd })).rejects.toThrow(/uint8 \[2, 14, 14\], not bytes of \[n, 28, 28\]/);
+    writeFileSync(join(odd, 'train-labels-idx1-ubyte'), Buffer.from([0x1f, 0x8b, 1, 2, 3]));
+    await expect(tf.examples.mnist({ folder: odd })).rejects.toThrow(tf.errors.DataLossError);
+  });
+
+  it('refuses options that nobody reads', async () => {
+    const misspelt = { cachefolder: '/tmp' };
+    const refusal = "has no option 'cachefolder'. Did you mean 'cacheFolder'?";
+    const { mnist, fashionMnist, cifar10, cifar100, idx, csv } = tf.examples;
+    for (const load of [mnist, fashionMnist, cifar10, cifar100])
+      await expect(load(misspelt as object)).rejects.toThrow(refusal);
+    for (const load of [idx, csv]) await expect(load('x', misspelt as object)).rejects.toThrow(refusal);
+  });
+
   it('mnist takes the cache folder before the package', async () => {
     mkdirSync(join(folder, 'own'));
     const { renameSync } = await import('node:fs');
@@ -137,6 +177,20 @@ describe('tf.examples', () => {
     served.set('/a.gz', file);
     const options = { cacheFolder: join(folder, 'idx'), sha256: sha256(file) };
     expect((await tf.examples.idx(`${url}/a.gz`, options)).toArray()).toEqual([[1, 2], [3, 4]]); // biome-ignore format: rows
+    const wide = (type: number, bytes: readonly number[]) => Buffer.from([0, 0, type, 1, 0, 0, 0, 2, ...bytes]);
+    const floats = [0x3f, 0x80, 0, 0, 0xc0, 0, 0, 0];
+    const doubles = [0x3f, 0xe0, 0, 0, 0, 0, 0, 0, 0x40, 0, 0, 0, 0, 0, 0, 0];
+    for (const [type, bytes, dtype, values] of [
+      [9, [1, 0xff], tf.int8, [1, -1]],
+      [11, [1, 2, 0xff, 0xfe], tf.int16, [258, -2]],
+      [12, [0, 1, 0, 2, 0xff, 0xff, 0xff, 0xff], tf.int32, [65538, -1]],
+      [13, floats, tf.float32, [1, -2]],
+      [14, doubles, tf.float64, [0.5, 2]],
+    ] as const) {
+      writeFileSync(join(folder, 'wide'), wide(type, bytes));
+      const array = await tf.examples.idx(join(folder, 'wide'));
+      expect([array.dtype, array.toArray()]).toEqual([dtype, values]);
+    }
     writeFileSync(join(folder, 'b'), idxFile([3], [1, 2]));
     await expect(tf.examples.idx(join(folder, 'b'))).rejects.toThrow(tf.errors.DataLossError);
     await expect(tf.examples.idx(join(folder, 'none'))).rejects.toThrow(tf.errors.NotFoundError);
