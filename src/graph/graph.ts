@@ -1,12 +1,10 @@
 /** @file Graph: operations, names, collections and the function library; the only thing in the building half that grows. */
 import { InvalidArgumentError, OpError } from '../core/errors.ts';
-import { AttrList, type AttrValue } from '../proto/attr.ts';
+import type { AttrValue } from '../proto/attr.ts';
 import type { FunctionDef, GradientDef, GraphDef, RegisteredGradient, VersionDef } from '../proto/graph.ts';
 import { type CallSite, CallSites } from './callSite.ts';
 import {
   type Context,
-  ContextKey,
-  type ControlFrame,
   currentContext,
   type DeviceFunction,
   EnteredScope,
@@ -14,11 +12,20 @@ import {
   setBaseContext,
   withContext,
 } from './context.ts';
-import { DeviceSpec } from './device.ts';
+import type { DeviceSpec } from './device.ts';
 import { type ExportOptions, exportGraphDef } from './export.ts';
-import { checkOpName, checkScopeName, NameTable } from './names.ts';
+import { checkOpName, NameTable } from './names.ts';
 import { Operation } from './operation.ts';
 import { schemaOf } from './opSchema.ts';
+import {
+  applyScopes,
+  type ControlInput,
+  colocateWith,
+  controlDependencies,
+  controlFor,
+  device,
+  nameScope,
+} from './scopes.ts';
 import { Tensor } from './tensor.ts';
 import { userError } from './userError.ts';
 
@@ -169,11 +176,10 @@ export class Graph {
     if (this.byName.has(unique)) throw userError(`Duplicate node name in graph: '${unique}'`);
     const site = context.site ?? this.sites.here();
     const control = [...controlInputs];
-    if (inThisGraph)
-      for (const op of this.controlFor(context.control, inputs)) if (!control.includes(op)) control.push(op);
+    if (inThisGraph) for (const op of controlFor(context.control, inputs)) if (!control.includes(op)) control.push(op);
     const id = this.operations.length;
     const op = this.draft({ id, type, name: unique, inputs, control, attrs, site, functions: this.functions });
-    if (inThisGraph) this.applyContext(op, context);
+    if (inThisGraph) applyScopes(op, context);
     this.adopt(op, context);
     return op;
   }
@@ -249,35 +255,6 @@ export class Graph {
     );
     for (const op of readers) this.addConsumer(op, [to]);
     this.rewrites++;
-  }
-
-  /** What the scopes around an operation add to it. */
-  applyContext(op: Operation, context: Context): void {
-    for (const [name, value] of Object.entries(scopedAttrs.get() ?? {}))
-      if (op.attrs[name] === undefined) op.setAttr(name, value);
-    const override = context.gradientOverrides[op.type];
-    if (override !== undefined) op.setAttr('_gradient_op_type', { s: new TextEncoder().encode(override) });
-    op.device = deviceFor(op, context.devices);
-    if (context.colocation.length > 0) {
-      // The innermost comes first: its device wins.
-      const others = [...context.colocation].reverse().map((name) => this.getOperationByName(name));
-      const groups = [...new Set(others.flatMap((other) => other.colocationGroups))].sort();
-      op.setAttr('_class', { list: AttrList.create({ s: groups.map((g) => new TextEncoder().encode(g)) }) });
-      op.device = others.find((other) => other.device !== '')?.device ?? op.device;
-    }
-    const box = op.attrs['container']?.s;
-    if (context.container !== '' && box?.length === 0 && schemaOf(op.type, this.functions).isStateful)
-      op.setAttr('container', { s: new TextEncoder().encode(context.container) });
-  }
-
-  /** A control frame applies unless an input was itself made inside the frame, and so waits already. */
-  private controlFor(frames: readonly ControlFrame[], inputs: readonly Tensor[]): Operation[] {
-    const result: Operation[] = [];
-    for (const frame of frames) {
-      if (inputs.some((t) => frame.seen.has(t.op))) continue;
-      for (const op of frame.inputs) if (!inputs.some((t) => t.op === op)) result.push(op);
-    }
-    return result;
   }
 
   protected checkOwn(tensor: Tensor): void {
@@ -436,18 +413,6 @@ export class Graph {
   }
 }
 
-/** The device that the frames around an operation choose for it, the innermost first; `null` ends the search. */
-export function deviceFor(op: Operation, frames: Context['devices']): string {
-  for (const frame of [...frames].reverse()) {
-    if (frame === null) break;
-    if (typeof frame === 'function') op.device = frame(op);
-    else op.device = DeviceSpec.fromString(frame).mergedWith(DeviceSpec.fromString(op.device)).toString();
-  }
-  return op.device;
-}
-
-const scopedAttrs = new ContextKey<Readonly<Record<string, AttrValue>>>('attributes');
-
 /** Adds the op's name and the user's line to an error that is about a whole operation. */
 function located(error: unknown, type: string, name: string, site: CallSite): unknown {
   if (!(error instanceof OpError) || error.node !== undefined) return error;
@@ -493,80 +458,13 @@ export function resetDefaultGraph(): void {
   globalContext = { ...emptyScopes, graph: new Graph(), extras: new Map() };
 }
 
-/**
- * Prefixes the names of operations made in `body`. The callback gets the scope with its trailing slash; entering a scope
- * that ends in `/` goes back into that very scope.
- *
- * @example tf.nameScope('layer', () => tf.zeros([2])).name // 'layer/zeros:0'
- */
-export function nameScope<T>(name: string | null, body: (scope: string) => T): T;
-export function nameScope(name: string | null): EnteredScope<string>;
-export function nameScope<T>(name: string | null, body?: (scope: string) => T): T | EnteredScope<string> {
-  const { graph, scope } = currentContext();
-  let inner: string;
-  if (name === null || name === '') inner = '';
-  else {
-    checkScopeName(name, scope === '');
-    inner = name.endsWith('/') ? name.slice(0, -1) : graph.uniqueName(name);
-  }
-  const label = inner === '' ? '' : `${inner}/`;
-  return body ? withContext({ scope: inner }, body, label) : new EnteredScope(label, enterContext({ scope: inner }));
-}
-
-/** Things `controlDependencies` waits for. */
-export type ControlInput = Operation | Tensor | { readonly op: Operation } | string;
-
-/** The operation that something stands for; names are looked up in the default graph. */
-function operationOf(input: ControlInput): Operation {
-  if (typeof input !== 'string') return input instanceof Operation ? input : input.op;
-  const element = getDefaultGraph().asGraphElement(input);
-  return element instanceof Tensor ? element.op : element;
-}
-
-/** Operations made in `body` run only after all of `inputs`; `null` clears the dependencies outside. */
-export function controlDependencies<T>(inputs: readonly (ControlInput | null)[] | null, body: () => T): T;
-export function controlDependencies(inputs: readonly (ControlInput | null)[] | null): EnteredScope<void>;
-export function controlDependencies<T>(
-  inputs: readonly (ControlInput | null)[] | null,
-  body?: () => T,
-): T | EnteredScope<void> {
-  const { graph, control } = currentContext();
-  const outer = inputs === null ? [] : control;
-  const ops: Operation[] = [];
-  for (const x of inputs ?? []) {
-    const op = x === null ? null : graph.captureControl(operationOf(x));
-    if (op && !ops.includes(op) && !outer.some((frame) => frame.inputs.includes(op))) ops.push(op);
-  }
-  const change = { control: [...outer, { inputs: ops, seen: new Set<Operation>() }] };
-  return body ? withContext(change, body) : new EnteredScope(undefined, enterContext(change));
-}
-
-/** Places operations made in `body` on a device; takes a name, a `DeviceSpec`, a function of the operation, or `null`. */
-export function device<T>(spec: string | DeviceSpec | DeviceFunction | null, body: () => T): T;
-export function device(spec: string | DeviceSpec | DeviceFunction | null): EnteredScope<void>;
-export function device<T>(spec: string | DeviceSpec | DeviceFunction | null, body?: () => T): T | EnteredScope<void> {
-  const frame = spec instanceof DeviceSpec ? spec.toString() : spec;
-  if (typeof frame === 'string') DeviceSpec.fromString(frame);
-  const change = { devices: [...currentContext().devices, frame] };
-  return body ? withContext(change, body) : new EnteredScope(undefined, enterContext(change));
-}
-
-/** Places operations made in `body` with another operation; `ignoreExisting` forgets the frames outside. */
-export function colocateWith<T>(target: ControlInput, body: () => T, options: { ignoreExisting?: boolean } = {}): T {
-  const op = operationOf(target);
-  const { graph, colocation } = currentContext();
-  // A function is placed as a whole: its nodes cannot name what lies outside.
-  if (graph.outer && op.graph !== graph) return body();
-  const outer = options.ignoreExisting ? [] : colocation;
-  return withContext({ colocation: [...outer, op.name], devices: [] }, body);
-}
-
-/** Sets attributes, such as `_class`, on every operation made in `body` that does not have them itself. */
-export function attrScope<T>(attrs: Readonly<Record<string, AttrValue>>, body: () => T): T {
-  return withContext(scopedAttrs.change({ ...scopedAttrs.get(), ...attrs }), body);
-}
-
-/** Variables and queues made in `body` live in the named resource container. */
-export function container<T>(name: string, body: () => T): T {
-  return withContext({ container: name }, body);
-}
+// Scopes are opened in the default graph, so they come from the same place as it.
+export {
+  attrScope,
+  type ControlInput,
+  colocateWith,
+  container,
+  controlDependencies,
+  device,
+  nameScope,
+} from './scopes.ts';

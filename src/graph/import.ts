@@ -5,10 +5,11 @@ import { FunctionDef, type GraphDef, type NodeDef, type VersionDef } from '../pr
 import { shapeFromProto } from '../proto/tensorProto.ts';
 import type { CallSite } from './callSite.ts';
 import { type Context, currentContext } from './context.ts';
-import { deviceFor, type Graph, graphDefVersion, nameScope } from './graph.ts';
+import { type Graph, graphDefVersion } from './graph.ts';
 import { GraphDefIndex, parseTensorName } from './graphDefIndex.ts';
 import { Operation } from './operation.ts';
 import { schemaOf } from './opSchema.ts';
+import { applyScopes, deviceFor, nameScope } from './scopes.ts';
 import { Tensor } from './tensor.ts';
 
 /** What stands in for a tensor of the message, or, under a key such as `^init`, for an operation waited for. */
@@ -261,7 +262,7 @@ class Importer {
       graph.names.take(op.name);
       graph.adopt(op, context);
       op.device = '';
-      graph.applyContext(op, { ...context, devices: [] });
+      applyScopes(op, { ...context, devices: [] });
       devices[i] = op.device === '' ? devices[i]! : op.device;
     }
     for (const [i, op] of this.order.entries()) this.place(op, devices[i]!, context);
