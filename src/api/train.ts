@@ -9,6 +9,7 @@ export * from '../front/train.ts';
 export * from '../front/training/index.ts';
 export {
   CheckpointReader,
+  type ListedVariable,
   listVariables,
   loadCheckpoint,
   loadVariable,
@@ -17,9 +18,11 @@ export {
 export {
   checkpointExists,
   checkpointsIterator,
+  type FoundCheckpoints,
   generateCheckpointStateProto,
   getCheckpointMtimes,
   getCheckpointState,
+  type LatestFilename,
   latestCheckpoint,
   removeCheckpoint,
   updateCheckpointState,

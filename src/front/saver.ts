@@ -288,7 +288,7 @@ export class Saver {
       this.nextForGood += this.def!.keep_checkpoint_every_n_hours * 3600;
       return;
     }
-    await removeCheckpoint(path, { version: this.def!.version, metaGraphSuffix });
+    await removeCheckpoint(path, { checkpointFormatVersion: this.def!.version, metaGraphSuffix });
   }
 
   /** The default graph with this saver, as a message, and as a file where one is named. */

@@ -45,15 +45,29 @@ async function reading<T>(checkpoint: string, body: (reader: TensorReader) => T 
   }
 }
 
+/** A tensor of a checkpoint: its name and shape as in Python, and its type beside them. */
+export type ListedVariable = readonly [name: string, shape: Shape] & {
+  readonly name: string;
+  readonly shape: Shape;
+  readonly dtype: DType;
+};
+
 /**
- * The tensors of a checkpoint, or of the latest of a folder: names, types and shapes.
+ * The tensors of a checkpoint, or of the latest of a folder: names, shapes and types.
  *
- * @example for (const { name, dtype, shape } of await tf.train.listVariables('run1/model-100')) console.log(name, dtype, shape);
+ * @example for (const [name, shape] of await tf.train.listVariables('run1/model-100')) console.log(name, shape);
  */
-export async function listVariables(
-  checkpoint: string,
-): Promise<{ readonly name: string; readonly dtype: DType; readonly shape: Shape }[]> {
-  return await reading(checkpoint, (reader) => reader.names.map((name) => ({ name, ...reader.entry(name) })));
+export async function listVariables(checkpoint: string): Promise<ListedVariable[]> {
+  return await reading(checkpoint, (reader) =>
+    reader.names.map((name) => {
+      const { dtype, shape } = reader.entry(name);
+      const pair: readonly [string, Shape] = [name, shape];
+      const listed = Object.assign(pair, { name, shape, dtype });
+      // Printed, it is the pair.
+      for (const key of ['name', 'shape', 'dtype']) Object.defineProperty(listed, key, { enumerable: false });
+      return listed;
+    }),
+  );
 }
 
 /** One tensor of a checkpoint, or of the latest of a folder. */

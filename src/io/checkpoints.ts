@@ -5,6 +5,8 @@ import { rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, relative } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { InvalidArgumentError } from '../core/errors.ts';
+import { error as logError, warn } from '../core/logging.ts';
+import { knownOptions } from '../core/optionNames.ts';
 import { CheckpointState } from '../proto/checkpointState.ts';
 import { CheckpointFormatVersion } from '../proto/metaGraph.ts';
 import { parseText, printText } from '../proto/textFormat.ts';
@@ -82,24 +84,56 @@ export async function updateCheckpointState(
   await writeCheckpointState(folder, modelCheckpointPath, options);
 }
 
-/** What the folder's `checkpoint` file says, with whole paths; null where there is none that can be read. */
-export function getCheckpointState(folder: string, latestFilename = 'checkpoint'): CheckpointState | null {
-  const path = joinPath(folder, latestFilename);
+/** Which file of a folder says what its checkpoints are; `checkpoint` unless given. Its name alone will do. */
+export type LatestFilename = string | { readonly latestFilename?: string | undefined };
+
+function nameOf(owner: string, given: LatestFilename): string {
+  if (typeof given === 'string') return given;
+  return knownOptions(owner, given, ['latestFilename']).latestFilename ?? 'checkpoint';
+}
+
+/** What a `checkpoint` file says, under the names of the message and under those that functions here have. */
+export interface FoundCheckpoints extends CheckpointState {
+  readonly modelCheckpointPath: string;
+  readonly allModelCheckpointPaths: readonly string[];
+  readonly allModelCheckpointTimestamps: readonly number[];
+  readonly lastPreservedTimestamp: number;
+}
+
+/** The message with its other names, which are not printed: they say the same. */
+function withBothNames(state: CheckpointState): FoundCheckpoints {
+  const others = {
+    modelCheckpointPath: { value: state.model_checkpoint_path },
+    allModelCheckpointPaths: { value: state.all_model_checkpoint_paths },
+    allModelCheckpointTimestamps: { value: state.all_model_checkpoint_timestamps },
+    lastPreservedTimestamp: { value: state.last_preserved_timestamp },
+  };
+  return Object.defineProperties(state, others) as FoundCheckpoints; // it has them now
+}
+
+/**
+ * What the folder's `checkpoint` file says, with whole paths; null where there is none that can be read.
+ *
+ * @example const path = tf.train.getCheckpointState('run1')?.modelCheckpointPath;
+ */
+export function getCheckpointState(folder: string, options: LatestFilename = {}): FoundCheckpoints | null {
+  const path = joinPath(folder, nameOf('tf.train.getCheckpointState', options));
   if (!existsSync(localPath(path))) return null;
   let state: CheckpointState;
   try {
     state = parseText(CheckpointState, readFileSync(localPath(path), 'utf8'));
-  } catch {
+  } catch (error) {
+    warn(`${path}: Checkpoint ignored (${String(error).split('\n')[0]})`);
     return null;
   }
   if (state.model_checkpoint_path === '')
     throw new InvalidArgumentError(`Invalid checkpoint state loaded from ${folder}`);
   const whole = (name: string) => (isAbsolute(name) ? name : joinPath(folder, name));
-  return {
+  return withBothNames({
     ...state,
     model_checkpoint_path: whole(state.model_checkpoint_path),
     all_model_checkpoint_paths: state.all_model_checkpoint_paths.map(whole),
-  };
+  });
 }
 
 /**
@@ -107,9 +141,11 @@ export function getCheckpointState(folder: string, latestFilename = 'checkpoint'
  *
  * @example const path = tf.train.latestCheckpoint('run1');
  */
-export function latestCheckpoint(folder: string, latestFilename?: string): string | null {
-  const path = getCheckpointState(folder, latestFilename)?.model_checkpoint_path;
-  return path !== undefined && checkpointExists(path) ? path : null;
+export function latestCheckpoint(folder: string, options: LatestFilename = {}): string | null {
+  const path = getCheckpointState(folder, nameOf('tf.train.latestCheckpoint', options))?.model_checkpoint_path;
+  if (path === undefined || checkpointExists(path)) return path ?? null;
+  logError(`Couldn't match files for checkpoint ${path}`);
+  return null;
 }
 
 const isFile = (path: string) => statSync(localPath(path), { throwIfNoEntry: false })?.isFile() ?? false;
@@ -141,9 +177,11 @@ export function getCheckpointMtimes(prefixes: readonly string[]): number[] {
 /** Deletes the files of a checkpoint. The index goes first: without it the rest is no checkpoint. */
 export async function removeCheckpoint(
   prefix: string,
-  options: { readonly version?: number; readonly metaGraphSuffix?: string } = {},
+  options: { readonly checkpointFormatVersion?: number; readonly metaGraphSuffix?: string } = {},
 ): Promise<void> {
-  const { version = CheckpointFormatVersion.values.V2, metaGraphSuffix = 'meta' } = options;
+  const names = ['checkpointFormatVersion', 'metaGraphSuffix'] as const;
+  const { checkpointFormatVersion: version = CheckpointFormatVersion.values.V2, metaGraphSuffix = 'meta' } =
+    knownOptions('tf.train.removeCheckpoint', options, names);
   const meta = `${prefix.replace(/-\?{5}-of-\d{5}$/, '')}.${metaGraphSuffix}`;
   const files =
     version === CheckpointFormatVersion.values.V2

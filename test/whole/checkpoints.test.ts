@@ -226,6 +226,34 @@ describe('a saver', () => {
     expect(readdirSync(folder).filter((f) => f.startsWith('m-2'))).toEqual([]);
   });
 
+  test('says why a checkpoint file is of no use', () => {
+    const lines: string[] = [];
+    tf.logging.setTarget((line) => lines.push(line));
+    try {
+      writeFileSync(join(folder, 'checkpoint'), 'no message {');
+      expect(tf.train.latestCheckpoint(folder)).toBe(null);
+      writeFileSync(join(folder, 'checkpoint'), 'model_checkpoint_path: "m-7"');
+      expect(tf.train.latestCheckpoint(folder)).toBe(null);
+      expect(lines).toEqual([
+        expect.stringMatching(/checkpoint: Checkpoint ignored \(/),
+        expect.stringContaining(`Couldn't match files for checkpoint ${join(folder, 'm-7')}`),
+      ]);
+    } finally {
+      tf.logging.setTarget();
+    }
+  });
+
+  test('lists names and shapes as pairs', async () => {
+    variable('v', [1, 2]);
+    const sess = new tf.Session();
+    await sess.run(tf.globalVariablesInitializer());
+    const path = await new tf.train.Saver().save(sess, join(folder, 'm'));
+    const found = await tf.train.listVariables(path);
+    expect(found).toEqual([['v', [2]]]);
+    const [[name, shape]] = found as [tf.train.ListedVariable]; // there is one
+    expect([name, shape, found[0]!.name, found[0]!.dtype]).toEqual(['v', [2], 'v', tf.float32]);
+  });
+
   test('with maxToKeep null keeps all and names one', async () => {
     variable('v', [1]);
     const sess = new tf.Session();
@@ -237,7 +265,17 @@ describe('a saver', () => {
     expect(readFileSync(join(folder, 'latest'), 'utf8')).toBe(
       'model_checkpoint_path: "m-00000002"\nall_model_checkpoint_paths: "m-00000002"\n',
     );
-    expect(tf.train.latestCheckpoint(folder, 'latest')).toBe(join(folder, 'm-00000002'));
+    for (const latest of ['latest', { latestFilename: 'latest' }]) {
+      expect(tf.train.latestCheckpoint(folder, latest)).toBe(join(folder, 'm-00000002'));
+      const state = tf.train.getCheckpointState(folder, latest)!;
+      expect([state.modelCheckpointPath, state.allModelCheckpointPaths]).toEqual([
+        state.model_checkpoint_path,
+        state.all_model_checkpoint_paths,
+      ]);
+    }
+    expect(() => tf.train.latestCheckpoint(folder, { latestFileName: 'x' } as object)).toThrow(
+      "tf.train.latestCheckpoint has no option 'latestFileName'. Did you mean 'latestFilename'?",
+    );
     expect(tf.train.latestCheckpoint(folder)).toBe(null);
     expect(readdirSync(folder).filter((f) => f.endsWith('.index')).length).toBe(2);
   });
