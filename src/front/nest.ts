@@ -41,11 +41,14 @@ export type Like<T> = T extends Composite
         ? { readonly [K in keyof T]: Like<T[K]> }
         : never;
 
-/** A record that is only a structure: not an instance of any class. */
+/** What a class extends whose instances are structures: their fields are the values, and a structure like them is one of them. */
+export abstract class Fields {}
+
+/** A record that is only a structure: not an instance of any other class. */
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
+  return prototype === Object.prototype || prototype === null || value instanceof Fields;
 }
 
 /** Whether something is a structure rather than a single value. */
@@ -81,7 +84,10 @@ export function packSequenceAs(structure: unknown, flat: readonly unknown[], opt
   let next = 0;
   const pack = (like: unknown): unknown => {
     if (Array.isArray(like)) return like.map(pack);
-    if (isRecord(like)) return Object.fromEntries(sortedKeys(like).map((key) => [key, pack(like[key])]));
+    if (isRecord(like)) {
+      const fields = Object.fromEntries(sortedKeys(like).map((key) => [key, pack(like[key])]));
+      return like instanceof Fields ? Object.assign(Object.create(Object.getPrototypeOf(like)), fields) : fields;
+    }
     if (options.expandComposites && isComposite(like)) {
       const { parts, from } = like[composite]();
       return from(flat.slice(next, (next += parts.length)) as Tensor[]); // a composite consists of tensors

@@ -1,6 +1,6 @@
 /** @file Dense: a fully connected layer. */
 
-import type { Dims } from '../../core/shape.ts';
+import { type Dims, showTuple } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
@@ -45,6 +45,15 @@ export class Dense extends BiasedLayer<DenseOptions> {
     this.kernel = this.addWeight('kernel', [width, this.units], kernelWeight(this.options));
     this.addBias(this.units);
     super.build(inputShape);
+  }
+
+  override computeOutputShape(inputShape: Dims): Dims {
+    if (inputShape === null) return null;
+    if (inputShape.length < 2 || inputShape.at(-1) == null)
+      throw userError(
+        `The innermost dimension of the input shape of \`Dense\` must be defined, but saw: ${showTuple(inputShape)}`,
+      );
+    return [...inputShape.slice(0, -1), this.units];
   }
 
   override call(inputs: Tensor): Tensor {

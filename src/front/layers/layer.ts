@@ -102,6 +102,11 @@ export abstract class Layer<Call = object, Result = Tensor> {
     this.built = true;
   }
 
+  /** The shape of what the layer gives for inputs of a shape, without any nodes; null where the layer does not say. */
+  computeOutputShape(_inputShape: Dims): Dims {
+    return null;
+  }
+
   /** What the layer computes. */
   abstract call(inputs: Tensor, options: Call): Result;
 

@@ -1,9 +1,13 @@
 /** @file Decoders and dynamicDecode: a loop that writes sequences until all are finished. */
 import { type DType, int32 } from '../../../core/dtypes.ts';
+import type { Dims } from '../../../core/shape.ts';
 import { onlyOptions } from '../../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../../graph/tensor.ts';
+import { userError } from '../../../graph/userError.ts';
+import { constantValue } from '../../../op/constantValue.ts';
+import { convertToTensor } from '../../../op/convert.ts';
 import { constant, transpose } from '../../../ops/array/index.ts';
-import { logicalNot, logicalOr, reduceAll, where, zerosLike } from '../../../ops/math/index.ts';
+import { logicalNot, logicalOr, onesLike, reduceAll, where, zerosLike } from '../../../ops/math/index.ts';
 import { TensorArray } from '../../controlFlow/tensorArray.ts';
 import { whileLoop } from '../../controlFlow/whileLoop.ts';
 import { mapStructure } from '../../nest.ts';
@@ -17,17 +21,20 @@ export interface DecoderStep<O, S> {
   readonly finished: Tensor;
 }
 
-/** Something that writes sequences step by step. */
-export interface Decoder<O, S, F = O> {
-  readonly batchSize: number | Tensor;
+/** Something that writes sequences step by step. `F` and `L` are what `finalize` makes of all outputs and the last state. */
+export abstract class Decoder<O, S, F = O, L = S> {
+  abstract readonly batchSize: number | Tensor;
+  /** The shapes of the outputs of one example, in their structure. */
+  abstract readonly outputSize: { readonly [K in keyof O]: Dims };
   /** Types of the outputs, in their structure. */
-  readonly outputDtypes: { readonly [K in keyof O]: DType };
-  initialize(): Omit<DecoderStep<O, S>, 'outputs'>;
-  step(time: Tensor, inputs: Tensor, state: S): DecoderStep<O, S>;
-  /** Turns the outputs of all steps, [time, batch, …], into results; they are the results themselves unless given. */
-  finalize?(outputs: O, state: S, lengths: Tensor): [F, S];
+  abstract readonly outputDtype: { readonly [K in keyof O]: DType };
   /** It keeps track itself of which sequences are finished. */
-  readonly tracksOwnFinished?: boolean;
+  readonly tracksOwnFinished: boolean = false;
+
+  abstract initialize(): Omit<DecoderStep<O, S>, 'outputs'>;
+  abstract step(time: Tensor, inputs: Tensor, state: S): DecoderStep<O, S>;
+  /** Turns the outputs of all steps, [time, batch, …], and the last state into results; they are the results unless given. */
+  finalize?(outputs: O, state: S, lengths: Tensor): readonly [F, L];
 }
 
 export interface DynamicDecodeOptions {
@@ -46,10 +53,10 @@ export interface DynamicDecodeOptions {
  *
  * @example const [{ rnnOutput, sampleId }, state, lengths] = tf.contrib.seq2seq.dynamicDecode(decoder);
  */
-export function dynamicDecode<O extends object, S, F = O>(
-  decoder: Decoder<O, S, F>,
+export function dynamicDecode<O extends object, S, F = O, L = S>(
+  decoder: Decoder<O, S, F, L>,
   options: DynamicDecodeOptions = {},
-): [outputs: F, state: S, lengths: Tensor] {
+): [outputs: F, state: L, lengths: Tensor] {
   onlyOptions(
     'tf.contrib.seq2seq.dynamicDecode',
     options,
@@ -60,14 +67,20 @@ export function dynamicDecode<O extends object, S, F = O>(
     'swapMemory',
     'scope',
   );
-  const { imputeFinished = false, maximumIterations } = options;
-  return variableScope(options.scope ?? 'decoder', () => {
+  const { imputeFinished = false } = options;
+  return variableScope(options.scope ?? null, { defaultName: 'decoder' }, () => {
+    const most = scalarOf(options.maximumIterations);
     const first = decoder.initialize();
-    const arrays = mapStructure(
-      (dtype: DType) => new TensorArray(dtype, { size: 0, dynamicSize: true }),
-      decoder.outputDtypes,
-    ) as Record<string, TensorArray>; // one per output
-    const lengths = zerosLike(first.finished, { dtype: int32 });
+    // With no step allowed, nothing is written and all lengths are 0.
+    const over = most ? logicalOr(first.finished, constant(0, { dtype: int32 }).greaterEqual(most)) : first.finished;
+    const { batchSize, outputSize } = decoder;
+    const arrays = Object.fromEntries(
+      Object.entries<DType>(decoder.outputDtype).map(([key, dtype]) => {
+        const elementShape = rowsBefore(batchSize, outputSize[key as keyof O]); // the same keys
+        return [key, new TensorArray(dtype, { size: 0, dynamicSize: true, elementShape })];
+      }),
+    );
+    const lengths = zerosLike(over, { dtype: int32 });
     const step = (
       time: Tensor,
       written: Record<string, TensorArray>,
@@ -78,7 +91,7 @@ export function dynamicDecode<O extends object, S, F = O>(
     ) => {
       const next = decoder.step(time, inputs, state);
       const over = decoder.tracksOwnFinished ? next.finished : logicalOr(next.finished, finished);
-      const after = where(finished, counts, counts.mul(0).add(time.add(1)));
+      const after = where(finished, counts, onesLike(counts).mul(time.add(1)));
       const kept = (before: Tensor, now: Tensor) => (now.rank === 0 ? now : where(finished, before, now));
       const outputs = (
         imputeFinished ? mapStructure((t: Tensor) => where(finished, zerosLike(t), t), next.outputs) : next.outputs
@@ -94,9 +107,9 @@ export function dynamicDecode<O extends object, S, F = O>(
       ((_: unknown, __: unknown, ___: unknown, ____: unknown, finished: Tensor) =>
         logicalNot(reduceAll(finished))) as never,
       step as never,
-      [constant(0, { dtype: int32 }), arrays, first.state, first.inputs, first.finished, lengths],
+      [constant(0, { dtype: int32 }), arrays, first.state, first.inputs, over, lengths],
       {
-        maximumIterations,
+        maximumIterations: most,
         parallelIterations: options.parallelIterations ?? 32,
         swapMemory: options.swapMemory,
       },
@@ -104,9 +117,23 @@ export function dynamicDecode<O extends object, S, F = O>(
     const stacked = mapStructure((ta: TensorArray) => ta.stack(), written) as O; // one tensor per array
     const [outputs, last] = decoder.finalize
       ? decoder.finalize(stacked, state, final)
-      : [stacked as unknown as F, state]; // `F` is `O` without a `finalize`
+      : ([stacked, state] as unknown as [F, L]); // `F` is `O` and `L` is `S` without a `finalize`
     return [options.outputTimeMajor ? outputs : (mapStructure(batchFirst, outputs) as F), last, final];
   });
+}
+
+function scalarOf(maximumIterations: TensorLike | undefined): Tensor | undefined {
+  if (maximumIterations === undefined) return undefined;
+  const most = convertToTensor(maximumIterations, { dtype: int32, name: 'maximum_iterations' });
+  if (most.rank !== null && most.rank !== 0) throw userError('maximumIterations must be a scalar');
+  return most;
+}
+
+/** The shape of a batch of what has a shape. */
+function rowsBefore(batchSize: number | Tensor, dims: Dims): Dims {
+  if (dims === null) return null;
+  const known = typeof batchSize === 'number' ? batchSize : (constantValue(batchSize)?.numberAt(0) ?? null);
+  return [known, ...dims];
 }
 
 /** Arrays of tensors go on as they are. */

@@ -8,7 +8,14 @@ export {
   LuongAttention,
   type LuongOptions,
 } from './attention.ts';
-export { AttentionWrapper, type AttentionWrapperOptions, type AttentionWrapperState } from './attentionWrapper.ts';
+export {
+  type AttentionFn,
+  AttentionWrapper,
+  type AttentionWrapperFields,
+  type AttentionWrapperOptions,
+  AttentionWrapperState,
+  type Mechanisms,
+} from './attentionWrapper.ts';
 export { BasicDecoder, type BasicDecoderOutput } from './basicDecoder.ts';
 export {
   BeamSearchDecoder,
@@ -16,25 +23,24 @@ export {
   type BeamSearchDecoderState,
   type BeamSearchOptions,
   type FinalBeamSearchDecoderOutput,
-  gatherTree,
-  tileBatch,
+  type Reordered,
 } from './beamSearch.ts';
-export { type Decoder, type DecoderStep, type DynamicDecodeOptions, dynamicDecode } from './decoder.ts';
+export { gatherTree, gatherTreeFromArray, tileBatch } from './beams.ts';
+export { Decoder, type DecoderStep, type DynamicDecodeOptions, dynamicDecode } from './decoder.ts';
 export {
-  CustomHelper,
   type Embedding,
   GreedyEmbeddingHelper,
-  type Helper,
+  SampleEmbeddingHelper,
+  type SampleOptions,
+} from './embeddingHelpers.ts';
+export {
+  CustomHelper,
+  type CustomHelperOptions,
+  type FirstInputs,
+  Helper,
   InferenceHelper,
   type InferenceHelperOptions,
   type NextInputs,
-  SampleEmbeddingHelper,
-  type SampleOptions,
-  type ScheduledEmbeddingOptions,
-  ScheduledEmbeddingTrainingHelper,
-  type ScheduledOptions,
-  type ScheduledOutputOptions,
-  ScheduledOutputTrainingHelper,
   TrainingHelper,
   type TrainingHelperOptions,
 } from './helper.ts';
@@ -47,3 +53,10 @@ export {
   monotonicAttention,
   safeCumprod,
 } from './monotonic.ts';
+export {
+  type ScheduledEmbeddingOptions,
+  ScheduledEmbeddingTrainingHelper,
+  type ScheduledOptions,
+  type ScheduledOutputOptions,
+  ScheduledOutputTrainingHelper,
+} from './scheduledHelpers.ts';

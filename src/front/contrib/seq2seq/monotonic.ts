@@ -129,12 +129,13 @@ export class BahdanauMonotonicAttention extends BahdanauAttention {
   constructor(
     numUnits: number,
     memory: TensorLike,
-    options: Omit<BahdanauOptions, 'probabilityFn'> & MonotonicOptions = {},
+    options: Omit<BahdanauOptions, 'probabilityFn' | 'customKeyValueFn'> & MonotonicOptions = {},
   ) {
     const names = [...sharedNames, ...monotonicNames, 'normalize'] as const;
     onlyOptions('tf.contrib.seq2seq.BahdanauMonotonicAttention', options, ...names);
     const { sigmoidNoise, sigmoidNoiseSeed, scoreBiasInit, mode, ...rest } = options;
-    super(numUnits, memory, { ...rest, probabilityFn: stopping({ sigmoidNoise, sigmoidNoiseSeed, mode }) });
+    const probabilityFn = stopping({ sigmoidNoise, sigmoidNoiseSeed, mode });
+    super(numUnits, memory, { name: 'BahdanauMonotonicAttention', ...rest, probabilityFn });
     this.biasInit = scoreBiasInit;
   }
 
@@ -158,12 +159,13 @@ export class LuongMonotonicAttention extends LuongAttention {
   constructor(
     numUnits: number,
     memory: TensorLike,
-    options: Omit<LuongOptions, 'probabilityFn'> & MonotonicOptions = {},
+    options: Omit<LuongOptions, 'probabilityFn' | 'customKeyValueFn'> & MonotonicOptions = {},
   ) {
     const names = [...sharedNames, ...monotonicNames, 'scale'] as const;
     onlyOptions('tf.contrib.seq2seq.LuongMonotonicAttention', options, ...names);
     const { sigmoidNoise, sigmoidNoiseSeed, scoreBiasInit, mode, ...rest } = options;
-    super(numUnits, memory, { ...rest, probabilityFn: stopping({ sigmoidNoise, sigmoidNoiseSeed, mode }) });
+    const probabilityFn = stopping({ sigmoidNoise, sigmoidNoiseSeed, mode });
+    super(numUnits, memory, { name: 'LuongMonotonicAttention', ...rest, probabilityFn });
     this.biasInit = scoreBiasInit;
   }
 
