@@ -1,6 +1,6 @@
 /**
- * @file Convolutions and their gradients beside oneDNN's, alternating in one process, with the ratio to it:
- * `npm run bench:conv [-- --threads 1] [-- --rounds 20] [-- --only 'CNN 2'] [-- --json]`.
+ * @file Convolutions and their gradients beside oneDNN's, in turns in one process, with the ratio to it:
+ * `npm run bench:conv [-- --threads 1] [-- --rounds 12] [-- --only 'CNN 2'] [-- --json]`.
  */
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
@@ -16,7 +16,7 @@ const library = process.env['TENSORLOOM_LIBRARY'] ?? join(root, 'build/native/li
 const { values: options } = parseArgs({
   options: {
     threads: { type: 'string', default: '1,2' },
-    rounds: { type: 'string', default: '20' },
+    rounds: { type: 'string', default: '8' },
     only: { type: 'string', default: '' },
     json: { type: 'boolean', default: false },
   },
@@ -49,7 +49,7 @@ async function main(): Promise<void> {
   const program = buildPeer();
   if (!json)
     console.log(
-      `GFLOP/s, best of ${options.rounds}. Load ${loadavg()[0]!.toFixed(1)}.\n\n` +
+      `GFLOP/s, best of ${options.rounds} rounds. Load ${loadavg()[0]!.toFixed(1)}.\n\n` +
         '| threads | convolution | tensorloom | oneDNN | ratio |\n|---|---|---|---|---|',
     );
   const ratios: number[] = [];

@@ -1,6 +1,6 @@
 /**
- * @file Matrix products beside oneDNN, OpenBLAS and PyTorch's MKL, alternating in one process; ratios to the best of them:
- * `npm run bench:gemm [-- --threads 1] [-- --rounds 40] [-- --only 'f32 128x784x512'] [-- --json]`.
+ * @file Matrix products beside oneDNN, OpenBLAS and PyTorch's MKL, in turns in one process; ratios to the best of them:
+ * `npm run bench:gemm [-- --threads 1] [-- --rounds 12] [-- --only 'f32 128x784x512'] [-- --json]`.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
@@ -16,7 +16,7 @@ const library = process.env['TENSORLOOM_LIBRARY'] ?? join(root, 'build/native/li
 const { values: options } = parseArgs({
   options: {
     threads: { type: 'string', default: '1,2' },
-    rounds: { type: 'string', default: '40' },
+    rounds: { type: 'string', default: '8' },
     only: { type: 'string', default: '' },
     json: { type: 'boolean', default: false },
   },
@@ -68,7 +68,7 @@ async function main(): Promise<void> {
   const ratios: number[] = [];
   if (!json)
     console.log(
-      `GFLOP/s, best of ${options.rounds} (fewer of large ones); names are m x k x n, then whether a and b are transposed. ` +
+      `GFLOP/s, best of ${options.rounds} rounds; names are m x k x n, then whether a and b are transposed. ` +
         `Load ${loadavg()[0]!.toFixed(1)}.\n\n| threads | product | tensorloom | ${peers.join(' | ')} | ratio to the best |\n|---|---|---|---|---|---|---|`,
     );
   for (const threads of options.threads.split(','))

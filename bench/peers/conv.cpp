@@ -1,24 +1,16 @@
 /**
- * Convolutions of tensorloom's library beside oneDNN's, alternating in one process.
+ * Convolutions of tensorloom's library beside oneDNN's, in turns in one process.
  *
  *   conv LIBRARY THREADS ROUNDS [FILTER]   prints one JSON object per line: the case and the best GFLOP/s of each
  *
  * Built with -DHAS_DNNL and -ldnnl where oneDNN (version 2) is installed. It may choose its own layouts for all arrays, as
  * frameworks let it; images and filters are brought there once, and that is not part of the time.
  */
-#include <dlfcn.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <ctime>
-#include <functional>
-#include <string>
-#include <vector>
 #if defined(HAS_DNNL)
 #include <dnnl.hpp>
 #endif
+
+#include "turns.h"
 
 namespace {
 
@@ -47,67 +39,30 @@ constexpr Case kCases[] = {
 enum Pass { forward, inputGradient, filterGradient };
 constexpr const char* kPasses[] = {"forward", "input gradient", "filter gradient"};
 
-/** Seconds. One thread is timed by the processor time it gets, which other programs on the machine disturb less. */
-double now(int threads) {
-  timespec time;
-  clock_gettime(threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
 std::vector<float> numbers(int64_t count) {
   std::vector<float> all(static_cast<size_t>(count));
   for (size_t i = 0; i < all.size(); i++) all[i] = static_cast<float>(i * 7919 % 2003) / 1000 - 1;
   return all;
 }
 
-class Ours {
- public:
-  explicit Ours(const char* path) {
-    void* library = dlopen(path, RTLD_NOW);
-    if (!library) {
-      std::fprintf(stderr, "%s\n", dlerror());
-      std::exit(1);
-    }
-    code_ = reinterpret_cast<decltype(code_)>(dlsym(library, "tl_code"));
-    create_ = reinterpret_cast<decltype(create_)>(dlsym(library, "tl_program_create"));
-    run_ = reinterpret_cast<decltype(run_)>(dlsym(library, "tl_program_run"));
-  }
-
-  std::function<void()> prepare(const Case& c, Pass pass, std::vector<float>& image, std::vector<float>& filter,
-                                std::vector<float>& output, int threads) {
-    constexpr const char* results[] = {"output", "input", "filter"};
-    std::vector<int64_t> words = {1, code_("instruction", "conv"), code_("conv", results[pass])};
-    const int64_t f32 = code_("dtype", "f32"), out = c.out();
-    const auto view = [&](int64_t slot, std::vector<int64_t> numbers) {
-      words.insert(words.end(), {f32, slot, slot, 0, 5});
-      words.insert(words.end(), numbers.begin(), numbers.end());
-    };
-    const auto picture = [](int64_t batch, int64_t size, int64_t channels) -> std::vector<int64_t> {
-      return {batch, 1, channels, size, size, size * size * channels, channels, 1, size * channels, channels};
-    };
-    view(0, picture(c.batch, c.size, c.channels));
-    view(1, {1, c.features, c.channels, c.taps, c.taps, 0, 1, c.features, c.taps * c.channels * c.features, c.channels * c.features});
-    view(2, picture(c.batch, out, c.features));
-    words.insert(words.end(), {c.stride, c.stride, 1, 1, c.before(), c.before()});
-    char error[256] = "";
-    void* program = create_(words.data(), static_cast<int64_t>(words.size()), error, sizeof(error));
-    if (!program) {
-      std::fprintf(stderr, "%s\n", error);
-      std::exit(1);
-    }
-    table_ = {image.data(), filter.data(), output.data()};
-    return [this, program, threads] {
-      double result[4];
-      run_(program, table_.data(), result, nullptr, threads);
-    };
-  }
-
- private:
-  int64_t (*code_)(const char*, const char*);
-  void* (*create_)(const int64_t*, int64_t, char*, int64_t);
-  int32_t (*run_)(void*, void* const*, double*, double*, int32_t);
-  std::vector<void*> table_;
-};
+/** tensorloom: a program of one `conv` instruction. */
+std::function<void()> ours(Loom& loom, const Case& c, Pass pass, std::vector<void*> arrays, int threads) {
+  constexpr const char* results[] = {"output", "input", "filter"};
+  std::vector<int64_t> words = {1, loom.code("instruction", "conv"), loom.code("conv", results[pass])};
+  const int64_t f32 = loom.code("dtype", "f32"), out = c.out();
+  const auto view = [&](int64_t slot, std::vector<int64_t> numbers) {
+    words.insert(words.end(), {f32, slot, slot, 0, 5});
+    words.insert(words.end(), numbers.begin(), numbers.end());
+  };
+  const auto picture = [](int64_t batch, int64_t size, int64_t channels) -> std::vector<int64_t> {
+    return {batch, 1, channels, size, size, size * size * channels, channels, 1, size * channels, channels};
+  };
+  view(0, picture(c.batch, c.size, c.channels));
+  view(1, {1, c.features, c.channels, c.taps, c.taps, 0, 1, c.features, c.taps * c.channels * c.features, c.channels * c.features});
+  view(2, picture(c.batch, out, c.features));
+  words.insert(words.end(), {c.stride, c.stride, 1, 1, c.before(), c.before()});
+  return loom.prepare(words, arrays, threads);
+}
 
 #if defined(HAS_DNNL)
 std::function<void()> oneDnn(const Case& c, Pass pass) {
@@ -157,28 +112,26 @@ int main(int argc, char** argv) {
   if (argc < 4) return 1;
   const int threads = std::atoi(argv[2]), rounds = std::atoi(argv[3]);
   setenv("OMP_NUM_THREADS", argv[2], 1);
-  Ours ours(argv[1]);
+  Loom loom(argv[1]);
+  std::vector<std::vector<float>> arrays;
+  std::vector<Contest> contests;
   for (const Case& c : kCases)
     for (const Pass pass : {forward, inputGradient, filterGradient}) {
-      const std::string name = std::string(c.name) + ", " + kPasses[pass];
-      if (argc > 4 && name.find(argv[4]) == std::string::npos) continue;
-      auto image = numbers(c.batch * c.size * c.size * c.channels), filter = numbers(c.taps * c.taps * c.channels * c.features);
-      auto output = numbers(c.batch * c.out() * c.out() * c.features);
-      std::vector<std::pair<const char*, std::function<void()>>> runs = {
-          {"tensorloom", ours.prepare(c, pass, image, filter, output, threads)}};
+      Contest contest = {std::string(c.name) + ", " + kPasses[pass], c.flops(), {}};
+      if (argc > 4 && contest.name.find(argv[4]) == std::string::npos) continue;
+      std::vector<void*> table;
+      for (const int64_t count : {c.batch * c.size * c.size * c.channels, c.taps * c.taps * c.channels * c.features,
+                                  c.batch * c.out() * c.out() * c.features})
+        table.push_back(arrays.emplace_back(numbers(count)).data());
+      contest.by.push_back({"tensorloom", ours(loom, c, pass, table, threads)});
 #if defined(HAS_DNNL)
-      runs.push_back({"oneDNN", oneDnn(c, pass)});
+      contest.by.push_back({"oneDNN", oneDnn(c, pass)});
 #endif
-      std::vector<double> best(runs.size(), 1e30);
-      for (int round = 0; round <= rounds; round++)
-        for (size_t i = 0; i < runs.size(); i++) {
-          const double start = now(threads);
-          runs[i].second();
-          if (round > 0) best[i] = std::min(best[i], now(threads) - start);
-        }
-      std::printf("{\"case\":\"%s\",\"threads\":%d", name.c_str(), threads);
-      for (size_t i = 0; i < runs.size(); i++) std::printf(",\"%s\":%.1f", runs[i].first, c.flops() / best[i] * 1e-9);
-      std::printf("}\n");
-      std::fflush(stdout);
+      contests.push_back(contest);
     }
+  takeTurns(contests, rounds, threads);
+  for (const Contest& contest : contests) {
+    print(contest, threads);
+    std::printf("}\n");
+  }
 }

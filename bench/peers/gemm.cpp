@@ -1,5 +1,5 @@
 /**
- * Matrix products of tensorloom's library beside those of other libraries, alternating in one process.
+ * Matrix products of tensorloom's library beside those of other libraries, in turns in one process.
  *
  *   gemm LIBRARY[,LIBRARY…] THREADS ROUNDS [FILTER]   prints one JSON object per line: the case and the best GFLOP/s of each
  *
@@ -7,18 +7,11 @@
  * Peers are opened at run time where they are installed: oneDNN, OpenBLAS, and the MKL inside PyTorch
  * (TORCH_LIB names its folder), so that nothing is needed to build this.
  */
-#include <dlfcn.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
+#include <cmath>
 #include <cstring>
-#include <ctime>
-#include <functional>
 #include <memory>
-#include <string>
-#include <vector>
+
+#include "turns.h"
 
 namespace {
 
@@ -33,57 +26,20 @@ struct Case {
   bool wide;  // float64
 };
 
-/** Seconds. One thread is timed by the processor time it gets, which other programs on the machine disturb less. */
-double now(int threads) {
-  timespec time;
-  clock_gettime(threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
 /** tensorloom: a program of one `dot` instruction. */
-class Ours {
- public:
-  explicit Ours(const char* path) {
-    void* library = dlopen(path, RTLD_NOW);
-    if (!library) {
-      std::fprintf(stderr, "%s\n", dlerror());
-      std::exit(1);
-    }
-    code_ = symbol<int64_t (*)(const char*, const char*)>(library, "tl_code");
-    create_ = symbol<void* (*)(const int64_t*, int64_t, char*, int64_t)>(library, "tl_program_create");
-    run_ = symbol<int32_t (*)(void*, void* const*, double*, double*, int32_t)>(library, "tl_program_run");
-  }
-
-  std::function<void()> prepare(const Case& c, void* a, void* b, void* out, int threads) {
-    std::vector<int64_t> words = {1, code_("instruction", "dot")};
-    const int64_t dtype = code_("dtype", c.wide ? "f64" : "f32");
-    const auto view = [&](int64_t slot, int64_t rows, int64_t columns, bool turned) {
-      words.insert(words.end(), {dtype, slot, slot, 0, 3, c.batch, rows, columns, rows * columns, turned ? 1 : columns,
-                                 turned ? rows : 1});
-    };
-    view(0, c.m, c.k, c.ta);
-    view(1, c.k, c.n, c.tb);
-    view(2, c.m, c.n, false);
-    words.insert(words.end(), {0, -1, 0, 0, -1});  // one product, not packed, added to nothing, no map follows, with memory of its own
-    char error[256] = "";
-    void* program = create_(words.data(), static_cast<int64_t>(words.size()), error, sizeof(error));
-    if (!program) {
-      std::fprintf(stderr, "%s\n", error);
-      std::exit(1);
-    }
-    table_ = {a, b, out};
-    return [this, program, threads] {
-      double result[4];
-      run_(program, table_.data(), result, nullptr, threads);
-    };
-  }
-
- private:
-  int64_t (*code_)(const char*, const char*);
-  void* (*create_)(const int64_t*, int64_t, char*, int64_t);
-  int32_t (*run_)(void*, void* const*, double*, double*, int32_t);
-  std::vector<void*> table_;
-};
+std::function<void()> ours(Loom& loom, const Case& c, void* a, void* b, void* out, int threads) {
+  std::vector<int64_t> words = {1, loom.code("instruction", "dot")};
+  const int64_t dtype = loom.code("dtype", c.wide ? "f64" : "f32");
+  const auto view = [&](int64_t slot, int64_t rows, int64_t columns, bool turned) {
+    words.insert(words.end(), {dtype, slot, slot, 0, 3, c.batch, rows, columns, rows * columns, turned ? 1 : columns,
+                               turned ? rows : 1});
+  };
+  view(0, c.m, c.k, c.ta);
+  view(1, c.k, c.n, c.tb);
+  view(2, c.m, c.n, false);
+  words.insert(words.end(), {0, -1, 0, 0, -1});  // one product, not packed, added to nothing, no map follows, with memory of its own
+  return loom.prepare(words, {a, b, out}, threads);
+}
 
 template <class T>
 using CblasGemm = void (*)(int, int, int, int, int, int, T, const T*, int, const T*, int, T, T*, int);
@@ -208,60 +164,65 @@ std::string describe(const Case& c) {
   return text;
 }
 
+/** The arrays of one case; peers write to `check`. */
+struct Arrays {
+  void *a, *b, *out, *check;
+};
+
+Arrays arraysOf(const Case& c) {
+  const int64_t size = c.wide ? 8 : 4;
+  const auto memory = [&](int64_t rows, int64_t columns) {
+    const int64_t count = c.batch * rows * columns;
+    void* block = std::aligned_alloc(64, static_cast<size_t>((count * size + 63) / 64 * 64));
+    for (int64_t i = 0; i < count; i++)
+      if (c.wide)
+        static_cast<double*>(block)[i] = static_cast<double>(i * 7919 % 2003) / 1000 - 1;
+      else
+        static_cast<float*>(block)[i] = static_cast<float>(i * 7919 % 2003) / 1000 - 1;
+    return block;
+  };
+  return {memory(c.m, c.k), memory(c.k, c.n), memory(c.m, c.n), memory(c.m, c.n)};
+}
+
+double largestDifference(const Case& c, const Arrays& arrays) {
+  double worst = 0;
+  for (int64_t i = 0; i < c.batch * c.m * c.n; i++) {
+    const double x = c.wide ? static_cast<double*>(arrays.out)[i] : static_cast<float*>(arrays.out)[i];
+    const double y = c.wide ? static_cast<double*>(arrays.check)[i] : static_cast<float*>(arrays.check)[i];
+    worst = std::max(worst, std::abs(x - y));
+  }
+  return worst;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc < 4) return 1;
   const int threads = std::atoi(argv[2]), rounds = std::atoi(argv[3]);
-  std::vector<std::pair<std::string, std::unique_ptr<Ours>>> ours;
+  std::vector<std::pair<std::string, std::unique_ptr<Loom>>> looms;
   for (std::string rest = argv[1], path; !rest.empty(); rest = rest.substr(std::min(rest.size(), path.size() + 1))) {
     path = rest.substr(0, rest.find(','));
-    const std::string name = ours.empty() ? "tensorloom" : path.substr(path.rfind('/') + 1);
-    ours.push_back({name, std::make_unique<Ours>(path.c_str())});
+    const std::string name = looms.empty() ? "tensorloom" : path.substr(path.rfind('/') + 1);
+    looms.push_back({name, std::make_unique<Loom>(path.c_str())});
   }
-  std::vector<Peer> peers = openPeers(threads);
-  for (const Case& c : cases()) {
-    if (argc > 4 && describe(c).find(argv[4]) == std::string::npos) continue;
-    const int64_t size = c.wide ? 8 : 4;
-    const auto memory = [&](int64_t rows, int64_t columns) {
-      const int64_t count = c.batch * rows * columns;
-      void* block = std::aligned_alloc(64, static_cast<size_t>((count * size + 63) / 64 * 64));
-      for (int64_t i = 0; i < count; i++)
-        if (c.wide)
-          static_cast<double*>(block)[i] = static_cast<double>(i * 7919 % 2003) / 1000 - 1;
-        else
-          static_cast<float*>(block)[i] = static_cast<float>(i * 7919 % 2003) / 1000 - 1;
-      return block;
-    };
-    void *a = memory(c.m, c.k), *b = memory(c.k, c.n), *out = memory(c.m, c.n), *check = memory(c.m, c.n);
-    std::vector<std::pair<std::string, std::function<void()>>> runs;
-    for (auto& [name, library] : ours) runs.push_back({name, library->prepare(c, a, b, out, threads)});
+  const std::vector<Peer> peers = openPeers(threads);
+  std::vector<Case> chosen;
+  for (const Case& c : cases())
+    if (argc <= 4 || describe(c).find(argv[4]) != std::string::npos) chosen.push_back(c);
+  std::vector<Arrays> arrays;
+  std::vector<Contest> contests;
+  for (const Case& c : chosen) {
+    const auto& [a, b, out, check] = arrays.emplace_back(arraysOf(c));
+    Contest contest = {describe(c), 2.0 * static_cast<double>(c.batch * c.m) * static_cast<double>(c.k * c.n), {}};
+    for (auto& [name, loom] : looms) contest.by.push_back({name, ours(*loom, c, a, b, out, threads)});
     for (const Peer& peer : peers)
-      if (auto run = peer.prepare(c, a, b, check)) runs.push_back({peer.name, run});
-    const double flops = 2.0 * static_cast<double>(c.batch * c.m) * static_cast<double>(c.k * c.n);
-    std::vector<double> best(runs.size(), 1e30);
-    // Of the largest products a few rounds must do.
-    const double begun = now(2);
-    for (int round = 0; round < rounds && (round < 3 || now(2) - begun < 1.5); round++)
-      for (size_t i = 0; i < runs.size(); i++) {
-        // Small products are repeated for some hundred microseconds; the clock itself costs as much as one of them.
-        const int repeats = static_cast<int>(std::max(1.0, 1e7 / (flops + 3e4)));
-        if (round == 0) runs[i].second();
-        const double start = now(threads);
-        for (int r = 0; r < repeats; r++) runs[i].second();
-        best[i] = std::min(best[i], (now(threads) - start) / repeats);
-      }
-    double worst = 0;
-    if (runs.size() > 1)
-      for (int64_t i = 0; i < c.batch * c.m * c.n; i++) {
-        const double x = c.wide ? static_cast<double*>(out)[i] : static_cast<float*>(out)[i];
-        const double y = c.wide ? static_cast<double*>(check)[i] : static_cast<float*>(check)[i];
-        worst = std::max(worst, std::abs(x - y));
-      }
-    std::printf("{\"case\":\"%s\",\"threads\":%d,\"difference\":%.3g", describe(c).c_str(), threads, worst);
-    for (size_t i = 0; i < runs.size(); i++) std::printf(",\"%s\":%.2f", runs[i].first.c_str(), flops / best[i] * 1e-9);
-    std::printf("}\n");
-    std::fflush(stdout);
-    for (void* block : {a, b, out, check}) std::free(block);
+      if (auto run = peer.prepare(c, a, b, check)) contest.by.push_back({peer.name, run});
+    contests.push_back(contest);
+  }
+  takeTurns(contests, rounds, threads);
+  for (size_t i = 0; i < chosen.size(); i++) {
+    print(contests[i], threads);
+    const bool compared = contests[i].by.size() > looms.size();
+    std::printf(",\"difference\":%.3g}\n", compared ? largestDifference(chosen[i], arrays[i]) : 0.0);
   }
 }

@@ -124,6 +124,8 @@ enum State : int { idle, claimed, offered, running, finished };
 
 struct alignas(64) Worker {
   std::atomic<int> state{idle};
+  /** How often it was offered a job; this wakes it, since its state may be the old one again by the time that it looks. */
+  std::atomic<uint32_t> offers{0};
   Job* job = nullptr;
   int64_t seat = 0;
 };
@@ -146,11 +148,10 @@ void work(Worker& self) {
   setControl(control() | kFlush);
   for (;;) {
     const auto isOffered = [&] { return self.state.load(std::memory_order_acquire) == offered; };
-    int spins = masters.load(std::memory_order_relaxed) > 0 ? kBusySpins : kIdleSpins;
-    while (!spinUntil(spins, isOffered)) {
-      const int seen = self.state.load(std::memory_order_acquire);
-      if (seen != offered) self.state.wait(seen, std::memory_order_acquire);
-      spins = 1;
+    // A job may be done by the time its worker is awake; who then fell asleep at once would miss the next one too.
+    while (!spinUntil(masters.load(std::memory_order_relaxed) > 0 ? kBusySpins : kIdleSpins, isOffered)) {
+      const uint32_t seen = self.offers.load(std::memory_order_acquire);
+      if (!isOffered()) self.offers.wait(seen, std::memory_order_acquire);
     }
     int expected = offered;
     if (!self.state.compare_exchange_strong(expected, running, std::memory_order_acq_rel)) continue;
@@ -238,7 +239,8 @@ void Pool::runParts(int64_t parts, int64_t seats, Task task, const void* context
     worker.job = &job;
     worker.seat = i + 1;
     worker.state.store(offered, std::memory_order_release);
-    worker.state.notify_one();
+    worker.offers.fetch_add(1, std::memory_order_release);
+    worker.offers.notify_one();
   }
 
   insidePart = true;

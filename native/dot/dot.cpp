@@ -12,8 +12,11 @@ namespace {
 /** Rows or columns of a piece of a product at least, and multiply-adds in it. */
 constexpr int64_t kLeastLines = 32;
 constexpr double kLeastPiece = 600e3;
-/** Bytes of a factor that is packed for all pieces at most; of larger ones every thread packs what it needs at the time. */
-constexpr int64_t kMostShared = 6 << 20;
+/**
+ * Bytes of a packed factor that all pieces share at most; of larger ones every piece packs what it needs at the time. Up to
+ * kMostTwice each thread packs it for itself, and finds it in its cache: to fetch what another has packed takes longer.
+ */
+constexpr int64_t kMostShared = 6 << 20, kMostTwice = 2 << 20;
 
 /** One operand of a batch: its matrix strides and its strides along the batch dims. */
 struct Matrix {
@@ -158,6 +161,13 @@ class Dot final : public Instruction {
   /** Multiply-adds of one product. */
   double work() const { return static_cast<double>(m_) * static_cast<double>(n_) * static_cast<double>(std::max<int64_t>(k_, 1)); }
 
+  /** What all products cost, in multiply-adds: numbers must come and go too, and each product begin. */
+  double cost() const {
+    constexpr double moved = 8 / 4, begun = 3000;  // for a byte, for a product
+    const double bytes = static_cast<double>((m_ + n_) * std::max<int64_t>(k_, 1) + m_ * n_) * static_cast<double>(sizeOf(dtype_));
+    return static_cast<double>(batches_ * pairs()) * (work() + moved * bytes + begun);
+  }
+
   template <class T>
   Gemm<T> product(void* const* table, int64_t batch) const {
     return {m_, n_, k_,
@@ -246,12 +256,16 @@ class Dot final : public Instruction {
     }
   };
 
-  /** How the products are cut, and what of them is packed for all pieces. */
+  /** How the products are cut, what is packed for all pieces, and which factor each thread packs for all pieces that it takes. */
   struct Cut {
     Grid grid;
     int64_t threads, parts;
     const char *packedA = nullptr, *packedB = nullptr;
+    bool ownA = false, ownB = false;
   };
+
+  /** Whether a thread has packed the factor that it needs for all of its pieces; one that is not finite is of no use. */
+  enum class OwnFactor : char { missing, there, infinite };
 
   /** A grid of pieces of c for every product, as square as threads allow. */
   Cut cutEvenly(int64_t threads) const {
@@ -261,7 +275,7 @@ class Dot final : public Instruction {
 
   /**
    * One product on the matrix unit for several threads: the smaller factor, which all pieces read, is packed once for all of
-   * them, and each piece packs its part of the other. So there can be more pieces than threads.
+   * them or once by every thread, and each piece packs its part of the other. So there can be more pieces than threads.
    */
   Cut cutForTiles(void* const* table, int64_t threads) const {
     Cut cut = cutEvenly(threads);
@@ -269,12 +283,16 @@ class Dot final : public Instruction {
     if (threads == 1 || batches_ > 1 || c_.column != 1) return cut;
     const bool byRows = cut.packedB ? m_ >= kTileSide * threads : m_ >= n_;
     const int64_t unit = byRows && m_ < 2 * kLeastLines * threads ? kTileSide : kLeastLines;
-    const int64_t bytes = packedBytes(byRows ? n_ : m_);
     if (!(byRows && cut.packedB)) {
+      const int64_t bytes = packedBytes(byRows ? n_ : m_);
       if (bytes > kMostShared) return cut;
-      char* const memory = Pool::sharedScratch(bytes);
-      if (!(byRows ? packB(table, memory) : packA(table, memory))) return cut;
-      (byRows ? cut.packedB : cut.packedA) = memory;
+      if (bytes > kMostTwice) {
+        char* const memory = Pool::sharedScratch(bytes);
+        if (!(byRows ? packB(table, memory) : packA(table, memory))) return cut;
+        (byRows ? cut.packedB : cut.packedA) = memory;
+      } else {
+        (byRows ? cut.ownB : cut.ownA) = true;
+      }
     }
     const int64_t lines = byRows ? m_ : n_, most = static_cast<int64_t>(work() * static_cast<double>(pairs()) / kLeastPiece);
     const int64_t wanted = std::max<int64_t>(1, std::min(most, Pool::finer(threads, lines)));
@@ -290,14 +308,22 @@ class Dot final : public Instruction {
   /** Cuts every product into pieces of c. Every piece sums over all of k. */
   template <class T>
   void runSplit(void* const* table, const Method<T>& method) {
-    const int64_t threads = Pool::get().parts(static_cast<double>(batches_ * pairs()) * work(), method.grain);
+    const int64_t threads = Pool::get().parts(cost(), method.grain);
     const Cut cut = method.tiles ? cutForTiles(table, threads) : cutEvenly(threads);
     const int64_t across = cut.grid.across, rowsEach = cut.grid.rows, columnStep = cut.grid.columns;
     const int64_t pieces = cut.grid.down * across, tasks = batches_ * pieces, used = cut.parts;
     const int64_t gemmBytes = roundUp(method.scratch(rowsEach, columnStep, depth()));
     const int64_t ownBytes = isOwn() ? roundUp(rowsEach * c_.row * static_cast<int64_t>(sizeof(T))) : 0;
-    Pool::get().run(used, [&](int64_t part) {
-      char* scratch = Pool::scratch(gemmBytes + ownBytes + afterBytes());
+    const int64_t factorBytes = cut.ownA ? packedBytes(m_) : cut.ownB ? packedBytes(n_) : 0;
+    std::vector<OwnFactor> factors(static_cast<size_t>(threads), OwnFactor::missing);
+    Pool::get().run(used, [&](int64_t part, int64_t seat) {
+      char* const factor = Pool::scratch(factorBytes + gemmBytes + ownBytes + afterBytes());
+      char* const scratch = factor + factorBytes;
+      OwnFactor& state = factors[static_cast<size_t>(seat)];
+      if (factorBytes > 0 && state == OwnFactor::missing)
+        state = (cut.ownA ? packA(table, factor) : packB(table, factor)) ? OwnFactor::there : OwnFactor::infinite;
+      const char* const packedA = cut.ownA && state == OwnFactor::there ? factor : cut.packedA;
+      const char* const packedB = cut.ownB && state == OwnFactor::there ? factor : cut.packedB;
       Piece<T> piece = {this, table, {}, scratch + gemmBytes + ownBytes, 0, 0};
       if (isOwn()) {
         // The slot for c follows those of the program.
@@ -329,8 +355,8 @@ class Dot final : public Instruction {
           g.as = as.data();
           g.bs = bs.data();
         }
-        if (cut.packedA) g.packedA = cut.packedA + packedBytes(i);
-        if (cut.packedB) g.packedB = cut.packedB + packedBytes(j);
+        if (packedA) g.packedA = packedA + packedBytes(i);
+        if (packedB) g.packedB = packedB + packedBytes(j);
         begin(table, task / pieces, i, j, g);
         if (around_.after && isFast()) {
           g.context = &piece;

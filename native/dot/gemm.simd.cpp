@@ -19,10 +19,12 @@
 namespace tl::TL_SIMD {
 namespace {
 
-constexpr int64_t kDepth = 320;
+/** A panel of a has kDepth terms at most, about 20 KB. */
+template <class T> constexpr int64_t kDepth = sizeof(T) == 4 ? 320 : 192;
+/** A block of b has so many columns at most, about 1.5 MB. */
 constexpr int64_t kBlockColumns = 1024;
-/** The largest a, in bytes, that is expected to stay in L2. */
-constexpr int64_t kNearBytes = 1 << 20;
+/** The largest a, in bytes, for which the order by columns pays. */
+constexpr int64_t kNearBytes = 1 << 18;
 /** The largest b, in bytes, that is expected to stay in L1. */
 constexpr int64_t kVeryNearBytes = 32 << 10;
 /** What follows a product begins when so many elements are ready, which are then still in L2. */
@@ -85,10 +87,10 @@ template <class T> class Product {
  public:
   Product(const Gemm<T>& g, T* scratch) : g_(g), aBlock_(scratch) {
     constexpr int64_t size = sizeof(T);
-    const int64_t passes = ceilDiv(g.k, kDepth);
+    const int64_t passes = ceilDiv(g.k, kDepth<T>);
     depth_ = passes == 1 ? g.k : roundUp(ceilDiv(g.k, passes), 16);
     const bool along = g.aColumn == 1, across = g.aRow == 1;
-    packsA_ = !(along || across) || collides(along ? g.aRow : g.aColumn, size);
+    packsA_ = !along || collides(g.aRow, size);
     packsB_ = g.bColumn != 1 || g.m > kFewRows;
     const bool goesOn = g.ready && g.m * minOf(g.n, kBlockColumns) * size > kNearBytes / 2;
     byColumns_ = packsB_ && !goesOn && g.m * depth_ * size <= kNearBytes;
@@ -112,7 +114,7 @@ template <class T> class Product {
   }
 
   static int64_t scratchElements(int64_t m, int64_t n, int64_t k) {
-    const int64_t depth = minOf(k, kDepth), widest = m > n ? m : n;
+    const int64_t depth = minOf(k, kDepth<T>), widest = m > n ? m : n;
     const int64_t a = aElements(m, depth) > aElements(n, depth) ? aElements(m, depth) : aElements(n, depth);
     return a + roundUp(minOf(widest, kBlockColumns), kWidth) * depth + kPackSlack;
   }
