@@ -7,7 +7,7 @@ import { ReferenceDevice } from '../devices/reference/device.ts';
 import { ProgramBuilder } from '../program/builder.ts';
 import { type Buffer, DeviceFailure, type DeviceInstruction } from '../program/instructions.ts';
 import { planSegment } from '../program/plan.ts';
-import { CallNeeded, HostResultNeeded, type ProgramState } from '../program/tracing.ts';
+import { CallNeeded, type FunctionRef, HostResultNeeded, type ProgramState } from '../program/tracing.ts';
 import type { Value } from '../program/value.ts';
 import type { RunNode } from './runGraph.ts';
 
@@ -107,8 +107,9 @@ class FoldState implements ProgramState {
   sharedHandle(): never {
     throw stateless();
   }
-  hostFunction(): never {
-    throw stateless();
+  /** Functions run as programs of their own, so whatever calls one is not folded. */
+  hostFunction(body: FunctionRef): never {
+    throw new CallNeeded({ body }, []);
   }
   nodeState(): never {
     throw stateless();

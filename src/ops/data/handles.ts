@@ -1,5 +1,6 @@
 /** @file Resources that have no name: handles that hold their object, and the ops that make and delete them. */
-import { resource, variant } from '../../core/dtypes.ts';
+import { resource, string, variant } from '../../core/dtypes.ts';
+import { InvalidArgumentError } from '../../core/errors.ts';
 import { NDArray } from '../../core/ndarray.ts';
 import type { Dims } from '../../core/shape.ts';
 import { sharedObject } from '../../core/sharedObject.ts';
@@ -31,6 +32,35 @@ export function objectBehind<T extends object>(
   otherwise: () => T,
 ): T {
   return array.objects[0] instanceof OwningHandle ? sharedObject(array, type) : otherwise();
+}
+
+/** Objects by the text that stands for them, as long as they are there. */
+export class ObjectsByText<T extends object> {
+  private readonly objects = new Map<string, WeakRef<T>>();
+  private readonly texts = new WeakMap<T, string>();
+  private readonly gone = new FinalizationRegistry<string>((text) => this.objects.delete(text));
+  constructor(private readonly kind: string) {}
+
+  textFor(object: T): NDArray {
+    let text = this.texts.get(object);
+    if (text === undefined) {
+      text = `${this.kind}:${process.pid}:${this.objects.size}:${Math.random().toString(36).slice(2)}`;
+      this.texts.set(object, text);
+      this.objects.set(text, new WeakRef(object));
+      this.gone.register(object, text);
+    }
+    return new NDArray(string, [], [new TextEncoder().encode(text)]);
+  }
+
+  find(array: NDArray): T {
+    if (array.rank !== 0) throw new InvalidArgumentError('string_handle must be a scalar');
+    const text = String(array.at(0));
+    const found = this.objects.get(text)?.deref();
+    if (found) return found;
+    throw new InvalidArgumentError(
+      `Could not parse string_handle as a valid ResourceHandle: there is no ${this.kind} '${text}' in this process.`,
+    );
+  }
 }
 
 export const resourceHandle = { handle: 'resource' } as const;

@@ -16,6 +16,7 @@ import {
   deleteOp,
   handleAndDeleter,
   handleTo,
+  ObjectsByText,
   resourceHandle,
   scalarPair,
   scalarResource,
@@ -141,7 +142,7 @@ export const MakeIterator = defineOp({
 });
 
 /** An element as the node promised it. */
-function promised(element: Element, { output_types, output_shapes }: ElementSpec): Element {
+export function promised(element: Element, { output_types, output_shapes }: ElementSpec): Element {
   if (element.length !== output_types.length)
     throw new InvalidArgumentError(
       `Number of components does not match: expected ${output_types.length} types but got ${element.length}.`,
@@ -213,21 +214,7 @@ export const IteratorGetNextAsOptional = defineOp({
   cases: () => [],
 });
 
-/** Iterators by the text that stands for them, as long as they are there. */
-const byText = new Map<string, WeakRef<IteratorResource>>();
-const texts = new WeakMap<IteratorResource, string>();
-const gone = new FinalizationRegistry<string>((text) => byText.delete(text));
-
-function textFor(iterator: IteratorResource): string {
-  let text = texts.get(iterator);
-  if (text === undefined) {
-    text = `iterator:${process.pid}:${byText.size}:${Math.random().toString(36).slice(2)}`;
-    texts.set(iterator, text);
-    byText.set(text, new WeakRef(iterator));
-    gone.register(iterator, text);
-  }
-  return text;
-}
+const byText = new ObjectsByText<IteratorResource>('iterator');
 
 export const IteratorToStringHandle = defineOp({
   name: 'IteratorToStringHandle',
@@ -238,10 +225,9 @@ export const IteratorToStringHandle = defineOp({
   shape: () => ({ string_handle: [] }),
   grad: notDifferentiable,
   lower: (p, { resource_handle }) => ({
-    string_handle: p.host([resource_handle], [{ dtype: string, shape: [] }], ([array]) => {
-      const text = textFor(sharedObject(array!, IteratorResource));
-      return [new NDArray(string, [], [new TextEncoder().encode(text)])];
-    })[0]!,
+    string_handle: p.host([resource_handle], [{ dtype: string, shape: [] }], ([array]) => [
+      byText.textFor(sharedObject(array!, IteratorResource)),
+    ])[0]!,
   }),
   cases: () => [],
 });
@@ -260,12 +246,7 @@ const fromStringOp = (name: string) =>
     grad: notDifferentiable,
     lower: (p, { string_handle }, { output_types, output_shapes }) => ({
       resource_handle: p.host([string_handle], [{ dtype: resource, shape: [] }], ([array]) => {
-        if (array!.rank !== 0) throw new InvalidArgumentError('string_handle must be a scalar');
-        const found = byText.get(String(array!.at(0)))?.deref();
-        if (!found)
-          throw new InvalidArgumentError(
-            `Could not parse string_handle as a valid ResourceHandle: there is no iterator '${String(array!.at(0))}' in this process.`,
-          );
+        const found = byText.find(array!);
         if (output_types.length > 0 || output_shapes.length > 0)
           checkCompatible({ types: output_types, shapes: output_shapes }, found);
         return [handleOf(found)];
