@@ -116,44 +116,34 @@ const stitchCases = () => [
   },
 ];
 
-export const DynamicStitch = defineOp({
-  name: 'DynamicStitch',
-  inputs: { indices: 'N * int32', data: 'N * T' },
-  outputs: { merged: 'T' },
-  attrs: { N: attr('int', { minimum: 1 }), T: anyType },
-  hostInputs: ['indices'],
-  shape: ({ indices, data }, { N }, context) => ({
-    merged: stitchedDims(indices, data, context.op.inputs.slice(0, N).map(staticInts)),
-  }),
-  grad: ({ inputs, outputs }, { merged: dy }) => ({ data: stitchGradient(inputs.indices, outputs.merged, dy) }),
-  lower: (p, { indices, data }) => ({ merged: lowerStitch(p, indices, data) }),
-  partialValue({ inputs: { indices, data }, outputs }, known) {
-    const count = outputs.merged.shape?.length === 1 ? outputs.merged.shape[0]! : null;
-    if (count === null) return undefined;
-    const result = new Array<number | null>(count).fill(null);
-    for (const [k, index] of indices.entries()) {
-      const at = known(index);
-      const entries = known(data[k]!);
-      for (const [i, position] of (at ?? []).entries()) if (position !== null) result[position] = entries?.[i] ?? null;
-    }
-    return result;
-  },
-  cases: stitchCases,
-});
-
-export const ParallelDynamicStitch = defineOp({
-  name: 'ParallelDynamicStitch',
-  inputs: { indices: 'N * int32', data: 'N * T' },
-  outputs: { merged: 'T' },
-  attrs: { N: attr('int', { minimum: 1 }), T: anyType },
-  hostInputs: ['indices'],
-  shape: ({ indices, data }, { N }, context) => ({
-    merged: stitchedDims(indices, data, context.op.inputs.slice(0, N).map(staticInts)),
-  }),
-  grad: ({ inputs, outputs }, { merged: dy }) => ({ data: stitchGradient(inputs.indices, outputs.merged, dy) }),
-  lower: (p, { indices, data }) => ({ merged: lowerStitch(p, indices, data) }),
-  cases: stitchCases,
-});
+const stitchOp = (name: string) =>
+  defineOp({
+    name,
+    inputs: { indices: 'N * int32', data: 'N * T' },
+    outputs: { merged: 'T' },
+    attrs: { N: attr('int', { minimum: 1 }), T: anyType },
+    hostInputs: ['indices'],
+    shape: ({ indices, data }, { N }, context) => ({
+      merged: stitchedDims(indices, data, context.op.inputs.slice(0, N).map(staticInts)),
+    }),
+    grad: ({ inputs, outputs }, { merged: dy }) => ({ data: stitchGradient(inputs.indices, outputs.merged, dy) }),
+    lower: (p, { indices, data }) => ({ merged: lowerStitch(p, indices, data) }),
+    partialValue({ inputs: { indices, data }, outputs }, known) {
+      const count = outputs.merged.shape?.length === 1 ? outputs.merged.shape[0]! : null;
+      if (count === null) return undefined;
+      const result = new Array<number | null>(count).fill(null);
+      for (const [k, index] of indices.entries()) {
+        const at = known(index);
+        const entries = known(data[k]!);
+        for (const [i, position] of (at ?? []).entries())
+          if (position !== null) result[position] = entries?.[i] ?? null;
+      }
+      return result;
+    },
+    cases: stitchCases,
+  });
+export const DynamicStitch = stitchOp('DynamicStitch');
+export const ParallelDynamicStitch = stitchOp('ParallelDynamicStitch');
 
 export const DynamicPartition = defineOp({
   name: 'DynamicPartition',

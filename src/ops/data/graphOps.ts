@@ -9,7 +9,7 @@ import type { Value } from '../../program/value.ts';
 import { DatasetOptions } from '../../proto/datasetOptions.ts';
 import { GraphDef } from '../../proto/graph.ts';
 import { type Dataset, datasetIn } from './dataset.ts';
-import { datasetValue, flag, handle, scalarHandle } from './kit.ts';
+import { asked, datasetValue, flag, handle, question, scalarHandle } from './kit.ts';
 import { fingerprintArray, graphOf } from './recipe.ts';
 
 /** What `external_state_policy` may say about functions with state. */
@@ -22,23 +22,16 @@ function checkStateless({ statefulOps }: Dataset): void {
     );
 }
 
-const graphPorts = {
-  inputs: { input_dataset: 'variant' },
-  outputs: { graph: 'string' },
-  shape: () => ({ graph: [] }),
-  grad: notDifferentiable,
-  cases: () => [],
-} as const;
+const graphPorts = { ...question, outputs: { graph: 'string' }, shape: () => ({ graph: [] }) } as const;
 
 function toGraph(p: ProgramBuilder, dataset: Value, mayHaveState: boolean): { graph: Value } {
-  const [graph] = p.host([dataset], [{ dtype: string, shape: [] }], ([array]) => {
-    const written = datasetIn(array!);
+  const graph = asked(p, dataset, string, (written) => {
     // What the pipeline's options say counts more.
     const policy = DatasetOptions.decode(written.options).external_state_policy;
     if (policy === undefined ? !mayHaveState : policy === failOnState) checkStateless(written);
-    return [new NDArray(string, [], [GraphDef.encode(graphOf(written))])];
+    return new NDArray(string, [], [GraphDef.encode(graphOf(written))]);
   });
-  return { graph: graph! };
+  return { graph };
 }
 
 export const DatasetToGraph = defineOp({
@@ -107,31 +100,21 @@ function batchSizeOf({ recipe }: Dataset): number {
 }
 
 export const ComputeBatchSize = defineOp({
+  ...question,
   name: 'ComputeBatchSize',
-  inputs: { input_dataset: 'variant' },
   outputs: { batch_size: 'int64' },
   attrs: {},
   shape: () => ({ batch_size: [] }),
-  grad: notDifferentiable,
   lower: (p, { input_dataset }) => ({
-    batch_size: p.host([input_dataset], [{ dtype: int64, shape: [] }], ([array]) => [
-      scalar(int64, batchSizeOf(datasetIn(array!))),
-    ])[0]!,
+    batch_size: asked(p, input_dataset, int64, (dataset) => scalar(int64, batchSizeOf(dataset))),
   }),
-  cases: () => [],
 });
 
 export const DatasetFingerprint = defineOp({
+  ...question,
   name: 'DatasetFingerprint',
-  inputs: { input_dataset: 'variant' },
   outputs: { fingerprint: 'uint64' },
   attrs: {},
   shape: () => ({ fingerprint: [] }),
-  grad: notDifferentiable,
-  lower: (p, { input_dataset }) => ({
-    fingerprint: p.host([input_dataset], [{ dtype: uint64, shape: [] }], ([array]) => [
-      fingerprintArray(datasetIn(array!)),
-    ])[0]!,
-  }),
-  cases: () => [],
+  lower: (p, { input_dataset }) => ({ fingerprint: asked(p, input_dataset, uint64, fingerprintArray) }),
 });

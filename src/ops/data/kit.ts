@@ -1,5 +1,5 @@
 /** @file What the dataset ops have in common: attributes, ports, and reading their inputs when a dataset is made. */
-import { bool, variant } from '../../core/dtypes.ts';
+import { bool, type DType, variant } from '../../core/dtypes.ts';
 import { InvalidArgumentError, OpError } from '../../core/errors.ts';
 import type { NDArray } from '../../core/ndarray.ts';
 import type { Dims } from '../../core/shape.ts';
@@ -11,7 +11,7 @@ import type { ProgramBuilder } from '../../program/builder.ts';
 import type { FunctionRef } from '../../program/tracing.ts';
 import type { Value } from '../../program/value.ts';
 import type { FunctionDef } from '../../proto/graph.ts';
-import { Dataset, type Element, type Iteration, type Soon } from './dataset.ts';
+import { Dataset, datasetIn, type Element, type Iteration, type Soon } from './dataset.ts';
 
 export const types = attr('list(type)', { minimum: 1 });
 /** Types of what functions are given besides elements. */
@@ -109,6 +109,23 @@ export function datasetValue<I extends PortTypes, A extends AttrSpecs>(
     },
   );
   return made!;
+}
+
+/** What ops have in common that ask a dataset something; their only output is the scalar that `asked` gives. */
+export const question = {
+  inputs: { input_dataset: 'variant' },
+  grad: notDifferentiable,
+  cases: () => [],
+} as const;
+
+/** What a dataset answers: a scalar. */
+export function asked(
+  p: ProgramBuilder,
+  dataset: Value,
+  dtype: DType,
+  answer: (dataset: Dataset) => Soon<NDArray>,
+): Value {
+  return p.host([dataset], [{ dtype, shape: [] }], async ([array]) => [await answer(datasetIn(array!))])[0]!;
 }
 
 /** The number in a scalar input. */

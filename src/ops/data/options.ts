@@ -2,9 +2,9 @@
 import { string } from '../../core/dtypes.ts';
 import { NDArray } from '../../core/ndarray.ts';
 import { attr } from '../../op/attrs.ts';
-import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
+import { defineOp } from '../../op/defineOp.ts';
 import { datasetIn, type Iteration, someOf } from './dataset.ts';
-import { datasetOp, elementAttrs, metadata } from './kit.ts';
+import { asked, datasetOp, elementAttrs, metadata, question } from './kit.ts';
 
 /** Field 1 of tf.data.Options, which comes first: whether elements come in their order. */
 const keepsOrder = (options: Uint8Array): boolean | undefined =>
@@ -27,16 +27,12 @@ export const OptionsDataset = datasetOp({
 });
 
 export const GetOptions = defineOp({
+  ...question,
   name: 'GetOptions',
-  inputs: { input_dataset: 'variant' },
   outputs: { serialized_options: 'string' },
   attrs: {},
   shape: () => ({ serialized_options: [] }),
-  grad: notDifferentiable,
   lower: (p, { input_dataset }) => ({
-    serialized_options: p.host([input_dataset], [{ dtype: string, shape: [] }], ([array]) => [
-      new NDArray(string, [], [datasetIn(array!).options]),
-    ])[0]!,
+    serialized_options: asked(p, input_dataset, string, ({ options }) => new NDArray(string, [], [options])),
   }),
-  cases: () => [],
 });

@@ -1,14 +1,14 @@
 /** @file Whole datasets as tensors: reduced, their only element, how many elements they have. */
 import { int64 } from '../../core/dtypes.ts';
 import { CancelledError, FailedPreconditionError, InvalidArgumentError, OutOfRangeError } from '../../core/errors.ts';
-import { NDArray } from '../../core/ndarray.ts';
+import { scalar } from '../../core/ndarray.ts';
 import { attr } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
 import type { RunScope } from '../../program/instructions.ts';
 import { type Dataset, datasetIn, type Element, type ElementIterator, Iteration } from './dataset.ts';
 
 import { elementResults } from './iteratorOps.ts';
-import { argumentTypes, elementAttrs, flag, functionOf, metadata, types } from './kit.ts';
+import { argumentTypes, asked, elementAttrs, flag, functionOf, metadata, question, types } from './kit.ts';
 
 /** Goes through a dataset within a run, and stops with it. */
 export async function within<T>(
@@ -130,22 +130,18 @@ function allowsWork(options: string): boolean {
 
 const cardinalityOp = (name: string, extra: object) =>
   defineOp({
+    ...question,
     name,
-    inputs: { input_dataset: 'variant' },
     outputs: { cardinality: 'int64' },
     attrs: { ...extra },
     shape: () => ({ cardinality: [] }),
-    grad: notDifferentiable,
     lower(p, { input_dataset }, attrs) {
       const works = 'cardinality_options' in attrs && allowsWork(String(attrs.cardinality_options));
-      const [cardinality] = p.host([input_dataset], [{ dtype: int64, shape: [] }], async ([array]) => {
-        const dataset = datasetIn(array!);
-        const n = works ? await dataset.count() : dataset.cardinality;
-        return [new NDArray(int64, [], BigInt64Array.of(BigInt(n)))];
-      });
-      return { cardinality: cardinality! };
+      const cardinality = asked(p, input_dataset, int64, async (dataset) =>
+        scalar(int64, works ? await dataset.count() : dataset.cardinality),
+      );
+      return { cardinality };
     },
-    cases: () => [],
   });
 
 export const DatasetCardinality = cardinalityOp('DatasetCardinality', {

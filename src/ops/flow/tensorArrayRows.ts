@@ -1,8 +1,9 @@
 /** @file Whole tensor arrays as tensors: stacked, concatenated, and written from the rows of one tensor. */
 import { type DType, int64 } from '../../core/dtypes.ts';
 import { InvalidArgumentError, UnimplementedError } from '../../core/errors.ts';
-import { intVector, NDArray, zeros } from '../../core/ndarray.ts';
-import { compatible, type Dims, isFullyDefined, type Shape, sameShape, showRuntime, sizeOf } from '../../core/shape.ts';
+import { intVector, type NDArray, zeros } from '../../core/ndarray.ts';
+import { joined, rowsOf } from '../../core/rows.ts';
+import { compatible, type Dims, isFullyDefined, sameShape, showRuntime } from '../../core/shape.ts';
 import type { TensorArray } from './tensorArrayState.ts';
 
 export function checkType(array: TensorArray, dtype: DType, verb: 'is trying to write' | 'requested'): void {
@@ -113,32 +114,4 @@ export function split(array: TensorArray, value: NDArray, lengths: NDArray): voi
     array.write(i, rowsOf(value, start, [count, ...shape]));
     start += count;
   }
-}
-
-/** Rows of an array from `start` on, under a shape of their own. */
-function rowsOf(array: NDArray, start: number, shape: Shape): NDArray {
-  const row = sizeOf(array.shape.slice(1));
-  const from = start * row;
-  const to = from + sizeOf(shape);
-  const { dtype } = array;
-  if (dtype.isObject) return new NDArray(dtype, shape, array.objects.slice(from, to));
-  return new NDArray(dtype, shape, array.data.slice(from * dtype.entries, to * dtype.entries));
-}
-
-/** All elements of the arrays, one array after the other. */
-function joined(dtype: DType, shape: Shape, arrays: readonly NDArray[]): NDArray {
-  if (dtype.isObject)
-    return new NDArray(
-      dtype,
-      shape,
-      arrays.flatMap((a) => a.objects),
-    );
-  const data = dtype.allocate(sizeOf(shape));
-  const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-  let at = 0;
-  for (const { bytes: part } of arrays) {
-    bytes.set(part, at);
-    at += part.length;
-  }
-  return new NDArray(dtype, shape, data);
 }

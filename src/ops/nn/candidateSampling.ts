@@ -38,23 +38,33 @@ const attrsOf = (numTrue: number, numSampled: number, unique: boolean, seed: num
   ...getSeed(seed),
 });
 
-/**
- * Classes drawn from [0, rangeMax), all equally likely. Adds one `UniformCandidateSampler` node.
- *
- * @example const [sampled] = tf.nn.uniformCandidateSampler(labels, 1, 64, true, 10000)
- */
-export function uniformCandidateSampler(
+type RangeSampler = (
   trueClasses: TensorLike,
   numTrue: number,
   numSampled: number,
   unique: boolean,
   rangeMax: number,
-  options: SamplerOptions = {},
-): SampledCandidates {
-  const { seed, name } = onlyOptions('tf.nn.uniformCandidateSampler', options, 'seed', 'name');
-  const attrs = { ...attrsOf(numTrue, numSampled, unique, seed), range_max: rangeMax };
-  return inOrder(UniformCandidateSampler.build({ true_classes: trueClasses }, { name, attrs }));
-}
+  options?: SamplerOptions,
+) => SampledCandidates;
+
+/** A function that draws from [0, rangeMax) by one of the ops that need no more than that. */
+const rangeSampler =
+  (op: typeof UniformCandidateSampler, functionName: string): RangeSampler =>
+  (trueClasses, numTrue, numSampled, unique, rangeMax, options = {}) => {
+    const { seed, name } = onlyOptions(functionName, options, 'seed', 'name');
+    const attrs = { ...attrsOf(numTrue, numSampled, unique, seed), range_max: rangeMax };
+    return inOrder(op.build({ true_classes: trueClasses }, { name, attrs }));
+  };
+
+/**
+ * Classes drawn from [0, rangeMax), all equally likely. Adds one `UniformCandidateSampler` node.
+ *
+ * @example const [sampled] = tf.nn.uniformCandidateSampler(labels, 1, 64, true, 10000)
+ */
+export const uniformCandidateSampler: RangeSampler = rangeSampler(
+  UniformCandidateSampler,
+  'tf.nn.uniformCandidateSampler',
+);
 
 /**
  * Classes drawn from [0, rangeMax), small numbers more likely, as in a vocabulary sorted by frequency. Adds one
@@ -62,37 +72,29 @@ export function uniformCandidateSampler(
  *
  * @example const [sampled] = tf.nn.logUniformCandidateSampler(labels, 1, 64, true, 10000)
  */
-export function logUniformCandidateSampler(
-  trueClasses: TensorLike,
-  numTrue: number,
-  numSampled: number,
-  unique: boolean,
-  rangeMax: number,
-  options: SamplerOptions = {},
-): SampledCandidates {
-  const { seed, name } = onlyOptions('tf.nn.logUniformCandidateSampler', options, 'seed', 'name');
-  const attrs = { ...attrsOf(numTrue, numSampled, unique, seed), range_max: rangeMax };
-  return inOrder(LogUniformCandidateSampler.build({ true_classes: trueClasses }, { name, attrs }));
-}
+export const logUniformCandidateSampler: RangeSampler = rangeSampler(
+  LogUniformCandidateSampler,
+  'tf.nn.logUniformCandidateSampler',
+);
+
+const learnedUnigramSampler = rangeSampler(LearnedUnigramCandidateSampler, 'tf.nn.learnedUnigramCandidateSampler');
 
 /**
  * Classes drawn as often as they were seen among the true ones so far. Adds one `LearnedUnigramCandidateSampler` node.
  *
  * @example const [sampled] = tf.nn.learnedUnigramCandidateSampler(labels, 1, 64, true, 10000)
  */
-export function learnedUnigramCandidateSampler(
-  trueClasses: TensorLike,
-  numTrue: number,
-  numSampled: number,
-  unique: boolean,
-  rangeMax: number,
-  options: SamplerOptions = {},
-): SampledCandidates {
-  const { seed, name } = onlyOptions('tf.nn.learnedUnigramCandidateSampler', options, 'seed', 'name');
+export const learnedUnigramCandidateSampler: RangeSampler = (
+  trueClasses,
+  numTrue,
+  numSampled,
+  unique,
+  rangeMax,
+  options,
+) => {
   if (rangeMax > 2 ** 31 - 1) throw userError(`Value of rangeMax:${rangeMax} is too large to handle`);
-  const attrs = { ...attrsOf(numTrue, numSampled, unique, seed), range_max: rangeMax };
-  return inOrder(LearnedUnigramCandidateSampler.build({ true_classes: trueClasses }, { name, attrs }));
-}
+  return learnedUnigramSampler(trueClasses, numTrue, numSampled, unique, rangeMax, options);
+};
 
 export interface FixedUnigramOptions extends SamplerOptions {
   /** A file with a line per class, its weight after the last comma. */

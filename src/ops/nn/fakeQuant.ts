@@ -5,6 +5,7 @@ import { type Dims, mergeShapes, sameShape, showShape, sizeOf } from '../../core
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { attr } from '../../op/attrs.ts';
+import type { Case } from '../../op/cases.ts';
 import { defineOp, gradientPending } from '../../op/defineOp.ts';
 import type { ProgramBuilder } from '../../program/builder.ts';
 import * as e from '../../program/expr.ts';
@@ -179,97 +180,158 @@ export const FakeQuantWithMinMaxArgsGradient = defineOp({
   ],
 });
 
-export const FakeQuantWithMinMaxVars = defineOp({
-  name: 'FakeQuantWithMinMaxVars',
-  inputs: { inputs: 'float32', min: 'float32', max: 'float32' },
-  outputs: { outputs: 'float32' },
-  attrs: levelAttrs,
-  shape({ inputs, min, max }) {
-    checkRanks({ min, max }, 0);
-    return { outputs: inputs };
-  },
-  grad({ inputs: { inputs, min, max }, attrs }, { outputs }) {
-    const ports = { gradients: outputs, inputs, min, max };
-    const found = FakeQuantWithMinMaxVarsGradient.build(ports, { attrs });
-    return { inputs: found.backprops_wrt_input, min: found.backprop_wrt_min, max: found.backprop_wrt_max };
-  },
-  lower(p, { inputs, min, max }, attrs) {
-    checkScalars(min, max);
-    return { outputs: quantized(p, inputs, nudged(p, min, max, attrs)) };
-  },
-  cases: () => [
-    { shape: '[2, ?], ?, [] -> [2, ?]' },
-    { shape: '[2], [1], []', rejects: /min/ },
-    {
-      given: { inputs: [-2, -0.5, 0, 0.1, 1.5], min: -1, max: 1 },
-      differentiable: false,
-      expect: { outputs: [-0.9960785, -0.50196081, 0, 0.10196079, 1.0039216] },
-    },
-    { given: { inputs: [1, 2, -3], min: 0, max: 0 }, differentiable: false, expect: { outputs: [0, 0, 0] } },
-    {
-      given: {
-        inputs: [
-          [0.2, 5],
-          [-9, 3.3],
-        ],
-        min: -1.7,
-        max: 2.9,
-      },
-      attrs: { num_bits: 5, narrow_range: true },
-      differentiable: false,
-    },
-    { given: { inputs: [1], min: -1, max: 1 }, attrs: { num_bits: 1 }, fails: /num_bits must be between 2 and 16/ },
-  ],
-});
+/** What a range is for: all numbers, or those of one channel each. */
+interface Extent {
+  /** What the ops are called behind `FakeQuantWithMinMaxVars`. */
+  readonly suffix: string;
+  readonly rank: 0 | 1;
+  check(x: Value, min: Value, max: Value): void;
+  /** The shape of what a bound of numbers of that shape gets as its gradient, */
+  boundDims(x: Dims): Dims;
+  /** which is the sum over the numbers that it is for. */
+  total(p: ProgramBuilder, part: Value): Value;
+}
 
-export const FakeQuantWithMinMaxVarsGradient = defineOp({
-  name: 'FakeQuantWithMinMaxVarsGradient',
-  inputs: { gradients: 'float32', inputs: 'float32', min: 'float32', max: 'float32' },
-  outputs: { backprops_wrt_input: 'float32', backprop_wrt_min: 'float32', backprop_wrt_max: 'float32' },
-  attrs: levelAttrs,
-  shape({ gradients, inputs, min, max }) {
-    checkRanks({ min, max }, 0);
-    return { backprops_wrt_input: mergeShapes(gradients, inputs), backprop_wrt_min: [], backprop_wrt_max: [] };
-  },
-  grad: unregistered,
-  lower(p, { gradients, inputs, min, max }, attrs) {
-    checkScalars(min, max);
-    const [inside, below, above] = shares(p, gradients, inputs, nudged(p, min, max, attrs));
-    const total = (v: Value) => p.reduce('sum', p.reshape(v, [sizeOf(v.shape)]), [0]);
-    return { backprops_wrt_input: inside, backprop_wrt_min: total(below), backprop_wrt_max: total(above) };
-  },
-  cases: () => [
-    { shape: '[?, 3], [2, ?], [], ? -> [2, 3], [], []' },
-    {
-      given: { gradients: [1, 2, 3, 4, 5], inputs: [-7, -1, 0, 5.9, 1.2], min: -1.5, max: 1 },
-      expect: { backprops_wrt_input: [0, 2, 3, 0, 0], backprop_wrt_min: 1, backprop_wrt_max: 9 },
-    },
-    {
-      given: { gradients: [1, 2], inputs: [3, -4], min: 0, max: 0 },
-      expect: { backprops_wrt_input: [1, 2], backprop_wrt_min: 0, backprop_wrt_max: 0 },
-    },
-  ],
-});
+const ofAll: Extent = {
+  suffix: '',
+  rank: 0,
+  check: (_, min, max) => checkScalars(min, max),
+  boundDims: () => [],
+  total: (p, part) => p.reduce('sum', p.reshape(part, [sizeOf(part.shape)]), [0]),
+};
 
-export const FakeQuantWithMinMaxVarsPerChannel = defineOp({
-  name: 'FakeQuantWithMinMaxVarsPerChannel',
-  inputs: { inputs: 'float32', min: 'float32', max: 'float32' },
-  outputs: { outputs: 'float32' },
-  attrs: levelAttrs,
-  shape({ inputs, min, max }) {
-    checkRanks({ min, max }, 1);
-    return { outputs: inputs };
+const ofChannels: Extent = {
+  suffix: 'PerChannel',
+  rank: 1,
+  check: checkChannels,
+  boundDims: (x) => (x ? [x.at(-1)!] : [null]),
+  total: (p, part) => p.reduce('sum', part, [...part.shape.keys()].slice(0, -1)),
+};
+
+type GradientCases = () => readonly Case<
+  'gradients' | 'inputs' | 'min' | 'max',
+  'backprops_wrt_input' | 'backprop_wrt_min' | 'backprop_wrt_max'
+>[];
+
+const gradientOp = ({ suffix, rank, check, boundDims, total }: Extent, cases: GradientCases) =>
+  defineOp({
+    name: `FakeQuantWithMinMaxVars${suffix}Gradient`,
+    inputs: { gradients: 'float32', inputs: 'float32', min: 'float32', max: 'float32' },
+    outputs: { backprops_wrt_input: 'float32', backprop_wrt_min: 'float32', backprop_wrt_max: 'float32' },
+    attrs: levelAttrs,
+    shape({ gradients, inputs, min, max }) {
+      checkRanks({ min, max }, rank);
+      const merged = mergeShapes(gradients, inputs);
+      const bound = boundDims(merged);
+      return { backprops_wrt_input: merged, backprop_wrt_min: bound, backprop_wrt_max: bound };
+    },
+    grad: unregistered,
+    lower(p, { gradients, inputs, min, max }, attrs) {
+      check(inputs, min, max);
+      const [inside, below, above] = shares(p, gradients, inputs, nudged(p, min, max, attrs));
+      return { backprops_wrt_input: inside, backprop_wrt_min: total(p, below), backprop_wrt_max: total(p, above) };
+    },
+    cases,
+  });
+
+const quantizingOp = (
+  { suffix, rank, check }: Extent,
+  gradient: ReturnType<typeof gradientOp>,
+  cases: () => readonly Case<'inputs' | 'min' | 'max', 'outputs'>[],
+) =>
+  defineOp({
+    name: `FakeQuantWithMinMaxVars${suffix}`,
+    inputs: { inputs: 'float32', min: 'float32', max: 'float32' },
+    outputs: { outputs: 'float32' },
+    attrs: levelAttrs,
+    shape({ inputs, min, max }) {
+      checkRanks({ min, max }, rank);
+      return { outputs: inputs };
+    },
+    grad({ inputs: { inputs, min, max }, attrs }, { outputs }) {
+      const found = gradient.build({ gradients: outputs, inputs, min, max }, { attrs });
+      return { inputs: found.backprops_wrt_input, min: found.backprop_wrt_min, max: found.backprop_wrt_max };
+    },
+    lower(p, { inputs, min, max }, attrs) {
+      check(inputs, min, max);
+      return { outputs: quantized(p, inputs, nudged(p, min, max, attrs)) };
+    },
+    cases,
+  });
+
+export const FakeQuantWithMinMaxVarsGradient = gradientOp(ofAll, () => [
+  { shape: '[?, 3], [2, ?], [], ? -> [2, 3], [], []' },
+  {
+    given: { gradients: [1, 2, 3, 4, 5], inputs: [-7, -1, 0, 5.9, 1.2], min: -1.5, max: 1 },
+    expect: { backprops_wrt_input: [0, 2, 3, 0, 0], backprop_wrt_min: 1, backprop_wrt_max: 9 },
   },
-  grad({ inputs: { inputs, min, max }, attrs }, { outputs }) {
-    const ports = { gradients: outputs, inputs, min, max };
-    const found = FakeQuantWithMinMaxVarsPerChannelGradient.build(ports, { attrs });
-    return { inputs: found.backprops_wrt_input, min: found.backprop_wrt_min, max: found.backprop_wrt_max };
+  {
+    given: { gradients: [1, 2], inputs: [3, -4], min: 0, max: 0 },
+    expect: { backprops_wrt_input: [1, 2], backprop_wrt_min: 0, backprop_wrt_max: 0 },
   },
-  lower(p, { inputs, min, max }, attrs) {
-    checkChannels(inputs, min, max);
-    return { outputs: quantized(p, inputs, nudged(p, min, max, attrs)) };
+]);
+
+export const FakeQuantWithMinMaxVars = quantizingOp(ofAll, FakeQuantWithMinMaxVarsGradient, () => [
+  { shape: '[2, ?], ?, [] -> [2, ?]' },
+  { shape: '[2], [1], []', rejects: /min/ },
+  {
+    given: { inputs: [-2, -0.5, 0, 0.1, 1.5], min: -1, max: 1 },
+    differentiable: false,
+    expect: { outputs: [-0.9960785, -0.50196081, 0, 0.10196079, 1.0039216] },
   },
-  cases: () => [
+  { given: { inputs: [1, 2, -3], min: 0, max: 0 }, differentiable: false, expect: { outputs: [0, 0, 0] } },
+  {
+    given: {
+      inputs: [
+        [0.2, 5],
+        [-9, 3.3],
+      ],
+      min: -1.7,
+      max: 2.9,
+    },
+    attrs: { num_bits: 5, narrow_range: true },
+    differentiable: false,
+  },
+  { given: { inputs: [1], min: -1, max: 1 }, attrs: { num_bits: 1 }, fails: /num_bits must be between 2 and 16/ },
+]);
+
+export const FakeQuantWithMinMaxVarsPerChannelGradient = gradientOp(ofChannels, () => [
+  { shape: '[?, 3], [2, ?], ?, ? -> [2, 3], [3], [3]' },
+  {
+    given: {
+      gradients: [
+        [1, 2],
+        [3, 4],
+        [5, 6],
+      ],
+      inputs: [
+        [-2, 0],
+        [0.5, 3],
+        [9, -4],
+      ],
+      min: [-1, 0],
+      max: [1, 0],
+    },
+    expect: {
+      backprops_wrt_input: [
+        [0, 2],
+        [3, 4],
+        [0, 6],
+      ],
+      backprop_wrt_min: [1, 0],
+      backprop_wrt_max: [5, 0],
+    },
+  },
+  {
+    given: { gradients: [1, 2, 3], inputs: [1, -2, 0], min: [-1, -1, -1], max: [1, 1, 1] },
+    attrs: { narrow_range: true },
+  },
+]);
+
+export const FakeQuantWithMinMaxVarsPerChannel = quantizingOp(
+  ofChannels,
+  FakeQuantWithMinMaxVarsPerChannelGradient,
+  () => [
     { shape: '[2, ?], [3], ? -> [2, ?]' },
     { shape: '[2, 3], [], ?', rejects: /min/ },
     {
@@ -286,64 +348,7 @@ export const FakeQuantWithMinMaxVarsPerChannel = defineOp({
     { given: { inputs: [[[0.25, 5]]], min: [-1, -2], max: [1, 2] }, attrs: { num_bits: 3 }, differentiable: false },
     { given: { inputs: [[1, 2]], min: [0], max: [1, 2] }, fails: /min has incorrect size, expected 2 was 1/ },
   ],
-});
-
-export const FakeQuantWithMinMaxVarsPerChannelGradient = defineOp({
-  name: 'FakeQuantWithMinMaxVarsPerChannelGradient',
-  inputs: { gradients: 'float32', inputs: 'float32', min: 'float32', max: 'float32' },
-  outputs: { backprops_wrt_input: 'float32', backprop_wrt_min: 'float32', backprop_wrt_max: 'float32' },
-  attrs: levelAttrs,
-  shape({ gradients, inputs, min, max }) {
-    checkRanks({ min, max }, 1);
-    const merged = mergeShapes(gradients, inputs);
-    const channels = merged ? [merged.at(-1)!] : [null];
-    return { backprops_wrt_input: merged, backprop_wrt_min: channels, backprop_wrt_max: channels };
-  },
-  grad: unregistered,
-  lower(p, { gradients, inputs, min, max }, attrs) {
-    checkChannels(inputs, min, max);
-    const [inside, below, above] = shares(p, gradients, inputs, nudged(p, min, max, attrs));
-    const perChannel = (v: Value) =>
-      p.reduce(
-        'sum',
-        v,
-        Array.from({ length: v.shape.length - 1 }, (_, axis) => axis),
-      );
-    return { backprops_wrt_input: inside, backprop_wrt_min: perChannel(below), backprop_wrt_max: perChannel(above) };
-  },
-  cases: () => [
-    { shape: '[?, 3], [2, ?], ?, ? -> [2, 3], [3], [3]' },
-    {
-      given: {
-        gradients: [
-          [1, 2],
-          [3, 4],
-          [5, 6],
-        ],
-        inputs: [
-          [-2, 0],
-          [0.5, 3],
-          [9, -4],
-        ],
-        min: [-1, 0],
-        max: [1, 0],
-      },
-      expect: {
-        backprops_wrt_input: [
-          [0, 2],
-          [3, 4],
-          [0, 6],
-        ],
-        backprop_wrt_min: [1, 0],
-        backprop_wrt_max: [5, 0],
-      },
-    },
-    {
-      given: { gradients: [1, 2, 3], inputs: [1, -2, 0], min: [-1, -1, -1], max: [1, 1, 1] },
-      attrs: { narrow_range: true },
-    },
-  ],
-});
+);
 
 export interface FakeQuantOptions extends Named {
   /** 2 to 16; 8 unless given. */
@@ -397,40 +402,43 @@ type GradientOfRange = (
   options?: FakeQuantOptions,
 ) => [Tensor, Tensor, Tensor];
 
+const ofRange =
+  (op: typeof FakeQuantWithMinMaxVars, functionName: string): OfRange =>
+  (inputs, min, max, options = {}) =>
+    op.build({ inputs, min, max }, attrsOf(functionName, options)).outputs;
+
+const gradientOfRange =
+  (op: typeof FakeQuantWithMinMaxVarsGradient, functionName: string): GradientOfRange =>
+  (gradients, inputs, min, max, options = {}) => {
+    const found = op.build({ gradients, inputs, min, max }, attrsOf(functionName, options));
+    return [found.backprops_wrt_input, found.backprop_wrt_min, found.backprop_wrt_max];
+  };
+
 /**
  * Numbers as one of 256 levels from `min` to `max`, which can be learned. Adds one `FakeQuantWithMinMaxVars` node.
  *
  * @example tf.fakeQuantWithMinMaxVars([-0.5, 0.1, 1.5], -1, 1) // runs to [-0.5019608   0.10196079  1.0039216 ]
  */
-export const fakeQuantWithMinMaxVars: OfRange = (inputs, min, max, options = {}) =>
-  FakeQuantWithMinMaxVars.build({ inputs, min, max }, attrsOf('tf.fakeQuantWithMinMaxVars', options)).outputs;
+export const fakeQuantWithMinMaxVars: OfRange = ofRange(FakeQuantWithMinMaxVars, 'tf.fakeQuantWithMinMaxVars');
 
 /** The gradient of `fakeQuantWithMinMaxVars`: for numbers, min and max. Adds one `FakeQuantWithMinMaxVarsGradient` node. */
-export const fakeQuantWithMinMaxVarsGradient: GradientOfRange = (gradients, inputs, min, max, options = {}) => {
-  const built = attrsOf('tf.fakeQuantWithMinMaxVarsGradient', options);
-  const found = FakeQuantWithMinMaxVarsGradient.build({ gradients, inputs, min, max }, built);
-  return [found.backprops_wrt_input, found.backprop_wrt_min, found.backprop_wrt_max];
-};
+export const fakeQuantWithMinMaxVarsGradient: GradientOfRange = gradientOfRange(
+  FakeQuantWithMinMaxVarsGradient,
+  'tf.fakeQuantWithMinMaxVarsGradient',
+);
 
 /**
  * The same with a range per entry of the last axis. Adds one `FakeQuantWithMinMaxVarsPerChannel` node.
  *
  * @example tf.fakeQuantWithMinMaxVarsPerChannel([[0.5, 5]], [-1, -2], [1, 2]) // runs to [[0.5019608 2.007843 ]]
  */
-export const fakeQuantWithMinMaxVarsPerChannel: OfRange = (inputs, min, max, options = {}) => {
-  const built = attrsOf('tf.fakeQuantWithMinMaxVarsPerChannel', options);
-  return FakeQuantWithMinMaxVarsPerChannel.build({ inputs, min, max }, built).outputs;
-};
+export const fakeQuantWithMinMaxVarsPerChannel: OfRange = ofRange(
+  FakeQuantWithMinMaxVarsPerChannel,
+  'tf.fakeQuantWithMinMaxVarsPerChannel',
+);
 
 /** Its gradient, for numbers, min and max. Adds one `FakeQuantWithMinMaxVarsPerChannelGradient` node. */
-export const fakeQuantWithMinMaxVarsPerChannelGradient: GradientOfRange = (
-  gradients,
-  inputs,
-  min,
-  max,
-  options = {},
-) => {
-  const built = attrsOf('tf.fakeQuantWithMinMaxVarsPerChannelGradient', options);
-  const found = FakeQuantWithMinMaxVarsPerChannelGradient.build({ gradients, inputs, min, max }, built);
-  return [found.backprops_wrt_input, found.backprop_wrt_min, found.backprop_wrt_max];
-};
+export const fakeQuantWithMinMaxVarsPerChannelGradient: GradientOfRange = gradientOfRange(
+  FakeQuantWithMinMaxVarsPerChannelGradient,
+  'tf.fakeQuantWithMinMaxVarsPerChannelGradient',
+);

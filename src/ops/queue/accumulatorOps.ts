@@ -31,9 +31,14 @@ function checkDtype(accumulator: { readonly dtype: DType }, dtype: DType): void 
     );
 }
 
-const denseOp = (form: Form) =>
+/** An op that makes an accumulator. */
+const accumulatorOp = (
+  kind: '' | 'Sparse',
+  form: Form,
+  Kind: typeof ConditionalAccumulator | typeof SparseConditionalAccumulator,
+) =>
   defineOp({
-    name: `${prefix(form)}ConditionalAccumulator`,
+    name: `${prefix(form)}${kind}ConditionalAccumulator`,
     inputs: {},
     outputs: { handle: form.port },
     attrs,
@@ -42,31 +47,15 @@ const denseOp = (form: Form) =>
     grad: notDifferentiable,
     lower(p, _, values) {
       const { dtype, shape, reduction_type: reduction, shared_name } = values;
-      const make = () => new ConditionalAccumulator({ dtype, shape, reduction });
-      const check = (present: object) => checkKind(present, shared_name, ConditionalAccumulator);
+      const make = () => new Kind({ dtype, shape, reduction });
+      const check = (present: object) => checkKind(present, shared_name, Kind);
       return { handle: handleTo(p, form, values, make, check) };
     },
     cases: () => [{ shape: '-> [2]', attrs: { dtype: 'float32', shape: [2] } }],
   });
-export const ResourceConditionalAccumulator = denseOp(byResource);
-denseOp(byReference);
-
-export const SparseConditionalAccumulatorOp = defineOp({
-  name: 'SparseConditionalAccumulator',
-  inputs: {},
-  outputs: { handle: 'Ref(string)' },
-  attrs,
-  stateful: true,
-  shape: () => ({ handle: [2] }),
-  grad: notDifferentiable,
-  lower(p, _, values) {
-    const { dtype, shape, reduction_type: reduction, shared_name } = values;
-    const make = () => new SparseConditionalAccumulator({ dtype, shape, reduction });
-    const check = (present: object) => checkKind(present, shared_name, SparseConditionalAccumulator);
-    return { handle: handleTo(p, byReference, values, make, check) };
-  },
-  cases: () => [{ shape: '-> [2]', attrs: { dtype: 'float32', shape: [2] } }],
-});
+export const ResourceConditionalAccumulator = accumulatorOp('', byResource, ConditionalAccumulator);
+accumulatorOp('', byReference, ConditionalAccumulator);
+export const SparseConditionalAccumulatorOp = accumulatorOp('Sparse', byReference, SparseConditionalAccumulator);
 
 const applyOp = (form: Form) =>
   defineOp({

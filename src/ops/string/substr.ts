@@ -14,6 +14,7 @@ import {
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { attr } from '../../op/attrs.ts';
+import type { Case } from '../../op/cases.ts';
 import { defineOp, gradientPending } from '../../op/defineOp.ts';
 import { int32or64 } from '../array/common.ts';
 import { bytesOf, characterStarts, mapStrings, stringArray, toBytes, toText } from './text.ts';
@@ -157,60 +158,52 @@ export function stringLength(input: TensorLike, options: { unit?: Unit; name?: s
   return StringLength.build({ input }, { name: options.name, attrs: { unit: options.unit ?? 'BYTE' } }).output;
 }
 
-const encoding = attr('string', { default: '' });
+/** An op that changes the case of texts: as Unicode says, or only of ASCII letters. */
+const caseOp = (
+  name: string,
+  change: (text: string) => string,
+  letters: RegExp,
+  cases: () => readonly Case<'input', 'output'>[],
+) =>
+  defineOp({
+    name,
+    inputs: { input: 'string' },
+    outputs: { output: 'string' },
+    attrs: { encoding: attr('string', { default: '' }) },
+    shape: ({ input }) => ({ output: input }),
+    grad: pending,
+    lower(p, { input }, { encoding }) {
+      if (encoding !== '' && encoding !== 'utf-8')
+        throw new InvalidArgumentError(`only utf-8 or '' (no encoding) is supported, received ${encoding}`);
+      const changed = (text: string) => (encoding === 'utf-8' ? change(text) : text.replace(letters, change));
+      return { output: mapStrings(p, input, (bytes) => toBytes(changed(toText(bytes)))) };
+    },
+    cases: () => [
+      { shape: '[2, ?] -> [2, ?]' },
+      { given: { input: ['A'] }, attrs: { encoding: 'latin' }, fails: /only utf-8 or '' \(no encoding\) is supported/ },
+      ...cases(),
+    ],
+  });
 
-/** The text changed as Unicode says, or only its ASCII letters. */
-function inCase(change: (text: string) => string, letters: RegExp, encoding: string) {
-  if (encoding !== '' && encoding !== 'utf-8')
-    throw new InvalidArgumentError(`only utf-8 or '' (no encoding) is supported, received ${encoding}`);
-  return (bytes: Uint8Array) => {
-    const text = toText(bytes);
-    return toBytes(encoding === 'utf-8' ? change(text) : text.replace(letters, change));
-  };
-}
-
-export const StringLower = defineOp({
-  name: 'StringLower',
-  inputs: { input: 'string' },
-  outputs: { output: 'string' },
-  attrs: { encoding },
-  shape: ({ input }) => ({ output: input }),
-  grad: pending,
-  lower: (p, { input }, { encoding }) => ({
-    output: mapStrings(
-      p,
-      input,
-      inCase((text) => text.toLowerCase(), /[A-Z]+/g, encoding),
-    ),
-  }),
-  cases: () => [
-    { shape: '[2, ?] -> [2, ?]' },
+export const StringLower = caseOp(
+  'StringLower',
+  (text) => text.toLowerCase(),
+  /[A-Z]+/g,
+  () => [
     { given: { input: ['ABc\u00c9'] }, expect: { output: ['abc\u00c9'] } },
     { given: { input: ['AB\u00c9'] }, attrs: { encoding: 'utf-8' }, expect: { output: ['ab\u00e9'] } },
-    { given: { input: ['A'] }, attrs: { encoding: 'latin' }, fails: /only utf-8 or '' \(no encoding\) is supported/ },
   ],
-});
+);
 
-export const StringUpper = defineOp({
-  name: 'StringUpper',
-  inputs: { input: 'string' },
-  outputs: { output: 'string' },
-  attrs: { encoding },
-  shape: ({ input }) => ({ output: input }),
-  grad: pending,
-  lower: (p, { input }, { encoding }) => ({
-    output: mapStrings(
-      p,
-      input,
-      inCase((text) => text.toUpperCase(), /[a-z]+/g, encoding),
-    ),
-  }),
-  cases: () => [
-    { shape: '[2, ?] -> [2, ?]' },
+export const StringUpper = caseOp(
+  'StringUpper',
+  (text) => text.toUpperCase(),
+  /[a-z]+/g,
+  () => [
     { given: { input: ['abC\u00e9'] }, expect: { output: ['ABC\u00e9'] } },
     { given: { input: ['ab\u00df'] }, attrs: { encoding: 'utf-8' }, expect: { output: ['ABSS'] } },
   ],
-});
+);
 
 /**
  * Strings in lower case: their ASCII letters, or all letters with `encoding: 'utf-8'`. Adds one `StringLower` node.
