@@ -3,7 +3,8 @@
  * emulated ARM processor, where these are installed: `npm run sanitize`.
  *
  * tools/nativeCheck.cpp replays programs of the common instructions without Node, which valgrind and emulators do not take. With the
- * sanitizers the tests of the device, which have every instruction, run too: Node then loads the sanitizers' libraries first.
+ * sanitizers the tests of the device, which have every instruction, and of the parsers run too: Node then loads the sanitizers'
+ * libraries first.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
@@ -50,19 +51,23 @@ function compilerLibrary(name) {
   return existsSync(path) ? path : undefined;
 }
 const sanitizers = ['libasan.so', 'libubsan.so'].map(compilerLibrary);
-const deviceTests = ['cpu', 'joined', 'tiles', 'windows'].map((name) => `test/backend/${name}.test.ts`);
+const deviceTests = ['backend/cpu', 'backend/joined', 'backend/tiles', 'backend/windows'];
+const parserTests = ['null/io/parseBeside', 'null/io/fuzz', 'whole/besideTheLoop'];
+const tests = [...deviceTests, ...parserTests].map((name) => `test/${name}.test.ts`);
 // A program that the library refuses throws inside, and the address sanitizer does not know the stack that Node's calls run on
 // here: it would report the throwing itself. nativeCheck.cpp has such programs.
 const notRefused = '^(?!.*refuses a program that the library finds inconsistent)';
 if (sanitizers.every((path) => path !== undefined)) {
-  run('node', ['node_modules/vitest/vitest.mjs', 'run', ...deviceTests, '-t', notRefused, '--testTimeout', '600000'], {
+  run('node', ['node_modules/vitest/vitest.mjs', 'run', ...tests, '-t', notRefused, '--testTimeout', '600000'], {
     LD_PRELOAD: sanitizers.join(' '),
     // Node itself keeps memory until it ends.
     ASAN_OPTIONS: 'detect_leaks=0',
     TENSORLOOM_LIBRARY: join(root, 'build/native-sanitized/libtensorloom.so'),
   });
 } else {
-  console.log('sanitize: libasan and libubsan are not both installed; the tests of the device are left out');
+  console.log(
+    'sanitize: libasan and libubsan are not both installed; the tests of the device and the parsers are left out',
+  );
 }
 // Node itself is not sanitized, so the sanitizer's own library must be there before anything else is loaded.
 const runtime = spawnSync(compiler, ['-print-file-name=libasan.so'], { encoding: 'utf8' }).stdout.trim();

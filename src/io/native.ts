@@ -61,6 +61,9 @@ function load(): NativeFunctions | null {
   }
 }
 
+/** Memory of which the library was given the address only is there until it is named here, behind the call. */
+export function keep(..._memory: unknown[]): void {}
+
 /** Functions that are looked for once; undefined where the library, or one of them, is not there. */
 export function nativeFamily<T>(make: (functions: NativeFunctions) => T | null): () => T | undefined {
   let family: T | null | undefined;

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as d from '../../src/core/dtypes.ts';
+import { InvalidArgumentError } from '../../src/core/errors.ts';
 import { fromNested, zeros } from '../../src/core/ndarray.ts';
 import { Event as PublicEvent } from '../../src/front/summary/messages.ts';
 import { Graph } from '../../src/graph/graph.ts';
@@ -10,8 +11,9 @@ import { crc32c, maskCrc } from '../../src/io/crc32c.ts';
 import { CsvCutter, csvInteger, csvNumber, latin1 } from '../../src/io/csv.ts';
 import { Example, SequenceExample } from '../../src/io/example.ts';
 import { ExampleParser } from '../../src/io/examples/parseExamples.ts';
-import { parseSequences } from '../../src/io/examples/parseSequences.ts';
-import { exampleFromJson } from '../../src/io/jsonExample.ts';
+import { parseSequences, parseSequencesLater } from '../../src/io/examples/parseSequences.ts';
+import { exampleFromJson, examplesFromJson } from '../../src/io/jsonExample.ts';
+import { csvBeside } from '../../src/io/nativeCsv.ts';
 import { encodeRecord, RecordSplitter } from '../../src/io/records.ts';
 import { arrayFromProto, decodeTensorProto, serializeTensor } from '../../src/io/serializedTensor.ts';
 import { decodeTable, encodeTable } from '../../src/io/table.ts';
@@ -37,6 +39,10 @@ export interface Target {
 
 const encode = (text: string) => new TextEncoder().encode(text);
 const keyed = (key: string) => ({ key: encode(key) });
+
+/** Damaged bytes among others that are not, so many that the native library is asked. */
+const among = (bytes: Uint8Array, other: Uint8Array): Uint8Array[] =>
+  new Array<Uint8Array>(Math.ceil(5000 / other.length)).fill(other).with(3, bytes);
 
 /** The checksums of all records that their lengths lead to. */
 function repairRecords(bytes: Uint8Array): Uint8Array {
@@ -160,6 +166,12 @@ export async function targets(): Promise<Target[]> {
     mayBeMissing: [true],
   };
   const csv = { delimiter: 44, useQuotes: true, columns: [] };
+  const csvSeeds = [encode('1,2.5,"a ""b"", c",,-7e3\n'), encode('nan,inf,"x\ny",9223372036854775807,0x1f')];
+  const jsonExample = encode(
+    '{"features":{"feature":{"a":{"int64List":{"value":["1",2]}},"b":{"bytes_list":{"value":["YWI="]}}}}}',
+  );
+  const textOf = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+  const columns = [d.float32, d.float64, d.string, d.int64, d.float32].map((type) => zeros(type, [1]));
   return [
     {
       name: 'records',
@@ -190,7 +202,7 @@ export async function targets(): Promise<Target[]> {
     },
     {
       name: 'CSV',
-      seeds: [encode('1,2.5,"a ""b"", c",,-7e3\n'), encode('"x\ny",0x1f,inf,nan,9223372036854775807')],
+      seeds: csvSeeds,
       read(bytes) {
         const cutter = new CsvCutter(csv);
         for (let i = cutter.cut(bytes) - 1; i >= 0; i--) {
@@ -201,10 +213,32 @@ export async function targets(): Promise<Target[]> {
     },
     {
       name: 'JSON examples',
-      seeds: [
-        encode('{"features":{"feature":{"a":{"int64List":{"value":["1",2]}},"b":{"bytes_list":{"value":["YWI="]}}}}}'),
-      ],
-      read: (bytes) => exampleFromJson(new TextDecoder().decode(bytes)),
+      seeds: [jsonExample],
+      read: (bytes) => exampleFromJson(textOf(bytes)),
+    },
+    {
+      name: 'batches of examples',
+      seeds: [example()],
+      read: (bytes) => parser.parseLater(among(bytes, example()), [], defaults),
+    },
+    {
+      name: 'batches of sequence examples',
+      seeds: [sequence()],
+      read: (bytes) => parseSequencesLater(context, lists, among(bytes, sequence()), [], [zeros(d.int64, [0])], true),
+    },
+    {
+      name: 'batches of CSV',
+      seeds: csvSeeds,
+      async read(bytes) {
+        const lines = among(bytes, encode('1,2.5,text,,-7e3'));
+        const found = await csvBeside(lines, csv, encode('NA'), columns, [lines.length]);
+        if (!found) throw new InvalidArgumentError('the library leaves it to TypeScript');
+      },
+    },
+    {
+      name: 'batches of JSON examples',
+      seeds: [jsonExample],
+      read: (bytes) => examplesFromJson(among(bytes, jsonExample), textOf),
     },
     {
       name: 'serialized tensors',

@@ -16,6 +16,7 @@ import {
   type NumberKind,
   plainNumber,
 } from '../../io/csv.ts';
+import { csvBeside } from '../../io/nativeCsv.ts';
 import { attr } from '../../op/attrs.ts';
 import { defineOp, gradientPending } from '../../op/defineOp.ts';
 import { bytesOf, toText } from '../string/text.ts';
@@ -155,6 +156,8 @@ export const DecodeCSV = defineOp({
     const { OUT_TYPE } = attrs;
     const results = OUT_TYPE.map((dtype) => ({ dtype, shape }));
     const output = p.host([records, ...record_defaults], results, async ([lines, ...defaults]) => {
+      const beside = await csvBeside(bytesOf(lines!), options, notAvailable, defaults, shape);
+      if (beside) return beside;
       const columns = OUT_TYPE.map((dtype, f) => new Column(f, dtype, defaults[f]!, lines!.size));
       await inTurns(decode(bytesOf(lines!), new CsvCutter(options), columns, notAvailable));
       return columns.map((column) => column.array(shape));

@@ -1,20 +1,10 @@
 /** @file DecodeJSONExample: examples written as JSON become serialized ones. */
 import { string } from '../../core/dtypes.ts';
-import { inTurns, type Work } from '../../core/eventLoop.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
-import { exampleFromJson } from '../../io/jsonExample.ts';
+import { examplesFromJson } from '../../io/jsonExample.ts';
 import { defineOp, gradientPending } from '../../op/defineOp.ts';
 import { bytesOf, stringArray, toText } from '../string/text.ts';
-
-function* decode(texts: readonly Uint8Array[]): Work<readonly Uint8Array[]> {
-  const examples: Uint8Array[] = [];
-  for (const text of texts) {
-    examples.push(exampleFromJson(toText(text)));
-    yield;
-  }
-  return examples;
-}
 
 export const DecodeJSONExample = defineOp({
   name: 'DecodeJSONExample',
@@ -26,7 +16,7 @@ export const DecodeJSONExample = defineOp({
   lower(p, { json_examples }) {
     const { shape } = json_examples;
     const [binary_examples] = p.host([json_examples], [{ dtype: string, shape }], async ([texts]) => [
-      stringArray(shape, await inTurns(decode(bytesOf(texts!)))),
+      stringArray(shape, await examplesFromJson(bytesOf(texts!), toText)),
     ]);
     return { binary_examples: binary_examples! };
   },
@@ -41,6 +31,7 @@ export const DecodeJSONExample = defineOp({
     { given: { json_examples: '{"features":{"feature":{"a":{"floatList":{"value":[1.5,"NaN",3]}}}}}' }, expect: { binary_examples: [10, 24, 10, 22, 10, 1, 97, 18, 17, 18, 15, 13, 0, 0, 192, 63, 13, 0, 0, 192, 127, 13, 0, 0, 64, 64].reduce<Uint8Array>((bytes, x, i) => { bytes[i] = x; return bytes; }, new Uint8Array(26)) } },
     { given: { json_examples: '{"features":{"feature":{"a":{"int64List":{"value":[9223372036854775807]}}}}}' }, expect: { binary_examples: Uint8Array.of(10, 19, 10, 17, 10, 1, 97, 18, 12, 26, 10, 8, 255, 255, 255, 255, 255, 255, 255, 255, 127) } },
     { given: { json_examples: '{"features":{"feature":{"a":{"floatList":{"value":[0.14285714285714285,1e-1,-1234567890123456.5E-15]}}}}}' }, expect: { binary_examples: Uint8Array.of(10, 24, 10, 22, 10, 1, 97, 18, 17, 18, 15, 13, 37, 73, 18, 62, 13, 205, 204, 204, 61, 13, 82, 6, 158, 191) } },
+    { given: { json_examples: '{"features":{"feature":{"b":{},"10":{},".2":{},"2":{}}}}' }, expect: { binary_examples: '\n\u001e\n\u0005\n\u0001b\u0012\u0000\n\u0006\n\u000210\u0012\u0000\n\u0006\n\u0002.2\u0012\u0000\n\u0005\n\u00012\u0012\u0000' } },
     { given: { json_examples: '{"features":' }, fails: /Error while parsing JSON: / },
     { given: { json_examples: '{"x":1}' }, fails: /Error while parsing JSON: .*[Nn]o such field/ },
     { given: { json_examples: '{"features":{"feature":{"a":{"int64List":{"value":[1.5]}}}}}' }, fails: /Error while parsing JSON: / },

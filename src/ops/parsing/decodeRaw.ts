@@ -2,9 +2,10 @@
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { NDArray } from '../../core/ndarray.ts';
-import { showRuntime, sizeOf } from '../../core/shape.ts';
+import { showRuntime } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { joinRaw } from '../../io/rawStrings.ts';
 import { attr } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
 import { bytesOf } from '../string/text.ts';
@@ -12,19 +13,17 @@ import { bytesOf } from '../string/text.ts';
 const paddedTypes = [d.float16, d.float32, d.float64, d.int32, d.uint16, d.uint8, d.int16, d.int8, d.int64, d.bfloat16];
 const rawTypes = [...paddedTypes.slice(0, -1), d.complex64, d.complex128, d.bool, d.bfloat16];
 
-/** Turns the bytes of every number around. */
-function reverseEach(bytes: Uint8Array, size: number): void {
-  for (let i = 0; i < bytes.length; i += size) bytes.subarray(i, i + size).reverse();
-}
-
-/** Copies strings into one array of numbers, each to its own place. */
-function joinRaw(strings: readonly Uint8Array[], width: number, dtype: d.DType, isLittleEndian: boolean): Uint8Array {
-  const all = new Uint8Array(strings.length * width);
-  for (const [i, bytes] of strings.entries()) all.set(bytes.subarray(0, width), i * width);
+/** Strings as rows of numbers. */
+async function rowsOf(
+  strings: readonly Uint8Array[],
+  width: number,
+  dtype: d.DType,
+  isLittleEndian: boolean,
+): Promise<d.TypedArray> {
   // The parts of a complex number are turned around one by one.
-  const entry = dtype.size / dtype.entries;
-  if (!isLittleEndian && entry > 1) reverseEach(all, entry);
-  return all;
+  const entry = isLittleEndian ? 1 : dtype.size / dtype.entries;
+  const { buffer } = await joinRaw(strings, width, entry);
+  return dtype.over(buffer, 0, (strings.length * width) / dtype.size);
 }
 
 export const DecodeRaw = defineOp({
@@ -35,7 +34,7 @@ export const DecodeRaw = defineOp({
   shape: ({ bytes }) => ({ output: bytes === null ? null : [...bytes, null] }),
   grad: notDifferentiable,
   lower(p, { bytes }, { out_type, little_endian }) {
-    const [output] = p.host([bytes], [{ dtype: out_type }], ([array]) => {
+    const [output] = p.host([bytes], [{ dtype: out_type }], async ([array]) => {
       const strings = bytesOf(array!);
       const length = strings[0]?.length ?? 0;
       for (const [i, string] of strings.entries())
@@ -47,10 +46,8 @@ export const DecodeRaw = defineOp({
         throw new InvalidArgumentError(
           `Input to DecodeRaw has length ${length} that is not a multiple of ${out_type.size}, the size of ${out_type.runtimeName}`,
         );
-      const joined = joinRaw(strings, length, out_type, little_endian);
-      const count = length / out_type.size;
-      const data = out_type.over(joined.buffer, 0, strings.length * count);
-      return [new NDArray(out_type, [...array!.shape, count], data)];
+      const data = await rowsOf(strings, length, out_type, little_endian);
+      return [new NDArray(out_type, [...array!.shape, length / out_type.size], data)];
     });
     return { output: output! };
   },
@@ -100,10 +97,9 @@ export const DecodePaddedRaw = defineOp({
       );
     if (length! <= 0) throw new InvalidArgumentError(`fixed_length (${length}) must be greater than zero.`);
     const shape = [...input_bytes.shape, length! / out_type.size];
-    const [output] = p.host([input_bytes], [{ dtype: out_type, shape }], ([array]) => {
-      const joined = joinRaw(bytesOf(array!), length!, out_type, little_endian);
-      return [new NDArray(out_type, shape, out_type.over(joined.buffer, 0, sizeOf(shape)))];
-    });
+    const [output] = p.host([input_bytes], [{ dtype: out_type, shape }], async ([array]) => [
+      new NDArray(out_type, shape, await rowsOf(bytesOf(array!), length!, out_type, little_endian)),
+    ]);
     return { output: output! };
   },
   // biome-ignore format: a table reads better in rows

@@ -3,7 +3,7 @@ import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import type { NDArray } from '../../core/ndarray.ts';
 import { type Dims, isFullyDefined, sameShape, showRuntime } from '../../core/shape.ts';
-import { parseSequencesInTurns, type SequenceResult, type SequenceSpec } from '../../io/examples/parseSequences.ts';
+import { parseSequencesLater, type SequenceResult, type SequenceSpec } from '../../io/examples/parseSequences.ts';
 import type { ExampleSpec } from '../../io/examples/spec.ts';
 import type { ProgramBuilder } from '../../program/builder.ts';
 import type { Value } from '../../program/value.ts';
@@ -147,7 +147,7 @@ export function parsed(
   ];
   const isBatch = shape.length === 1;
   const flat = p.host([serialized, debugName, ...fallbacks], results, async ([examples, names, ...defaults]) =>
-    flatResult(await parseSequencesInTurns(context, lists, bytesOf(examples!), bytesOf(names!), defaults, isBatch)),
+    flatResult(await parseSequencesLater(context, lists, bytesOf(examples!), bytesOf(names!), defaults, isBatch)),
   );
   const [cs, cd, cr] = [context.sparse.length, context.dense.length, context.ragged.length];
   const [fs, fd, fr] = [lists.sparse.length, lists.dense.length, lists.ragged.length];

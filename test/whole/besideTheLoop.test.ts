@@ -1,0 +1,260 @@
+/** @file Parsing that the native library does beside the event loop: handed over, and equal to what TypeScript makes of it. */
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import * as tf from '../../src/api/index.ts';
+import { nativeFunctions } from '../../src/io/native.ts';
+
+const library = vi.hoisted(() => ({ isOff: false, later: [] as string[], now: [] as string[] }));
+
+// Notes which functions are called, and how; takes the library away where a test asks for that.
+vi.mock('../../src/io/native.ts', async (importOriginal) => {
+  const original = await importOriginal<typeof import('../../src/io/native.ts')>();
+  const nameOf = (prototype: string) => /tl_\w+/.exec(prototype)![0];
+  return {
+    ...original,
+    nativeFamily<T>(make: (functions: import('../../src/io/native.ts').NativeFunctions) => T | null) {
+      const family = original.nativeFamily((functions) =>
+        make({
+          ...functions,
+          later(prototype) {
+            const call = functions.later(prototype);
+            return (...args) => {
+              library.later.push(nameOf(prototype));
+              return call(...args);
+            };
+          },
+          now(prototype) {
+            const call = functions.now(prototype);
+            return (...args) => {
+              library.now.push(nameOf(prototype));
+              return call(...args);
+            };
+          },
+        }),
+      );
+      return () => (library.isOff ? undefined : family());
+    },
+  };
+});
+
+const itNative = nativeFunctions() ? it : it.skip;
+
+beforeEach(() => {
+  library.isOff = false;
+  library.later = [];
+  library.now = [];
+});
+
+/** The same numbers each time, from 0 to `below`. */
+function numbers(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return (state >>> 8) % below;
+  };
+}
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+
+/** What parts of an array there are to compare. */
+function shown(array: tf.NDArray): unknown[] {
+  const { dtype, shape } = array;
+  if (!dtype.isObject) return [dtype.name, shape, Buffer.from(array.bytes).toString('base64')];
+  return [dtype.name, shape, array.objects.map((x) => Buffer.from(x as Uint8Array).toString('latin1'))]; // strings are bytes
+}
+
+/** A graph that is fed strings, run with and without the library. */
+function parser(build: (strings: tf.Tensor) => readonly tf.Tensor[]) {
+  const graph = new tf.Graph();
+  const [strings, results] = graph.asDefault(() => {
+    const x = tf.placeholder(tf.string, [null]);
+    return [x, build(x)] as const;
+  });
+  const session = new tf.Session({ graph });
+  const outcome = async (input: readonly Uint8Array[]): Promise<string> => {
+    try {
+      const feed = new tf.NDArray(tf.string, [input.length], input);
+      const found = await session.run([...results], [[strings, feed]]);
+      return JSON.stringify((found as tf.NDArray[]).map(shown)); // one array for each tensor
+    } catch (error) {
+      return String(error);
+    }
+  };
+  return {
+    outcome,
+    /** Gives the outcome, which is the same in TypeScript. */
+    async compared(input: readonly Uint8Array[]): Promise<string> {
+      library.isOff = true;
+      const expected = await outcome(input);
+      library.isOff = false;
+      expect(await outcome(input)).toBe(expected);
+      return expected;
+    },
+    [Symbol.dispose]: () => session.close(),
+  };
+}
+
+/** Some bytes changed, taken away or doubled. */
+function damaged(given: Uint8Array, next: (below: number) => number): Uint8Array {
+  const changed = given.slice();
+  for (let k = 0; k <= next(3); k++) changed[next(changed.length)] = next(2) ? next(256) : 34 + next(26);
+  return next(5) === 0 ? changed.subarray(0, next(changed.length)) : changed;
+}
+
+const sequences = (x: tf.Tensor) => {
+  const [context, lists, lengths] = tf.io.parseSequenceExample(x, {
+    contextFeatures: {
+      id: tf.fixedLenFeature([], tf.int64, -1),
+      tags: tf.varLenFeature(tf.string),
+      pair: tf.fixedLenFeature([2], tf.float32),
+    },
+    sequenceFeatures: {
+      steps: tf.fixedLenSequenceFeature([2], tf.float32),
+      marks: tf.fixedLenSequenceFeature([], tf.string, { allowMissing: true }),
+      ids: tf.varLenFeature(tf.int64),
+      words: tf.varLenFeature(tf.string),
+    },
+  });
+  const flat = (x: tf.Tensor | tf.SparseTensor) =>
+    x instanceof tf.SparseTensor ? [x.indices, x.values, x.denseShape] : [x];
+  return [context, lists, lengths].flatMap((part) => Object.values<tf.Tensor | tf.SparseTensor>(part)).flatMap(flat);
+};
+
+function sequenceOf(next: (below: number) => number): Uint8Array {
+  const list = <T>(count: number, make: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i));
+  const steps = next(5);
+  return new tf.train.SequenceExample({
+    context: {
+      feature: {
+        ...(next(3) > 0 && { id: { int64List: { value: [next(1 << 20) - 999] } } }),
+        tags: { bytesList: { value: list(next(4), (i) => 't'.repeat(next(90) + i)) } },
+        pair: { floatList: { value: [next(100) / 7, -next(9)] } },
+        other: { int64List: { value: [1, 2, 3] } },
+      },
+    },
+    featureLists: {
+      featureList: {
+        steps: { feature: list(steps, () => ({ floatList: { value: [next(50), next(50) / 3] } })) },
+        ...(next(3) > 0 && {
+          marks: { feature: list(steps, (i) => ({ bytesList: { value: [`m${i}`] } })) },
+        }),
+        ids: { feature: list(next(4), () => ({ int64List: { value: list(next(6), () => next(1 << 24) - 5) } })) },
+        words: { feature: list(next(3), () => (next(3) ? { bytesList: { value: list(next(3), () => 'w') } } : {})) },
+      },
+    },
+  }).serialize();
+}
+
+function recordOf(next: (below: number) => number): Uint8Array {
+  const pick = <T>(...values: readonly T[]) => values[next(values.length)]!;
+  const number = pick(
+    '',
+    '0',
+    '-7.25',
+    '1e-3',
+    ' 42 ',
+    '0.14285714285714285',
+    '-3.4028235e38',
+    'nan',
+    '-inf',
+    '1e400',
+    '.5',
+  );
+  const exact = pick(String(next(1e9) / 1024), '1234567890123456789', '-9007199254740993', '5e-324', '2.5E+3', '');
+  const whole = pick(String(next(1 << 24) - (1 << 23)), '', '+7', ' -2147483648 ', '0009');
+  const long = pick('9223372036854775807', '-9223372036854775808', '', '12');
+  const text = pick('plain', '"quoted, with ""marks"" and\na line"', '', 'NA', '"x"', 'é'.repeat(next(40)));
+  return bytes([number, exact, whole, long, text, 'unwanted', pick('a', 'b,')].join(','));
+}
+
+const csv = (x: tf.Tensor) =>
+  tf.decodeCsv(
+    x,
+    [
+      tf.constant([0.5], tf.float32),
+      tf.constant([-1], tf.float64),
+      tf.constant([3], tf.int32),
+      tf.constant([4], tf.int64),
+      ['default text'],
+      tf.zeros([0], tf.string),
+    ],
+    { selectCols: [0, 1, 2, 3, 4, 6], naValue: 'NA' },
+  );
+
+function jsonOf(next: (below: number) => number): Uint8Array {
+  const pick = <T>(...values: readonly T[]) => values[next(values.length)]!;
+  const integers = Array.from({ length: next(5) }, () =>
+    pick('1', '"-2"', '9223372036854775807', '1e3', '"007"', '4.0'),
+  );
+  const floats = Array.from({ length: next(5) }, () => pick('0.1', '"NaN"', '"-Infinity"', '-1.5e-7', '"2.5"', '0'));
+  const strings = Array.from({ length: next(4) }, () => pick('"YWI="', '"YQ"', '""', '"_-8="', '"\\/w=="'));
+  const key = pick('a', 'ключ', '10', '\\u00e9\\ud83d\\ude00\\n', 'b\\"c');
+  const members = [
+    `"${key}" : {"int64List": {"value": [${integers.join(' , ')}]}}`,
+    `"f":{"${pick('floatList', 'float_list')}":{"value":[${floats}]}}`,
+    `"2":{"bytesList":{"value":[${strings}]}}`,
+    pick('"none":{}', '"nothing":{"int64List":null}', '"empty":{"floatList":{"value":null}}'),
+  ];
+  return bytes(`{"features":\n{"feature":{${members.join(',')}}}}`);
+}
+
+const kinds = [
+  { name: 'sequence examples', function: 'tl_sequences_parse', build: sequences, make: sequenceOf, many: 6000 },
+  { name: 'comma-separated values', function: 'tl_csv_parse', build: csv, make: recordOf, many: 3000 },
+  {
+    name: 'examples as JSON',
+    function: 'tl_json_examples',
+    build: (x: tf.Tensor) => [tf.decodeJsonExample(x)],
+    make: jsonOf,
+    many: 1000,
+  },
+];
+
+describe.each(kinds)('$name', ({ function: name, build, make, many }) => {
+  const batchOf = (seed: number, count: number) => {
+    const next = numbers(seed);
+    return Array.from({ length: count }, () => make(next));
+  };
+
+  itNative('are parsed by the library, many of them beside the event loop', async () => {
+    using parse = parser(build);
+    await parse.compared(batchOf(1, 64));
+    expect(library.now).toContain(name);
+    expect(library.later).not.toContain(name);
+    expect(await parse.compared(batchOf(2, many))).not.toMatch(/Error/);
+    expect(library.later).toContain(name);
+  });
+
+  itNative('come out the same, also where something is wrong with them', async () => {
+    using parse = parser(build);
+    const next = numbers(99);
+    const batch = batchOf(3, 48);
+    let errors = 0;
+    for (let i = 0; i < 150; i++) {
+      const which = next(batch.length);
+      if ((await parse.compared(batch.with(which, damaged(batch[which]!, next)))).includes('Error')) errors++;
+    }
+    expect(errors).toBeGreaterThan(10);
+  });
+});
+
+describe('raw bytes', () => {
+  const strings = (count: number, length: number) => {
+    const next = numbers(5);
+    return Array.from({ length: count }, () => Uint8Array.from({ length }, () => next(256)));
+  };
+
+  itNative.each([
+    ['long', 3, 2 ** 16],
+    ['short', 2000, 64],
+  ])('of %s strings are joined the same way', async (_, count, length) => {
+    const input = strings(count, length);
+    for (const type of [tf.uint8, tf.int16, tf.float32, tf.float64, tf.complex64])
+      for (const littleEndian of [true, false]) {
+        using parse = parser((x) => [tf.decodeRaw(x, type, { littleEndian })]);
+        await parse.compared(input);
+      }
+    using padded = parser((x) => [tf.decodeRaw(x, tf.int16, { littleEndian: false, fixedLength: length + 6 })]);
+    await padded.compared(input.map((x, i) => x.subarray(0, length - (i % 5))));
+    expect(library.later.filter((name) => name === 'tl_raw_join').length).toBeGreaterThan(4);
+  });
+});
