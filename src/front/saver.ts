@@ -15,6 +15,7 @@ import { globalStep } from './globalStep.ts';
 import { type ExportMetaGraphOptions, exportMetaGraph } from './saving/metaGraph.ts';
 import { namesInObjectCheckpoint } from './saving/objectCheckpoint.ts';
 import { registerProtoFunctions } from './saving/protoFunctions.ts';
+import { checkRestoredShapes } from './saving/restoredShapes.ts';
 import { isSaveable, type Saveable, type SaveableObject, saveablesOf, type VarList } from './saving/saveables.ts';
 import { buildSaver } from './saving/saverBuilder.ts';
 import type { Variable } from './variable.ts';
@@ -306,10 +307,11 @@ export class Saver {
     if (typeof path !== 'string') throw userError("Can't load a checkpoint when the path is null.");
     if (!checkpointExists(path))
       throw new NotFoundError(
-        `The passed save_path is not a valid checkpoint: ${path}. There is no ${path}.index; name a checkpoint without its ending.`,
+        `The passed save_path is not a valid checkpoint: ${path}. There is no ${path}.index; name a checkpoint without its ending, or the latest of a folder by tf.train.latestCheckpoint(folder).`,
       );
     const { graph } = sess;
     try {
+      await checkRestoredShapes(graph, def.restore_op_name, path);
       const feeds = [[graph.getTensorByName(def.filename_tensor_name), path]] as const;
       await sess.run(graph.getOperationByName(def.restore_op_name), feeds);
     } catch (error) {
