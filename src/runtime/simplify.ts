@@ -197,7 +197,8 @@ class Simplifier {
     if (!node.def.isConstant || node.control.length > 0 || this.fed.has(keyOf({ node, index }))) return undefined;
     let value = this.constants.get(node);
     if (!value) this.constants.set(node, (value = node.attrs['value'] as NDArray)); // a tensor attribute
-    return value;
+    // One that is not of the type it says is left for its lowering, which refuses it.
+    return value.dtype === node.outputs[0]!.dtype ? value : undefined;
   }
 
   private constantNode(array: NDArray, name: string, like: RunNode): RunNode {

@@ -119,3 +119,16 @@ it('An error that nobody catches is printed once, with what is known about it', 
   expect(printed).toMatch(/node: 'bad'/);
   expect(printed).not.toMatch(/undefined|cause/);
 });
+
+it('refuses a stored constant whose value is of another type than it says, also where it would be computed before', async () => {
+  const text = `
+    node { name: "c" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
+      attr { key: "value" value { tensor { dtype: DT_FLOAT tensor_shape { dim { size: 1 } } float_val: 1.5 } } } }
+    node { name: "n" op: "Neg" input: "c" attr { key: "T" value { type: DT_INT32 } } }`;
+  tf.importGraphDef(tf.GraphDef.parseText(text), { name: '' });
+  using session = new tf.Session();
+  for (const name of ['c:0', 'n:0']) {
+    const error = await refusal(() => session.run(tf.getDefaultGraph().getTensorByName(name)));
+    expect(error.message).toMatch(/Type mismatch between value \(float\) and dtype \(int32\)/);
+  }
+});

@@ -1,6 +1,7 @@
 /** @file Const: a value fixed when the graph is built. */
 
 import type { DType } from '../../core/dtypes.ts';
+import { InvalidArgumentError } from '../../core/errors.ts';
 import { NDArray, zeros } from '../../core/ndarray.ts';
 import { type Shape, showShape, sizeOf } from '../../core/shape.ts';
 import type { KnownDType, KnownShape, LiteralDType, Reshape, ShapeOf } from '../../graph/staticShapes.ts';
@@ -19,7 +20,11 @@ export const Const = defineOp({
   isConstant: true,
   shape: (_, { value }) => ({ output: value.shape }),
   grad: notDifferentiable,
-  lower(p, _, { value }) {
+  lower(p, _, { value, dtype }) {
+    if (value.dtype !== dtype)
+      throw new InvalidArgumentError(
+        `Type mismatch between value (${value.dtype.runtimeName}) and dtype (${dtype.runtimeName})`,
+      );
     if (!isUniform(value)) return { output: p.constant(value) };
     const one = new NDArray(value.dtype, [], value.data.slice(0, value.dtype.entries));
     return { output: { ...p.broadcast(p.constant(one), value.shape), known: value } };
