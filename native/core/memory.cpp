@@ -21,7 +21,7 @@ TL_API void tl_prefer_large_pages(void*, int64_t) {}
 #endif
 
 namespace {
-/** Blocks begin on large pages. */
+/** Blocks are whole large pages: a part of one would be in small ones, of which the processor must look up hundreds. */
 constexpr size_t kAlignment = size_t{1} << 21;
 }  // namespace
 
@@ -31,8 +31,9 @@ TL_API void tl_release(void* block) { _aligned_free(block); }
 #else
 TL_API void* tl_allocate(int64_t bytes) {
   void* block = nullptr;
-  if (posix_memalign(&block, kAlignment, static_cast<size_t>(bytes)) != 0) return nullptr;
-  tl_prefer_large_pages(block, bytes);
+  const size_t whole = (static_cast<size_t>(bytes) + kAlignment - 1) & ~(kAlignment - 1);
+  if (posix_memalign(&block, kAlignment, whole) != 0) return nullptr;
+  tl_prefer_large_pages(block, static_cast<int64_t>(whole));
   return block;
 }
 TL_API void tl_release(void* block) { std::free(block); }

@@ -21,7 +21,7 @@ constexpr int64_t kBlock = 2 * kTileSide;
 /** Bytes of a packed block of a. */
 constexpr int64_t kNearBytes = 768 << 10;
 /** What follows a product begins when about so many elements are ready, which are then still in L2. */
-constexpr int64_t kReadyElements = 32768;
+constexpr int64_t kReadyElements = 65536;
 /** Up to so many it waits for all, so that b need not be kept packed for further rows. */
 constexpr int64_t kReadyAtOnce = 262144;
 
@@ -96,6 +96,7 @@ class TileProduct {
 
   void runBlock(const Block& x) {
     const bool finiteA = g_.packedA || packRows(x);
+    const TileScope scope;  // for all strips: of short ones it would cost a tenth
     for (int64_t j = 0; j < x.columns; j += kBlock) {
       const int64_t strip = j / kBlock, columns = minOf(kBlock, x.columns - j);
       char* const own = b_ + (cut_.oneBlock ? 0 : strip * cut_.stripBytes());
@@ -132,7 +133,6 @@ class TileProduct {
   }
 
   void runStrip(const Block& x, int64_t j, int64_t columns, const char* b, int64_t bSecond) const {
-    const TileScope scope;
     TileSums t;
     t.aRow = 64;
     t.aLevel = kTileBytes;
