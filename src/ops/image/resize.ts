@@ -262,6 +262,7 @@ export const ResizeNearestNeighborGrad = defineOp({
     const [height, width] = demandSize(p, size);
     if (height <= 0 || width <= 0) throw new InvalidArgumentError("shape_t's elements must be positive");
     const [batch, rows, columns, channels] = grads.shape as [number, number, number, number]; // rank checked
+    checkCount([batch, height, width, channels]);
     const tuples = pixels(
       p,
       [batch, rows, columns],
@@ -286,6 +287,10 @@ export const ResizeNearestNeighborGrad = defineOp({
       given: { grads: { dtype: 'int32', value: [[[[1], [2], [3]]]] }, size: size(2, 2) },
       attrs: { half_pixel_centers: true },
       expect: { output: { dtype: 'int32', value: [[[[0], [0]], [[1], [5]]]] } },
+    },
+    {
+      given: { grads: [[[[1, 2, 3]]]], size: size(2 ** 31 - 1, 2 ** 31 - 1) },
+      fails: /Encountered overflow when multiplying/,
     },
   ], // biome-ignore format: images read better in rows
 });
