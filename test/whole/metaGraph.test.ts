@@ -258,6 +258,9 @@ describe('a meta graph', () => {
     expect(tf.train.writeGraph(tf.getDefaultGraph(), folder, 'g.pb', { asText: false })).toBe(join(folder, 'g.pb'));
     const back = tf.GraphDef.decode(readFileSync(join(folder, 'g.pb')));
     tf.train.writeGraph(back, folder, 'g.pbtxt');
+    expect(() => tf.train.writeGraph(back, join(folder, 'g.pb'), 'inside')).toThrow(tf.errors.FailedPreconditionError);
+    expect(() => tf.train.writeGraph(back, '/proc/none', 'g.pb')).toThrow(tf.errors.NotFoundError);
+    expect(() => tf.train.importMetaGraph(folder)).toThrow(/Is a directory/);
     expect(tf.GraphDef.parseText(readFileSync(join(folder, 'g.pbtxt'), 'utf8'))).toEqual(back);
     expect(() => tf.train.importMetaGraph(join(folder, 'g.pbtxt'))).toThrow(/Cannot parse file/);
   });

@@ -85,7 +85,10 @@ describe('a SavedModel', () => {
     expect(() => builder.addMetaGraph(SERVE)).toThrow(/invoke `addMetaGraphAndVariables\(\)` first/);
     const saver = new tf.train.Saver([w]);
     const options = { signatureDefMap, assetsCollection: assets, mainOp: first, saver };
-    await builder.addMetaGraphAndVariables(sess, SERVE, options);
+    const saved = builder.addMetaGraphAndVariables(sess, SERVE, options);
+    expect(() => builder.save()).toThrow(/still saving the variables.*await builder\.addMetaGraphAndVariables/);
+    expect(() => builder.addMetaGraph(['train'])).toThrow(/still saving the variables/);
+    await saved;
     await expect(builder.addMetaGraphAndVariables(sess, SERVE)).rejects.toThrow(/already been saved/);
     builder.addMetaGraph(['train', 'gpu'], { saver, stripDefaultAttrs: true });
     expect(builder.save({ asText: true })).toBe(join(folder, 'export', 'saved_model.pbtxt'));

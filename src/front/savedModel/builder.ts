@@ -5,7 +5,7 @@ import { string } from '../../core/dtypes.ts';
 import { FailedPreconditionError } from '../../core/errors.ts';
 import { getDefaultGraph } from '../../graph/graph.ts';
 import type { Operation } from '../../graph/operation.ts';
-import { checkOptions, type OptionNames } from '../../graph/options.ts';
+import { checkOptions, type OptionNames, onlyOptions } from '../../graph/options.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { fileError } from '../../io/fileErrors.ts';
@@ -59,6 +59,7 @@ const optionNames: OptionNames<AddMetaGraphOptions> = {
 export class SavedModelBuilder {
   private readonly graphs: MetaGraphDef[] = [];
   private hasVariables = false;
+  private isSavingVariables = false;
   private readonly copied = new Set<string>();
 
   constructor(private readonly exportDir: string) {
@@ -83,19 +84,32 @@ export class SavedModelBuilder {
       throw userError(
         'Graph state including variables and assets has already been saved. Please invoke `addMetaGraph()` instead.',
       );
+    this.throwIfSavingVariables();
     const saver = sess.graph.asDefault(() => this.prepare(options));
     const folder = joinPath(this.exportDir, constants.VARIABLES_DIRECTORY);
-    makeFoldersNow(localPath(folder));
-    await saver.save(sess, joinPath(folder, constants.VARIABLES_FILENAME), {
-      writeMetaGraph: false,
-      writeState: false,
-    });
+    this.isSavingVariables = true;
+    try {
+      await saver.save(sess, joinPath(folder, constants.VARIABLES_FILENAME), {
+        writeMetaGraph: false,
+        writeState: false,
+      });
+    } finally {
+      this.isSavingVariables = false;
+    }
     sess.graph.asDefault(() => this.add(saver, tags, options));
     this.hasVariables = true;
   }
 
+  private throwIfSavingVariables(): void {
+    if (this.isSavingVariables)
+      throw userError(
+        'addMetaGraphAndVariables() is still saving the variables, so the model would be without them. Wait for it first: await builder.addMetaGraphAndVariables(…).',
+      );
+  }
+
   /** Adds the default graph as another graph over the same variables: one for training, one for a GPU. */
   addMetaGraph(tags: readonly string[], options: AddMetaGraphOptions = {}): void {
+    this.throwIfSavingVariables();
     if (!this.hasVariables)
       throw userError(
         'Graph state including variables and assets has not been saved yet. Please invoke `addMetaGraphAndVariables()` first.',
@@ -105,7 +119,8 @@ export class SavedModelBuilder {
 
   /** Writes what was added; gives the path. A reader finds all of the model or none. */
   save(options: { readonly asText?: boolean } = {}): string {
-    const { asText = false } = options;
+    const { asText = false } = onlyOptions('tf.savedModel.Builder.save', options, 'asText');
+    this.throwIfSavingVariables();
     const name = asText ? constants.SAVED_MODEL_FILENAME_PBTXT : constants.SAVED_MODEL_FILENAME_PB;
     const path = joinPath(this.exportDir, name);
     const model = {

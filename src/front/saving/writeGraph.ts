@@ -5,6 +5,7 @@ import { dirname } from 'node:path';
 import { DataLossError, NotFoundError } from '../../core/errors.ts';
 import { Graph } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { fileError, wholeFileError } from '../../io/fileErrors.ts';
 import { makeFoldersNow } from '../../io/folders.ts';
 import { joinPath, localPath } from '../../io/paths.ts';
 import { GraphDef } from '../../proto/graph.ts';
@@ -14,14 +15,18 @@ import { parseText, printText } from '../../proto/textFormat.ts';
 /** Writes a file that is there as a whole or, whatever happens, as it was before. */
 export function writeWhole(path: string, content: string | Uint8Array): void {
   const local = localPath(path);
-  makeFoldersNow(dirname(local));
   const temporary = `${local}.tmp${randomBytes(8).toString('hex')}`;
   try {
+    makeFoldersNow(dirname(local));
     writeFileSync(temporary, content, { flush: true });
     renameSync(temporary, local);
   } catch (error) {
-    rmSync(temporary, { force: true });
-    throw error;
+    try {
+      rmSync(temporary, { force: true });
+    } catch {
+      // Where nothing could be made there is nothing to remove.
+    }
+    throw wholeFileError(error, path);
   }
 }
 
@@ -36,7 +41,7 @@ export function readMessage<T>(path: string, type: Message<T>): T {
   try {
     content = readFileSync(localPath(path));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error; // fs errors have codes
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw fileError(error, path); // fs errors have codes
     throw new NotFoundError(`File ${path} does not exist.`);
   }
   try {
