@@ -39,20 +39,10 @@ export function partialValueOf(tensor: Tensor): readonly (number | null)[] | und
   return length == null ? undefined : new Array<null>(length).fill(null);
 }
 
-/**
- * The ops through which TensorFlow's shape inference follows single entries of a shape. Through any other op it computes
- * only with values that are known whole; knowing more than it does would give other static shapes than Python's, and so,
- * where a function asks for them, other nodes.
- */
-const followed = new Set(['Cast', 'Concat', 'ConcatV2', 'Pack', 'Shape', 'ShapeN', 'StridedSlice', 'VariableShape']);
-
-/** What the rule of an op may know of its inputs: entry by entry, or only whole values. */
-export function knownThrough(opType: string): typeof partialValueOf {
-  if (followed.has(opType)) return partialValueOf;
-  return (tensor) => {
-    const entries = partialValueOf(tensor);
-    return entries?.includes(null) ? undefined : entries;
-  };
+/** As `partialValueOf`, where all entries are known. */
+export function wholeValueOf(tensor: Tensor): readonly (number | null)[] | undefined {
+  const entries = partialValueOf(tensor);
+  return entries?.includes(null) ? undefined : entries;
 }
 
 /** The value of a constant, or of an integer scalar or vector all of whose entries are known. */

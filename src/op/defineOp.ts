@@ -11,7 +11,7 @@ import type { Value } from '../program/value.ts';
 import { addNode } from './addNode.ts';
 import type { AttrSpecs, AttrValues } from './attrs.ts';
 import type { Case } from './cases.ts';
-import { knownThrough, knownValue, partialValueOf } from './constantValue.ts';
+import { knownValue, partialValueOf, wholeValueOf } from './constantValue.ts';
 import { byPort, flatten, type IsList, type Ports, type PortTypes } from './ports.ts';
 import {
   type Gradient,
@@ -93,6 +93,12 @@ export interface OpSpec<I extends PortTypes, O extends PortTypes, A extends Attr
     known: (t: Tensor) => readonly (number | null)[] | undefined,
     output: number,
   ): readonly (number | null)[] | undefined;
+  /**
+   * TensorFlow's shape inference follows single entries of a shape through this op. Through any other op it computes only
+   * with values that are known whole; knowing more than it does would give other static shapes than Python's, and so,
+   * where a function asks for them, other nodes.
+   */
+  readonly followsEntries?: boolean;
   /** A cheaper equivalent of a node of this op, and the name of the rule for the report. */
   simplify?(node: RewriteNode): { readonly rule: string; readonly to: Rewrite } | undefined;
   cases(): readonly Case<keyof I & string, keyof O & string>[];
@@ -196,7 +202,7 @@ export function defineOp<const I extends PortTypes, const O extends PortTypes, c
   };
   if (spec.partialValue) {
     const rule = spec.partialValue.bind(spec);
-    const known = knownThrough(spec.name);
+    const known = spec.followsEntries ? partialValueOf : wholeValueOf;
     definition.partialValue = (op, output) => rule(contextOf(op), known, output);
   }
   if (spec.simplify) definition.simplify = spec.simplify.bind(spec);

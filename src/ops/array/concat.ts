@@ -95,6 +95,7 @@ export const ConcatV2 = defineOp({
   shape: ({ values }, _, context) => ({ output: concatenated(values, context.partial('axis')?.[0]) }),
   grad: ({ inputs: { values, axis } }, { output: dy }) => ({ values: concatGradient(values, axis, dy) }),
   lower: (p, { values, axis }) => ({ output: lowerConcat(p, values, p.demandInts(axis)[0]!) }),
+  followsEntries: true,
   partialValue: ({ inputs }, known) => joined(inputs.values, known),
   cases: () => [
     { shape: '[2, ?], [?, 3], [] -> [?, 3]', attrs: { N: 2 }, given: { axis: { dtype: 'int32', value: 0 } } },
@@ -141,6 +142,7 @@ export const Concat = defineOp({
   shape: ({ values }, _, context) => ({ output: concatenated(values, context.partial('concat_dim')?.[0]) }),
   grad: ({ inputs: { values, concat_dim } }, { output: dy }) => ({ values: concatGradient(values, concat_dim, dy) }),
   lower: (p, { values, concat_dim }) => ({ output: lowerConcat(p, values, p.demandInts(concat_dim)[0]!) }),
+  followsEntries: true,
   partialValue: ({ inputs }, known) => joined(inputs.values, known),
   cases: () => [
     { shape: '[], [2, ?], [?, 3] -> [?, 3]', attrs: { N: 2 }, given: { concat_dim: { dtype: 'int32', value: 0 } } },

@@ -48,6 +48,7 @@ export const Pack = defineOp({
     const rows = values.map((v) => p.reshape(v, row));
     return { output: rows.length === 1 ? rows[0]! : p.concat(rows, at) };
   },
+  followsEntries: true,
   partialValue: ({ inputs, outputs }, known) =>
     outputs.output.rank === 1 ? inputs.values.map((v) => known(v)?.[0] ?? null) : undefined,
   cases: () => [

@@ -62,6 +62,7 @@ export const StridedSlice = defineOp({
     const slice = denseSlice(input.shape, bounds(p, at), masks);
     return { output: p.reshape(p.slice(input, slice.begin, slice.size, slice.step), slice.shape) };
   },
+  followsEntries: true,
   partialValue({ inputs, attrs }, known) {
     const entries = inputs.input.rank === 1 ? known(inputs.input) : undefined;
     const begin = complete(known(inputs.begin));

@@ -48,6 +48,7 @@ export const Cast = defineOp({
       throw new UnimplementedError(`Cast ${SrcT.runtimeName} to ${DstT.runtimeName} is not supported`);
     return { y: p.cast(Truncate ? truncated(p, x, DstT) : x, DstT) };
   },
+  followsEntries: true,
   partialValue: ({ inputs: { x }, outputs: { y } }, known) =>
     x.dtype.isInteger && y.dtype.isInteger ? known(x) : undefined,
   simplify: simplifyCast,
