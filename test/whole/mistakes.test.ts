@@ -132,3 +132,14 @@ it('refuses a stored constant whose value is of another type than it says, also 
     expect(error.message).toMatch(/Type mismatch between value \(float\) and dtype \(int32\)/);
   }
 });
+
+it('says which shapes do not broadcast where only the run knows them', async () => {
+  const [t, e] = [tf.placeholder(tf.float32), tf.placeholder(tf.float32)];
+  using session = new tf.Session();
+  const feeds = new Map([
+    [t, [1, 2]],
+    [e, [3, 4, 5]],
+  ]);
+  const error = await refusal(() => session.run(tf.whereV2([true, false], t, e), feeds));
+  expect(error.message).toMatch('condition [2], then [2], and else [3] must be broadcastable');
+});

@@ -108,6 +108,16 @@ export const Select = defineOp({
   ],
 });
 
+/** At run time, in TensorFlow's words. */
+function checkBroadcast(condition: Shape, t: Shape, e: Shape): void {
+  try {
+    broadcastConcrete(broadcastConcrete(condition, t), e);
+  } catch {
+    const [c, x, y] = [condition, t, e].map((shape) => showRuntime(shape));
+    throw new InvalidArgumentError(`condition ${c}, then ${x}, and else ${y} must be broadcastable`);
+  }
+}
+
 export const SelectV2 = defineOp({
   name: 'SelectV2',
   inputs: { condition: 'bool', t: 'T', e: 'T' },
@@ -125,7 +135,7 @@ export const SelectV2 = defineOp({
     return { condition: null, t: forT, e: forE };
   },
   lower(p, { condition, t, e }) {
-    broadcastConcrete(broadcastConcrete(condition.shape, t.shape), e.shape);
+    checkBroadcast(condition.shape, t.shape, e.shape);
     return { output: p.map([condition, t, e], (c, x, y) => select(c!, x!, y!)) };
   },
   partialValue({ inputs: { condition, t, e } }, known) {
@@ -137,6 +147,7 @@ export const SelectV2 = defineOp({
     { shape: '?, [3], [3] -> ?' },
     { shape: '[2], [3], [3]', rejects: /Dimensions must be equal, but are 2 and 3/ },
     { given: { condition: [true, false], t: [1, 2], e: [3, 4] }, expect: { output: [1, 4] } },
+    { given: { condition: [true, false], t: [1, 2], e: [3, 4, 5] }, fails: /must be broadcastable|t is \[2\] and e is \[3\]/ }, // biome-ignore format: a row
     {
       given: { condition: [[true], [false]], t: [1, 2], e: 9 },
       expect: {
