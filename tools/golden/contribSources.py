@@ -146,7 +146,8 @@ def rounded(array):
 def gradients(y):
     """Of a sum with weights, by all trainable variables."""
     weights = tf.reshape(tf.cos(tf.range(tf.cast(tf.size(y), tf.float32))), tf.shape(y))
-    return [g for g in tf.gradients(tf.reduce_sum(y * weights), tf.trainable_variables()) if g is not None]
+    found = tf.gradients(tf.reduce_sum(y * weights), tf.trainable_variables())
+    return [tf.convert_to_tensor(g) for g in found if g is not None]
 
 
 CASES = {}

@@ -1,27 +1,17 @@
-/** @file Convolution and pooling of `tf.contrib.layers`. */
-import { nameScope } from '../../graph/graph.ts';
-import { checkOptions, onlyOptions } from '../../graph/options.ts';
+/** @file Convolution of `tf.contrib.layers`. */
+import { checkOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { convertToTensor } from '../../op/convert.ts';
-import { avgPool, maxPool, relu } from '../../ops/nn/index.ts';
+import { relu } from '../../ops/nn/index.ts';
 import { zerosInitializer } from '../initializers.ts';
 import { Conv1D, Conv2D, Conv3D } from '../layers/conv.ts';
-import { Conv2DTranspose, type ConvTransposeLayerOptions } from '../layers/convTranspose.ts';
+import { Conv2DTranspose, Conv3DTranspose, type ConvTransposeLayerOptions } from '../layers/convTranspose.ts';
 import type { ConvLayerOptions } from '../layers/imageLayer.ts';
 import type { VariableScope } from '../variableScope.ts';
 import { addArgScope } from './argScope.ts';
 import { xavierInitializer } from './initializers.ts';
-import {
-  type Collections,
-  collect,
-  finished,
-  modelVariables,
-  output,
-  scopeOf,
-  type WeightedOptions,
-  weightedNames,
-} from './model.ts';
+import { collect, finished, modelVariables, scopeOf, type WeightedOptions, weightedNames } from './model.ts';
 
 type Sizes = number | readonly number[];
 type Padding = 'SAME' | 'VALID';
@@ -38,7 +28,7 @@ export interface ConvolutionLayerOptions extends WeightedOptions {
 }
 const convolutionNames = { ...weightedNames, stride: true, padding: true, dataFormat: true, rate: true } as const;
 
-const inPlaces = (dataFormat: string | undefined) =>
+export const inPlaces = (dataFormat: string | undefined) =>
   dataFormat?.startsWith('NC') ? ('channels_first' as const) : ('channels_last' as const);
 
 /** What the layers of `tf.layers` are told. */
@@ -150,6 +140,30 @@ export const conv2d = convolution2d;
 /** The same as `convolution3d`. */
 export const conv3d = convolution3d;
 
+export type ConvolutionTransposeLayerOptions = Omit<ConvolutionLayerOptions, 'rate'>;
+
+function transposed(
+  name: string,
+  Kind: typeof Conv2DTranspose | typeof Conv3DTranspose,
+  defaultScope: string,
+  inputs: TensorLike,
+  numOutputs: number,
+  kernelSize: Sizes,
+  options: ConvolutionTransposeLayerOptions,
+): Tensor {
+  const { rate: _, ...names } = convolutionNames;
+  checkOptions(`tf.contrib.layers.${name}`, options, names);
+  const getter = modelVariables({ kernel: 'weights', bias: 'biases' });
+  return scopeOf(options, defaultScope, getter, (scope) => {
+    const x = convertToTensor(inputs);
+    const layer = new Kind(numOutputs, kernelSize, layerOptions(options, scope, x));
+    const outputs = layer.apply(x);
+    collect(layer.kernel, options.variablesCollections, 'weights');
+    collect(layer.bias, options.variablesCollections, 'biases');
+    return finished(outputs, options, relu);
+  });
+}
+
 /**
  * The transpose of a convolution over images, with relu. Adds the variables `Conv2d_transpose/weights` and `…/biases`.
  *
@@ -159,77 +173,27 @@ export const convolution2dTranspose = addArgScope(function convolution2dTranspos
   inputs: TensorLike,
   numOutputs: number,
   kernelSize: Sizes,
-  options: Omit<ConvolutionLayerOptions, 'rate'> = {},
+  options: ConvolutionTransposeLayerOptions = {},
 ): Tensor {
-  const { rate: _, ...names } = convolutionNames;
-  checkOptions('tf.contrib.layers.convolution2dTranspose', options, names);
-  const getter = modelVariables({ kernel: 'weights', bias: 'biases' });
-  return scopeOf(options, 'Conv2d_transpose', getter, (scope) => {
-    const x = convertToTensor(inputs);
-    const layer = new Conv2DTranspose(numOutputs, kernelSize, layerOptions(options, scope, x));
-    const outputs = layer.apply(x);
-    collect(layer.kernel, options.variablesCollections, 'weights');
-    collect(layer.bias, options.variablesCollections, 'biases');
-    return finished(outputs, options, relu);
-  });
+  const name = 'convolution2dTranspose';
+  return transposed(name, Conv2DTranspose, 'Conv2d_transpose', inputs, numOutputs, kernelSize, options);
+});
+
+/**
+ * The transpose of a convolution over volumes, with relu. Adds the variables `Conv3d_transpose/weights` and `…/biases`.
+ *
+ * @example const larger = tf.contrib.layers.conv3dTranspose(volumes, 16, 3, { stride: 2 });
+ */
+export const convolution3dTranspose = addArgScope(function convolution3dTranspose(
+  inputs: TensorLike,
+  numOutputs: number,
+  kernelSize: Sizes,
+  options: ConvolutionTransposeLayerOptions = {},
+): Tensor {
+  const name = 'convolution3dTranspose';
+  return transposed(name, Conv3DTranspose, 'Conv3d_transpose', inputs, numOutputs, kernelSize, options);
 });
 /** The same as `convolution2dTranspose`. */
 export const conv2dTranspose = convolution2dTranspose;
-
-export interface PoolLayerOptions {
-  /** 2 unless given. */
-  readonly stride?: Sizes | undefined;
-  /** `'VALID'` unless given. */
-  readonly padding?: Padding | undefined;
-  readonly dataFormat?: 'NHWC' | 'NCHW' | undefined;
-  readonly outputsCollections?: Collections | undefined;
-  readonly scope?: string | undefined;
-}
-
-function pooled(
-  pool: typeof avgPool,
-  name: string,
-  defaultScope: string,
-  inputs: TensorLike,
-  kernelSize: Sizes,
-  options: PoolLayerOptions,
-): Tensor {
-  const names = ['stride', 'padding', 'dataFormat', 'outputsCollections', 'scope'] as const;
-  const given = onlyOptions(`tf.contrib.layers.${name}`, options, ...names);
-  const { stride = 2, padding = 'VALID', dataFormat = 'NHWC', outputsCollections, scope } = given;
-  if (dataFormat !== 'NHWC' && dataFormat !== 'NCHW') throw userError('dataFormat has to be either NCHW or NHWC.');
-  const everyAxis = (sizes: Sizes) => {
-    const [h, w] = typeof sizes === 'number' ? [sizes, sizes] : [sizes[0]!, sizes[1] ?? sizes[0]!];
-    return dataFormat === 'NCHW' ? [1, 1, h, w] : [1, h, w, 1];
-  };
-  return nameScope(scope ?? defaultScope, () => {
-    const x = convertToTensor(inputs);
-    return output(pool(x, everyAxis(kernelSize), everyAxis(stride), padding, { dataFormat }), outputsCollections);
-  });
-}
-
-/**
- * The largest element of each window of images. Adds a `MaxPool` node under `MaxPool2D/`.
- *
- * @example const h = tf.contrib.layers.maxPool2d(images, [2, 2]);
- */
-export const maxPool2d = addArgScope(function maxPool2d(
-  inputs: TensorLike,
-  kernelSize: Sizes,
-  options: PoolLayerOptions = {},
-): Tensor {
-  return pooled(maxPool, 'maxPool2d', 'MaxPool2D', inputs, kernelSize, options);
-});
-
-/**
- * The mean of each window of images. Adds an `AvgPool` node under `AvgPool2D/`.
- *
- * @example const h = tf.contrib.layers.avgPool2d(images, [2, 2]);
- */
-export const avgPool2d = addArgScope(function avgPool2d(
-  inputs: TensorLike,
-  kernelSize: Sizes,
-  options: PoolLayerOptions = {},
-): Tensor {
-  return pooled(avgPool, 'avgPool2d', 'AvgPool2D', inputs, kernelSize, options);
-});
+/** The same as `convolution3dTranspose`. */
+export const conv3dTranspose = convolution3dTranspose;

@@ -6,16 +6,15 @@ import { checkOptions, type OptionNames, onlyOptions } from '../../graph/options
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { convertToTensor } from '../../op/convert.ts';
-import { gather, oneHot, reshape, shape, unique } from '../../ops/array/index.ts';
+import { oneHot } from '../../ops/array/index.ts';
 import { cast, reduceSum, sqrt, square } from '../../ops/math/index.ts';
 import { over, plus } from '../../ops/math/operators.ts';
-import { embeddingLookup, relu6 as relu6Of, relu as reluOf } from '../../ops/nn/index.ts';
+import { elu as eluOf, relu6 as relu6Of, relu as reluOf } from '../../ops/nn/index.ts';
 import { zerosInitializer } from '../initializers.ts';
 import { Dense } from '../layers/dense.ts';
 import { Dropout } from '../layers/dropout.ts';
 import { flatten as flattenLayer } from '../layers/flatten.ts';
-import { getVariable, variableScope } from '../variableScope.ts';
-import type { Reuse, VariableInitializer } from '../variableStore.ts';
+import { variableScope } from '../variableScope.ts';
 import { addArgScope } from './argScope.ts';
 import { xavierInitializer } from './initializers.ts';
 import {
@@ -28,7 +27,6 @@ import {
   type WeightedOptions,
   weightedNames,
 } from './model.ts';
-import type { WeightsRegularizer } from './regularizers.ts';
 
 export type FullyConnectedOptions = WeightedOptions;
 
@@ -72,6 +70,10 @@ export function linear(inputs: TensorLike, numOutputs: number, options: FullyCon
 /** As `fullyConnected`. */
 export function relu(inputs: TensorLike, numOutputs: number, options: FullyConnectedOptions = {}): Tensor {
   return fullyConnected(inputs, numOutputs, { ...options, activationFn: reluOf });
+}
+/** As `fullyConnected`, with `tf.nn.elu`. */
+export function elu(inputs: TensorLike, numOutputs: number, options: FullyConnectedOptions = {}): Tensor {
+  return fullyConnected(inputs, numOutputs, { ...options, activationFn: eluOf });
 }
 /** As `fullyConnected`, cut off at 6. */
 export function relu6(inputs: TensorLike, numOutputs: number, options: FullyConnectedOptions = {}): Tensor {
@@ -179,50 +181,6 @@ export const unitNorm = addArgScope(function unitNorm(
     return over(x, sqrt(plus(epsilon, reduceSum(square(x), [dim], { keepdims: true }))));
   });
 });
-
-export interface EmbedSequenceOptions {
-  /** How many symbols there are. */
-  readonly vocabSize?: number | undefined;
-  /** How many numbers stand for a symbol. */
-  readonly embedDim?: number | undefined;
-  /** Looks each symbol up once, however often it occurs. */
-  readonly unique?: boolean | undefined;
-  readonly initializer?: VariableInitializer | undefined;
-  readonly regularizer?: WeightsRegularizer | undefined;
-  readonly trainable?: boolean | undefined;
-  readonly scope?: string | undefined;
-  readonly reuse?: Reuse | undefined;
-}
-const embedSequenceNames: OptionNames<EmbedSequenceOptions> = {
-  vocabSize: true,
-  embedDim: true,
-  unique: true,
-  initializer: true,
-  regularizer: true,
-  trainable: true,
-  scope: true,
-  reuse: true,
-};
-
-/**
- * Symbols, [batch, time], as vectors, [batch, time, embedDim]. Adds the variable `EmbedSequence/embeddings`.
- *
- * @example const x = tf.contrib.layers.embedSequence(ids, { vocabSize: 1000, embedDim: 64 });
- */
-export function embedSequence(ids: TensorLike, options: EmbedSequenceOptions = {}): Tensor {
-  checkOptions('tf.contrib.layers.embedSequence', options, embedSequenceNames);
-  const { vocabSize, embedDim, reuse, scope, initializer, regularizer, trainable } = options;
-  if (!reuse && (vocabSize === undefined || embedDim === undefined))
-    throw userError('Must specify vocabSize and embedDim, unless the embeddings of another call are reused.');
-  return scopeOf({ scope, reuse }, 'EmbedSequence', modelVariables(), () => {
-    const dims = vocabSize === undefined || embedDim === undefined ? null : [vocabSize, embedDim];
-    const embeddings = getVariable('embeddings', dims, { initializer, regularizer, trainable });
-    if (!options.unique) return embeddingLookup(embeddings, ids);
-    const symbols = convertToTensor(ids);
-    const { y, idx } = unique(reshape(symbols, [-1]));
-    return gather(embeddingLookup(embeddings, y), reshape(idx, shape(symbols)));
-  });
-}
 
 /** A layer: takes what another gave, its own arguments, and options that can name its scope. */
 type LayerFunction = (inputs: Tensor, ...rest: never[]) => Tensor;
