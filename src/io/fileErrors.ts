@@ -8,7 +8,7 @@ import {
   ResourceExhaustedError,
   UnimplementedError,
 } from '../core/errors.ts';
-import { makeFolders } from './folders.ts';
+import { makeFolders, makeFoldersNow } from './folders.ts';
 
 const meanings: Readonly<Record<string, (path: string) => Error>> = {
   ENOENT: (path) => new NotFoundError(`${path}; No such file or directory`),
@@ -47,8 +47,21 @@ export async function makeFolder(path: string): Promise<void> {
   try {
     await makeFolders(path);
   } catch (error) {
-    // A file is where the folder should be.
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw meanings['ENOTDIR']!(path); // what fs throws has a code
-    throw fileError(error, path);
+    throw folderError(error, path);
   }
+}
+
+/** As `makeFolder`, before it returns. */
+export function makeFolderNow(path: string): void {
+  try {
+    makeFoldersNow(path);
+  } catch (error) {
+    throw folderError(error, path);
+  }
+}
+
+function folderError(error: unknown, path: string): unknown {
+  // A file is where the folder should be.
+  if ((error as NodeJS.ErrnoException).code === 'EEXIST') return meanings['ENOTDIR']!(path); // what fs throws has a code
+  return fileError(error, path);
 }

@@ -5,8 +5,7 @@ import { dirname } from 'node:path';
 import { DataLossError, NotFoundError } from '../../core/errors.ts';
 import { Graph } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
-import { fileError, wholeFileError } from '../../io/fileErrors.ts';
-import { makeFoldersNow } from '../../io/folders.ts';
+import { fileError, makeFolderNow, wholeFileError } from '../../io/fileErrors.ts';
 import { joinPath, localPath } from '../../io/paths.ts';
 import { GraphDef } from '../../proto/graph.ts';
 import type { Init, Message } from '../../proto/message.ts';
@@ -16,16 +15,12 @@ import { parseText, printText } from '../../proto/textFormat.ts';
 export function writeWhole(path: string, content: string | Uint8Array): void {
   const local = localPath(path);
   const temporary = `${local}.tmp${randomBytes(8).toString('hex')}`;
+  makeFolderNow(dirname(local));
   try {
-    makeFoldersNow(dirname(local));
     writeFileSync(temporary, content, { flush: true });
     renameSync(temporary, local);
   } catch (error) {
-    try {
-      rmSync(temporary, { force: true });
-    } catch {
-      // Where nothing could be made there is nothing to remove.
-    }
+    rmSync(temporary, { force: true });
     throw wholeFileError(error, path);
   }
 }

@@ -14,16 +14,26 @@ import { encodeRunMetadata, type RunRecord } from '../../proto/runMetadata.ts';
 import { exportMetaGraph } from '../saving/metaGraph.ts';
 import { type CamelInit, Event, protoRecord } from './messages.ts';
 
-/** A count of steps: a number, or what a run gave for the global step. */
-export type StepLike = number | bigint | NDArray;
+/** A count of steps: a number, or what a run gave for the global step; or an option of that name. */
+export type StepLike = Step | { readonly globalStep?: Step | undefined };
+type Step = number | bigint | NDArray;
 /** How a writer writes; the graph may be given here or in front of it. */
 export interface FileWriterOptions extends EventFileOptions {
   readonly graph?: Graph | GraphDef | undefined;
+  readonly graphDef?: GraphDef | undefined;
 }
 /** A summary as a run gave it, as bytes, or as a record. */
 export type SummaryLike = NDArray | Uint8Array | CamelInit<proto.Summary>;
 
-const stepOf = (step: StepLike | undefined) => (step === undefined ? {} : { step: Math.trunc(Number(step)) });
+function stepOf(given: StepLike | undefined): { step?: number } {
+  const isOption = typeof given === 'object' && given !== null && !(given instanceof NDArray);
+  const step = isOption ? onlyOptions('tf.summary.FileWriter', given, 'globalStep').globalStep : given;
+  if (step === undefined || step === null) return {};
+  const number = Math.trunc(Number(step));
+  if (Number.isNaN(number))
+    throw userError(`A step is a number, or what a run gave for the global step, but this is ${String(step)}.`);
+  return { step: number };
+}
 
 /**
  * Writes summaries and other events to a folder for TensorBoard. Nothing waits for the disk but `flush` and `close`; what is
@@ -44,16 +54,13 @@ export class FileWriter implements AsyncDisposable {
   constructor(logdir: string, graph?: Graph | GraphDef | FileWriterOptions | null, options: FileWriterOptions = {}) {
     const isGraph = graph instanceof Graph || (graph && 'node' in graph);
     const given = graph && !isGraph ? graph : options;
-    const { graph: named, ...rest } = onlyOptions(
-      'tf.summary.FileWriter',
-      given,
-      'graph',
-      'maxQueue',
-      'flushSecs',
-      'filenameSuffix',
-    );
+    const {
+      graph: named,
+      graphDef,
+      ...rest
+    } = onlyOptions('tf.summary.FileWriter', given, 'graph', 'graphDef', 'maxQueue', 'flushSecs', 'filenameSuffix');
     this.events = new EventFileWriter(logdir, rest);
-    const added = isGraph ? graph : named;
+    const added = isGraph ? graph : (named ?? graphDef);
     if (!added) return;
     const def = graphDefOf(added);
     this.addGraph(def);

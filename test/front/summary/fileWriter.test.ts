@@ -105,6 +105,20 @@ describe('FileWriter', () => {
     expect(() => new tf.summary.FileWriter(folder, { flushSeconds: 1 } as object)).toThrow(/Did you mean 'flushSecs'/);
   });
 
+  it('takes the step as a number or as an option, and the graph as a message', async () => {
+    const graphDef = new tf.Graph().asGraphDef();
+    const writer = new tf.summary.FileWriter(folder, { graphDef });
+    const summary = new tf.Summary({ value: [{ tag: 'x', simpleValue: 1 }] });
+    writer.addSummary(summary, 3);
+    writer.addSummary(summary, { globalStep: 4n });
+    writer.addGraph(graphDef, { globalStep: 5 });
+    expect(() => writer.addSummary(summary, 'six' as never)).toThrow('A step is a number');
+    expect(() => writer.addSummary(summary, { step: 7 } as object)).toThrow(/has no option 'step'/);
+    await writer.close();
+    const steps = (await eventsIn(files()[0]!)).map(({ step }) => Number(step));
+    expect(steps).toEqual([0, 0, 0, 3, 4, 5]); // the version, the graph, the meta graph
+  });
+
   it('keeps all events in order, however fast they come', async () => {
     const writer = new tf.summary.FileWriter(folder, null, { maxQueue: 3, flushSecs: 1000 });
     for (let step = 0; step < 500; step++) {
