@@ -24,6 +24,56 @@ interface Slice {
   isComplete: boolean;
 }
 
+/** Elements in a row, each at a position; positions only grow, and those in use have no gaps. */
+class Ring {
+  /** Twice as many places whenever they are too few; the position modulo their number is the place. */
+  private places: (Element | undefined)[] = new Array<undefined>(16).fill(undefined);
+  private first = 0;
+  private end = 0;
+
+  get length(): number {
+    return this.end - this.first;
+  }
+
+  at(position: number): Element {
+    return this.places[position & (this.places.length - 1)]!;
+  }
+
+  set(position: number, element: Element): void {
+    this.places[position & (this.places.length - 1)] = element;
+  }
+
+  push(element: Element): void {
+    if (this.length === this.places.length) this.widen();
+    this.set(this.end++, element);
+  }
+
+  /** Lets go of the first element. */
+  shift(): void {
+    this.places[this.first++ & (this.places.length - 1)] = undefined;
+  }
+
+  private widen(): void {
+    const elements = this.elements();
+    this.places = new Array<undefined>(2 * this.places.length).fill(undefined);
+    for (const [i, element] of elements.entries()) this.set(this.first + i, element);
+  }
+
+  get positions(): number[] {
+    return Array.from({ length: this.length }, (_, i) => this.first + i);
+  }
+  elements(): Element[] {
+    return this.positions.map((position) => this.at(position));
+  }
+
+  /** Has these elements instead of all others. */
+  replace(first: number, elements: readonly Element[]): void {
+    this.places = new Array<undefined>(16).fill(undefined);
+    this.first = this.end = first;
+    for (const element of elements) this.push(element);
+  }
+}
+
 /** No more rounds than these are in the buffer at once. */
 const maxRounds = 3;
 
@@ -40,10 +90,9 @@ interface Shuffling {
 class ShuffleIterator implements ElementIterator {
   private input: ElementIterator | undefined;
   private words: Words;
-  private readonly buffer = new Map<number, Element>();
+  private readonly buffer = new Ring();
   private slices: Slice[] = [];
   private round = 0;
-  private count = 0;
   private hasGiven = false;
 
   constructor(
@@ -63,8 +112,8 @@ class ShuffleIterator implements ElementIterator {
   private get wantsMore(): boolean {
     const { size, rounds } = this.shuffling;
     if (!this.input && rounds !== -1 && this.round >= rounds) return false;
-    if (this.slices.length > maxRounds && this.count > 0) return false;
-    return this.count < size;
+    if (this.slices.length > maxRounds && this.buffer.length > 0) return false;
+    return this.buffer.length < size;
   }
 
   /** Fills the buffer; gives a promise when it has to wait for elements. */
@@ -100,8 +149,8 @@ class ShuffleIterator implements ElementIterator {
     const slice = this.slices.at(-1)!;
     if (element) {
       this.hasGiven = true;
-      this.buffer.set(slice.end++, element);
-      this.count++;
+      this.buffer.push(element);
+      slice.end++;
       return true;
     }
     slice.isComplete = true;
@@ -110,30 +159,29 @@ class ShuffleIterator implements ElementIterator {
   }
 
   private pick(): Element | undefined {
-    if (this.count === 0) return undefined;
+    if (this.buffer.length === 0) return undefined;
     while (this.slices[0]!.isComplete && this.slices[0]!.start === this.slices[0]!.end) {
       this.slices.shift();
       this.words = new Words(this.generator.next());
     }
     const slice = this.slices[0]!;
     const at = slice.start + (this.words.next() % (slice.end - slice.start));
-    const element = this.buffer.get(at)!;
-    this.buffer.set(at, this.buffer.get(slice.start)!);
-    this.buffer.delete(slice.start++);
-    this.count--;
+    const element = this.buffer.at(at);
+    this.buffer.set(at, this.buffer.at(slice.start));
+    this.buffer.shift();
+    slice.start++;
     return element;
   }
 
   save(): Promise<Saved> {
-    const positions = [...this.buffer.keys()];
     return savedAll({
       input: this.input ? this.input.save() : null,
       hasInput: this.input !== undefined,
       words: this.words.save(),
       generator: this.generator.save(),
       slices: this.slices.map(({ start, end, isComplete }) => [start, end, isComplete]),
-      positions,
-      elements: positions.map((at) => this.buffer.get(at)!),
+      positions: this.buffer.positions,
+      elements: this.buffer.elements(),
       round: this.round,
       hasGiven: this.hasGiven,
     });
@@ -149,10 +197,8 @@ class ShuffleIterator implements ElementIterator {
       end,
       isComplete,
     }));
-    this.buffer.clear();
-    const kept = savedElements(elements);
-    for (const [i, at] of (positions as readonly number[]).entries()) this.buffer.set(at, kept[i]!); // as saved
-    this.count = kept.length;
+    const end = this.slices.at(-1)?.end ?? 0;
+    this.buffer.replace((positions as readonly number[])[0] ?? end, savedElements(elements)); // as saved
     this.round = savedNumber(round);
     this.hasGiven = hasGiven === true;
     this.input = undefined;
