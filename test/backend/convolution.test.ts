@@ -1,34 +1,13 @@
 /** @file Convolution functions build TensorFlow's nodes, gradients included, and give its values. */
-import { readFileSync } from 'node:fs';
 import * as tf from 'tensorloom';
 import { describe, expect, it } from 'vitest';
 import { fromElements } from '../../src/core/ndarray.ts';
 import { type Dims, type Shape, sizeOf } from '../../src/core/shape.ts';
+import { type Build, describeCalls, Inputs } from './goldenCalls.ts';
 
-interface Golden {
-  readonly nodes: readonly string[];
-  /** Null where TensorFlow has no kernel. */
-  readonly values: readonly (readonly number[])[] | null;
-}
-const golden = JSON.parse(readFileSync(new URL('../golden/convolution.json', import.meta.url), 'utf8')) as Record<
-  string,
-  Golden
->;
-
-/** Placeholders of a case, with the values to feed; the same numbers as in tools/golden/convolution.py. */
-class Inputs {
-  readonly feeds: [tf.Tensor, tf.NDArray][] = [];
-  readonly sources: tf.Tensor[] = [];
-
+class ConvInputs extends Inputs {
   image(shape: Shape, name = 'x', dims: Dims = shape, seed = 1): tf.Tensor {
-    const values = Array.from({ length: sizeOf(shape) }, (_, i) => {
-      const wild = Math.sin(i * 1.7 + seed) * 43758.5453;
-      return 4 * (wild - Math.floor(wild)) - 2;
-    });
-    const tensor: tf.Tensor = tf.placeholder(tf.float64, dims, { name });
-    this.feeds.push([tensor, fromElements(tf.float64, shape, values)]);
-    this.sources.push(tensor);
-    return tensor;
+    return this.of(shape, name, { static: dims, seed });
   }
   filter(shape: Shape, dims: Dims = shape): tf.Tensor {
     return this.image(shape, 'f', dims, 2);
@@ -47,8 +26,7 @@ function twice(of: (x: tf.Tensor, f: tf.Tensor) => tf.Tensor, image: tf.Tensor, 
   return tf.gradients(tf.square(of(image, filter)), [image, filter]).map((g) => tf.convertToTensor(g!));
 }
 
-type Build = (x: Inputs) => tf.Tensor | readonly tf.Tensor[];
-const cases: Record<string, Build> = {
+const cases: Record<string, Build<ConvInputs>> = {
   conv2d: (x) => tf.nn.conv2d(x.image([2, 4, 5, 2]), x.filter([3, 2, 2, 3]), same),
   'conv2d valid': (x) => tf.nn.conv2d(x.image([1, 6, 5, 2]), x.filter([3, 2, 2, 2]), { strides: 2, padding: 'VALID' }),
   'conv2d explicit': (x) =>
@@ -244,38 +222,7 @@ for (const shape of [
     tf.nn.convolution(x.image(shape), x.filter(taps), { padding: 'SAME', dilationRate });
 }
 
-/** A node as the golden file writes it. */
-function text(op: tf.Operation): string {
-  const inputs = op.inputs.map((t) => (t.index === 0 ? t.op.name : t.name));
-  return [op.name, op.type, ...inputs, ...op.controlInputs.map((c) => `^${c.name}`).sort()].join(' ');
-}
-
-const close = (actual: number, wanted: number) => Math.abs(actual - wanted) <= 1e-6 * Math.max(1, Math.abs(wanted));
-
-describe('as TensorFlow', () => {
-  it('every golden case is tried', () => expect(Object.keys(cases).sort()).toEqual(Object.keys(golden).sort()));
-
-  for (const [name, build] of Object.entries(cases))
-    it(name, async () => {
-      const graph = new tf.Graph();
-      const inputs = new Inputs();
-      const fetches = graph.asDefault(() => {
-        const made = build(inputs);
-        const outputs = made instanceof tf.Tensor ? [made] : [...made];
-        const gradients = inputs.sources.length > 0 ? tf.gradients(outputs, inputs.sources) : [];
-        return [...outputs, ...gradients.flatMap((g) => (g === null ? [] : [tf.convertToTensor(g)]))];
-      });
-      const { nodes, values } = golden[name]!;
-      expect(graph.operations.map(text)).toEqual(nodes);
-      const arrays = await new tf.Session({ graph }).run(fetches, inputs.feeds);
-      for (const [k, wanted] of (values ?? []).entries()) {
-        const actual = (arrays[k] as tf.NDArray).numbers(); // a list of tensors gives a list of arrays
-        expect(actual.length, `value ${k}`).toBe(wanted.length);
-        const wrong = wanted.flatMap((w, i) => (close(actual[i]!, w) ? [] : [`${i}: ${actual[i]} for ${w}`]));
-        expect(wrong, `value ${k}`).toEqual([]);
-      }
-    });
-});
+describeCalls('convolution.json', cases, { inputs: () => new ConvInputs(), tolerance: 1e-6 });
 
 describe('channels first is channels last, transposed', () => {
   const options = { strides: [1, 2, 1, 1], padding: 'SAME' } as const;
@@ -286,7 +233,7 @@ describe('channels first is channels last, transposed', () => {
     groups: [tf.nn.conv2d, [3, 2, 1, 4]],
   };
   /** The value of `y` and its gradients by `sources`, as numbers. */
-  const evaluate = async (graph: tf.Graph, inputs: Inputs, ys: readonly tf.Tensor[]) => {
+  const evaluate = async (graph: tf.Graph, inputs: ConvInputs, ys: readonly tf.Tensor[]) => {
     const fetches = graph.asDefault(() =>
       ys.flatMap((y) => [y, ...tf.gradients(tf.square(y), inputs.sources).map((g) => tf.convertToTensor(g!))]),
     );
@@ -297,7 +244,7 @@ describe('channels first is channels last, transposed', () => {
   for (const [name, [convolve, taps]] of Object.entries(images))
     it(name, async () => {
       const graph = new tf.Graph();
-      const inputs = new Inputs();
+      const inputs = new ConvInputs();
       const ys = graph.asDefault(() => {
         const [x, filter] = [inputs.image([2, 5, 4, 2]), inputs.filter(taps)];
         const first = convolve(tf.transpose(x, [0, 3, 1, 2]), filter, turned);
@@ -309,7 +256,7 @@ describe('channels first is channels last, transposed', () => {
 
   it('conv3d', async () => {
     const graph = new tf.Graph();
-    const inputs = new Inputs();
+    const inputs = new ConvInputs();
     const ys = graph.asDefault(() => {
       const [x, filter] = [inputs.image([1, 3, 4, 3, 2]), inputs.filter([2, 2, 3, 2, 2])];
       const first = tf.nn.conv3d(tf.transpose(x, [0, 4, 1, 2, 3]), filter, {

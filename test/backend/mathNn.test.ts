@@ -1,46 +1,13 @@
 /** @file Reductions, products, segments and nn functions build TensorFlow's nodes, gradients included, and give its values. */
-import { readFileSync } from 'node:fs';
 import * as tf from 'tensorloom';
-import { describe, expect, it } from 'vitest';
 import { fromElements } from '../../src/core/ndarray.ts';
 import type { Dims, Shape } from '../../src/core/shape.ts';
+import { type Build, describeCalls, type InputOptions, Inputs } from './goldenCalls.ts';
 
-interface Golden {
-  readonly nodes: readonly string[];
-  readonly values: readonly (readonly number[])[];
-}
-const golden = JSON.parse(readFileSync(new URL('../golden/mathNn.json', import.meta.url), 'utf8')) as Record<
-  string,
-  Golden
->;
-
-interface InputOptions {
-  readonly static?: Dims;
-  readonly seed?: number;
-  readonly low?: number;
-  readonly high?: number;
-  readonly diff?: false;
-}
-
-/** Placeholders of a case, with the values to feed; the floats among them are differentiated. */
-class Inputs {
-  readonly feeds: [tf.Tensor, tf.NDArray][] = [];
-  readonly sources: tf.Tensor[] = [];
-
-  /** The same numbers as in tools/golden/mathNn.py. */
-  float(shape: Shape, name = 'x', options: InputOptions = {}): tf.Tensor {
-    const { seed = 1, low = -2, high = 2 } = options;
-    const count = shape.reduce((a, b) => a * b, 1);
-    const values = Array.from({ length: count }, (_, i) => {
-      const wild = Math.sin(i * 1.7 + seed) * 43758.5453;
-      return low + (high - low) * (wild - Math.floor(wild));
-    });
-    const tensor: tf.Tensor = tf.placeholder(tf.float64, options.static === undefined ? shape : options.static, {
-      name,
-    });
-    this.feeds.push([tensor, fromElements(tf.float64, shape, values)]);
-    if (options.diff !== false) this.sources.push(tensor);
-    return tensor;
+/** Floats and integers. */
+class MathInputs extends Inputs {
+  float(shape: Shape, name?: string, options?: InputOptions): tf.Tensor {
+    return this.of(shape, name, options);
   }
 
   ints(values: readonly (number | readonly number[])[], name = 'ids', dims?: Dims): tf.Tensor {
@@ -52,8 +19,7 @@ class Inputs {
   }
 }
 
-type Build = (x: Inputs) => tf.Tensor | readonly tf.Tensor[];
-const cases: Record<string, Build> = {};
+const cases: Record<string, Build<MathInputs>> = {};
 
 const statics: Record<string, Dims> = { full: [2, 3], part: [null, 3], unknown: null };
 const reductions = {
@@ -92,7 +58,7 @@ Object.assign(cases, {
   cumsum: (x) => tf.cumsum(x.float([2, 3]), 1, { exclusive: true }),
   cumprod: (x) => tf.cumprod(x.float([2, 3]), 1),
   cumulativeLogsumexp: (x) => tf.math.cumulativeLogsumexp(x.float([2, 3]), 1),
-} satisfies Record<string, Build>);
+} satisfies Record<string, Build<MathInputs>>);
 
 const { relu, relu6, elu, selu, leakyRelu, softplus, softsign, crelu, gelu } = tf.nn;
 const activations: Record<string, (x: tf.TensorLike) => tf.Tensor> = {
@@ -110,7 +76,7 @@ for (const [name, of] of Object.entries(activations))
   cases[name] = (x) => of(x.float([2, 3], 'x', { static: [null, 3], low: -3, high: 8 }));
 
 /** Labels between 0 and 1, and logits. */
-const pair = (x: Inputs, shape: Shape, dims: Dims = shape) => ({
+const pair = (x: MathInputs, shape: Shape, dims: Dims = shape) => ({
   labels: x.float(shape, 'l', { static: dims, low: 0, high: 1 }),
   logits: x.float(shape, 'z', { static: dims, seed: 4 }),
 });
@@ -214,7 +180,7 @@ Object.assign(cases, {
   matrixTriangularSolve: (x) =>
     tf.matrixTriangularSolve(x.float([3, 2, 2]), x.float([2, 3], 'y', { seed: 2 }), { lower: false }),
   qr: (x) => Object.values(tf.qr(x.float([3, 2]))),
-} satisfies Record<string, Build>);
+} satisfies Record<string, Build<MathInputs>>);
 
 for (const [name, of] of Object.entries({
   sum: tf.segmentSum,
@@ -424,39 +390,5 @@ cases['sparseToDense'] = (x) => {
   return tf.sparse.toDense(new tf.SparseTensor(places, values, [2, 3]));
 };
 
-/** A node as the golden file writes it. */
-function text(op: tf.Operation): string {
-  const inputs = op.inputs.map((t) => (t.index === 0 ? t.op.name : t.name));
-  return [op.name, op.type, ...inputs, ...op.controlInputs.map((c) => `^${c.name}`).sort()].join(' ');
-}
-
-/** Equal to nine digits, but for what sums of several numbers lose. */
-function close(actual: number, wanted: number): boolean {
-  return Math.abs(actual - wanted) <= 1e-7 * Math.max(1, Math.abs(wanted));
-}
-
-describe('as TensorFlow', () => {
-  it('every golden case is tried', () => expect(Object.keys(cases).sort()).toEqual(Object.keys(golden).sort()));
-
-  for (const [name, build] of Object.entries(cases))
-    it(name, async () => {
-      const graph = new tf.Graph();
-      const inputs = new Inputs();
-      const fetches = graph.asDefault(() => {
-        const made = build(inputs);
-        const outputs = made instanceof tf.Tensor ? [made] : [...made];
-        const floats = outputs.filter((y) => y.dtype.isFloating);
-        const gradients = floats.length > 0 && inputs.sources.length > 0 ? tf.gradients(floats, inputs.sources) : [];
-        return [...outputs, ...gradients.flatMap((g) => (g === null ? [] : [tf.convertToTensor(g)]))];
-      });
-      const { nodes, values } = golden[name]!;
-      expect(graph.operations.map(text)).toEqual(nodes);
-      const arrays = await new tf.Session({ graph }).run(fetches, inputs.feeds);
-      expect(arrays.length).toBe(values.length);
-      for (const [k, wanted] of values.entries()) {
-        const actual = (arrays[k] as tf.NDArray).numbers(); // a list of tensors gives a list of arrays
-        const wrong = wanted.flatMap((w, i) => (close(actual[i]!, w) ? [] : [`${i}: ${actual[i]} for ${w}`]));
-        expect(wrong, `value ${k}`).toEqual([]);
-      }
-    });
-});
+// Equal to nine digits, but for what sums of several numbers lose.
+describeCalls('mathNn.json', cases, { inputs: () => new MathInputs(), tolerance: 1e-7 });

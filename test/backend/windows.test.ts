@@ -1,40 +1,8 @@
 /** @file Pooling, sampled losses and CTC build TensorFlow's nodes, gradients included, and give its values. */
-import { readFileSync } from 'node:fs';
 import * as tf from 'tensorloom';
 import { describe, expect, it } from 'vitest';
-import { fromElements } from '../../src/core/ndarray.ts';
-import type { Dims, Shape } from '../../src/core/shape.ts';
+import { type Build, describeCalls, Inputs } from './goldenCalls.ts';
 
-interface Golden {
-  readonly nodes: readonly string[];
-  readonly values: readonly (readonly number[])[];
-}
-const golden = JSON.parse(readFileSync(new URL('../golden/windows.json', import.meta.url), 'utf8')) as Record<
-  string,
-  Golden
->;
-
-/** Placeholders of a case, with the values to feed; all of them are differentiated. */
-class Inputs {
-  readonly feeds: [tf.Tensor, tf.NDArray][] = [];
-  readonly sources: tf.Tensor[] = [];
-
-  /** The same numbers as in tools/golden/windows.py. */
-  of(shape: Shape, name = 'x', options: { static?: Dims; seed?: number } = {}): tf.Tensor {
-    const count = shape.reduce((a, b) => a * b, 1);
-    const values = Array.from({ length: count }, (_, i) => {
-      const wild = Math.sin(i * 1.7 + (options.seed ?? 1)) * 43758.5453;
-      return 4 * (wild - Math.floor(wild)) - 2;
-    });
-    const dims = options.static === undefined ? shape : options.static;
-    const tensor: tf.Tensor = tf.placeholder(tf.float32, dims, { name });
-    this.feeds.push([tensor, fromElements(tf.float32, shape, values)]);
-    this.sources.push(tensor);
-    return tensor;
-  }
-}
-
-type Build = (x: Inputs) => tf.Tensor | readonly tf.Tensor[];
 /** Cases whose gradient is differentiated as well. */
 const twice = new Set([
   ...['maxPool', 'maxPool lists', 'maxPool unknown', 'maxPool1d', 'maxPool3d'],
@@ -151,45 +119,11 @@ const ctc: Record<string, Build> = {
 
 const cases: Record<string, Build> = { ...pools, ...losses, ...ctc };
 
-/** A node as the golden file writes it. */
-function text(op: tf.Operation): string {
-  const inputs = op.inputs.map((t) => (t.index === 0 ? t.op.name : t.name));
-  return [op.name, op.type, ...inputs, ...op.controlInputs.map((c) => `^${c.name}`).sort()].join(' ');
-}
-
-const close = (actual: number, wanted: number) => Math.abs(actual - wanted) <= 3e-6 * Math.max(1, Math.abs(wanted));
-
-/** The outputs, their gradients and, where asked for, the gradients of those. */
-function fetchesOf(made: tf.Tensor | readonly tf.Tensor[], sources: readonly tf.Tensor[], order: number): tf.Tensor[] {
-  let outputs = made instanceof tf.Tensor ? [made] : [...made];
-  const fetches = [...outputs];
-  for (let i = 0; i < order; i++) {
-    const floats = outputs.filter((y) => y.dtype.isFloating);
-    if (floats.length === 0 || sources.length === 0) break;
-    outputs = tf.gradients(floats, sources).flatMap((g) => (g === null ? [] : [tf.convertToTensor(g)]));
-    fetches.push(...outputs);
-  }
-  return fetches;
-}
-
-describe('as TensorFlow', () => {
-  it('every golden case is tried', () => expect(Object.keys(cases).sort()).toEqual(Object.keys(golden).sort()));
-
-  for (const [name, build] of Object.entries(cases))
-    it(name, async () => {
-      const graph = new tf.Graph();
-      const inputs = new Inputs();
-      const fetches = graph.asDefault(() => fetchesOf(build(inputs), inputs.sources, twice.has(name) ? 2 : 1));
-      const { nodes, values } = golden[name]!;
-      expect(graph.operations.map(text)).toEqual(nodes);
-      const arrays = await new tf.Session({ graph }).run(fetches, inputs.feeds);
-      expect(arrays.length).toBe(values.length);
-      for (const [k, wanted] of values.entries()) {
-        const actual = (arrays[k] as tf.NDArray).numbers(); // a list of tensors gives a list of arrays
-        const wrong = wanted.flatMap((w, i) => (close(actual[i]!, w) ? [] : [`${i}: ${actual[i]} for ${w}`]));
-        expect([actual.length, wrong], `value ${k}`).toEqual([wanted.length, []]);
-      }
-    });
+const newInputs = () => new Inputs(tf.float32);
+describeCalls('windows.json', cases, {
+  inputs: newInputs,
+  tolerance: 3e-6,
+  order: (name) => (twice.has(name) ? 2 : 1),
 });
 
 describe('learned unigrams', () => {
@@ -212,7 +146,7 @@ describe('learned unigrams', () => {
 describe('sampledSparseSoftmaxLoss', () => {
   it('is sampledSoftmaxLoss for one true class', async () => {
     const graph = new tf.Graph();
-    const inputs = new Inputs();
+    const inputs = newInputs();
     const fetches = graph.asDefault(() => {
       const truth = tf.constant([[1], [5]], tf.int64);
       const sampledValues = nn.uniformCandidateSampler(truth, 1, 4, true, 8, { seed: 3 });
