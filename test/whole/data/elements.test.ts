@@ -143,6 +143,8 @@ describe('a dataset that devices share', () => {
     const both = await session.run([next(0), one, zero], again);
     expect(both.map((x) => Number(x.item())).sort()).toEqual([0, 1, 2]);
     await expect(value(one)).rejects.toThrow('Invalid incarnation id');
+    for (const device of [-1, 2])
+      await expect(session.run(next(device), again)).rejects.toThrow(`shard_num is ${device}, but there are 2 devices`);
   });
 
   it('lets a run that waits for its turn stop', async () => {
@@ -153,7 +155,8 @@ describe('a dataset that devices share', () => {
     expect((await session.run(zero, given)).item()).toBe(0);
     expect((await session.run(zero, given)).item()).toBe(2);
     // The other device has its store full, so there is nothing more for this one.
-    await expect(session.run(zero, given, { options: { timeoutInMs: 20 } })).rejects.toThrow();
+    const late = session.run(zero, given, { options: { timeoutInMs: 20 } });
+    await expect(late).rejects.toBeInstanceOf(tf.errors.DeadlineExceededError);
     expect((await session.run(next(1), given)).item()).toBe(1);
   });
 
