@@ -2,7 +2,9 @@
 
 import { NDArray } from '../../core/ndarray.ts';
 import { Graph, getDefaultGraph } from '../../graph/graph.ts';
+import { Operation } from '../../graph/operation.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { Tensor } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { type EventFileOptions, EventFileWriter } from '../../io/eventFile.ts';
 import { tfRecordIterator } from '../../io/records.ts';
@@ -149,10 +151,23 @@ export class FileWriter implements AsyncDisposable {
 
 function summaryRecord(summary: SummaryLike): proto.Summary {
   if (summary instanceof Uint8Array) return proto.Summary.decode(summary);
-  if (!(summary instanceof NDArray)) return proto.Summary.create(protoRecord<proto.Summary>(summary));
+  if (!(summary instanceof NDArray)) {
+    checkRecord(summary);
+    return proto.Summary.create(protoRecord<proto.Summary>(summary));
+  }
   if (summary.size !== 1 || !(summary.objects[0] instanceof Uint8Array))
     throw userError(`A summary is a scalar of type string, but this is a ${summary.dtype} array of ${summary.size}.`);
   return proto.Summary.decode(summary.objects[0]);
+}
+
+/** Refuses what is easily taken for the result of a run. */
+function checkRecord(summary: unknown): void {
+  const remedy = 'Add what running it gives: writer.addSummary(await sess.run(merged), step).';
+  if (summary instanceof Tensor || summary instanceof Operation)
+    throw userError(`${String(summary)} is part of the graph and has no value yet. ${remedy}`);
+  if (summary instanceof Promise) throw userError(`This is a promise of a summary. ${remedy}`);
+  if (Array.isArray(summary))
+    throw userError('This is an array; add the summaries in it one by one, or make one of them with tf.summary.merge.');
 }
 
 const graphDefOf = (graph: Graph | GraphDef): GraphDef =>

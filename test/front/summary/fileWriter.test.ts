@@ -195,6 +195,11 @@ describe('FileWriter', () => {
     const writer = new tf.summary.FileWriter(folder);
     expect(() => writer.addSummary(null)).toThrow(/mergeAll\(\) gives null/);
     expect(() => writer.addSummary(new tf.NDArray(tf.string, [0], []))).toThrow(/scalar of type string/);
+    const scalar = tf.summary.scalar('x', 1);
+    const add = (summary: unknown) => () => new tf.summary.FileWriter(folder).addSummary(summary as null, 1);
+    expect(add(scalar)).toThrow(/'x:0'.* has no value yet\. Add what running it gives: writer\.addSummary\(await/);
+    expect(add(Promise.resolve())).toThrow(/a promise of a summary/);
+    expect(add([1])).toThrow(/one by one/);
   });
 
   // A process of its own needs the compiled program.
