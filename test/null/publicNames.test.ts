@@ -51,7 +51,6 @@ const leftOut: Record<string, Record<string, readonly string[]>> = {
   },
   math: { 'tier 3 ops': words('approx_max_k approx_min_k sobol_sample') },
   nn: {
-    'CTC of TensorFlow 2, and states kept by a queue': words('ctc_loss_v2 ctc_unique_labels static_state_saving_rnn'),
     'tier 3 ops': words('approx_max_k approx_min_k'),
     'quantized arithmetic': words('quantized_avg_pool quantized_conv2d quantized_max_pool quantized_relu_x'),
     'belongs to the distribution strategies of TensorFlow 2': words('compute_average_loss scale_regularization_loss'),

@@ -7,6 +7,7 @@ export {
 } from './dynamic.ts';
 export { type RawRnnLoop, type RawRnnOptions, type RawRnnStep, type RawRnnTuple, rawRnn } from './raw.ts';
 export * as rnnCell from './rnnCell.ts';
+export { type StateNames, type StateSaver, staticStateSavingRnn } from './stateSaving.ts';
 export {
   type StaticBidirectionalOptions,
   type StaticRnnOptions,
