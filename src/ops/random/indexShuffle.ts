@@ -72,7 +72,11 @@ export class IndexShuffle {
   }
 }
 
-const unsigned = (array: NDArray, i: number) => BigInt.asUintN(64, BigInt(array.data[i]!));
+function natural(array: NDArray, i: number, name: string): bigint {
+  const value = BigInt(array.data[array.rank === 0 ? 0 : i]!);
+  if (value < 0n) throw new InvalidArgumentError(`${name} must be >= 0 but was ${value}`);
+  return value;
+}
 const word = (array: NDArray, i: number) => Number(BigInt.asUintN(32, BigInt(array.data[i]!)));
 
 function staticShape(index: Dims, seed: Dims, largest: Dims): Dims {
@@ -129,11 +133,12 @@ export const RandomIndexShuffle = defineOp({
       const moved = Array.from({ length: count }, (_, i) => {
         const row = seeds!.rank === 1 ? 0 : 3 * i;
         const key = [word(seeds!, row), word(seeds!, row + 1), word(seeds!, row + 2)] as const;
-        const largest = unsigned(limits!, limits!.rank === 0 ? 0 : i);
+        const index = natural(indices!, i, 'index');
+        const largest = natural(limits!, i, 'max_index');
         const name = `${key} ${largest}`;
         let order = orders.get(name);
         if (!order) orders.set(name, (order = new IndexShuffle(largest, key, rounds)));
-        return order.at(unsigned(indices!, indices!.rank === 0 ? 0 : i));
+        return order.at(index);
       });
       return [fromElements(dtype, shape, dtype.size === 8 ? moved : moved.map(Number))];
     });
@@ -156,6 +161,8 @@ export const RandomIndexShuffle = defineOp({
     { given: { index: int32s([0, 1, 2]), seed: long([-1, 2 ** 33, 3]), max_index: int32s([2, 5, 2 ** 30]) }, attrs: { rounds: 8 } }, // biome-ignore format: as above
     { given: { index: { dtype: 'uint32', value: [5, 6] }, seed: { dtype: 'uint32', value: [[7, 8, 4000000000], [3, 2, 1]] }, max_index: { dtype: 'uint32', value: 4294967295 } } }, // biome-ignore format: as above
     { given: { index: { dtype: 'uint64', value: 2 ** 52 }, seed: int32s([1, 2, 3]), max_index: { dtype: 'uint64', value: 2 ** 53 } }, attrs: { rounds: 6 } }, // biome-ignore format: as above
+    { given: { index: long(-3), seed: int32s([1, 2, 3]), max_index: long(9) }, fails: /index must be >= 0/ },
+    { given: { index: long(3), seed: int32s([1, 2, 3]), max_index: long(-9) }, fails: /max_index must be >= 0/ },
     { given: { index: long(3), seed: int32s([1, 2, 3]), max_index: long(0) }, fails: /max_index must be >= index, but 0 < 3/ }, // biome-ignore format: as above
   ],
 });
