@@ -174,6 +174,10 @@ export class BatchNormalization extends Layer<BatchNormalizationCall> {
     return fused && isImage && !renorm && virtualBatchSize === undefined && !adjustment;
   }
 
+  override computeOutputShape(inputShape: Dims): Dims {
+    return inputShape;
+  }
+
   override call(inputs: Tensor, { training = false }: BatchNormalizationCall): Tensor {
     if (this.isFused) return this.fused(inputs, training);
     const { virtualBatchSize } = this.options;

@@ -19,6 +19,10 @@ abstract class Conv extends ImageLayer<ConvLayerOptions> {
     this.dilation = perSpatialAxis(options.dilationRate ?? 1, rank, 'dilationRate');
   }
 
+  protected override dilationAlong(axis: number): number {
+    return this.dilation[axis]!;
+  }
+
   protected override addKernels(channels: number): void {
     this.kernel = this.addWeight('kernel', [...this.kernelSize, channels, this.filters], kernelWeight(this.options));
   }

@@ -1,4 +1,5 @@
 /** @file Transposed convolution layers: from small images to large ones. */
+import type { Dims } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { shape, stack, transpose } from '../../ops/array/index.ts';
@@ -25,6 +26,11 @@ abstract class ConvTranspose extends ImageLayer<ConvTransposeLayerOptions> {
 
   protected override addKernels(channels: number): void {
     this.kernel = this.addWeight('kernel', [...this.kernelSize, this.filters, channels], kernelWeight(this.options));
+  }
+
+  override computeOutputShape(inputShape: Dims): Dims {
+    const along = (size: number | null, axis: number) => (size === null ? null : this.sizeOf(size, axis));
+    return this.format.changed(inputShape, along, this.filters);
   }
 
   override call(inputs: Tensor): Tensor {

@@ -1,5 +1,6 @@
 /** @file Dropout as a layer: active in training, the identity otherwise. */
 
+import type { Dims } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
@@ -34,6 +35,10 @@ export class Dropout extends Layer<DropoutCall> {
     onlyOptions('tf.layers.Dropout', options, ...layerOptionNames, 'noiseShape', 'seed');
     if (typeof rate === 'number' && !(rate >= 0 && rate <= 1))
       throw userError(`Invalid value ${rate} received for \`rate\`, expected a value between 0 and 1.`);
+  }
+
+  override computeOutputShape(inputShape: Dims): Dims {
+    return inputShape;
   }
 
   override call(inputs: Tensor, { training = false }: DropoutCall): Tensor {

@@ -1,6 +1,6 @@
 /** @file Flatten: all axes but the first become one. */
 
-import { isFullyDefined, sizeOf } from '../../core/shape.ts';
+import { type Dims, isFullyDefined, sizeOf } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
@@ -30,6 +30,12 @@ export class Flatten extends Layer {
       );
     this.channelsFirst = dataFormat === 'channels_first';
     this.inputSpec = { minRank: 1 };
+  }
+
+  override computeOutputShape(inputShape: Dims): Dims {
+    if (inputShape === null) return null;
+    const [batch = null, ...rest] = inputShape;
+    return [batch, isFullyDefined(rest) ? sizeOf(rest) : null];
   }
 
   override call(inputs: Tensor): Tensor {

@@ -1,4 +1,5 @@
 /** @file Images as layers are told about them: where the channels are, sizes per axis, padding. */
+import { type Dims, showTuple } from '../../core/shape.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 
@@ -43,6 +44,18 @@ export class ImageFormat {
     return this.channelsFirst ? [1, 1, ...spatial] : [1, ...spatial, 1];
   }
 
+  /** The shape that images of a shape get when their spatial sizes, and perhaps their channels, change. */
+  changed(inputShape: Dims, along: (size: number | null, axis: number) => number | null, channels?: number): Dims {
+    if (inputShape === null) return null;
+    if (inputShape.length !== this.rank + 2)
+      throw userError(`Images have ${this.rank + 2} axes here, but the shape is ${showTuple(inputShape)}.`);
+    return inputShape.map((size, i) => {
+      if (i === this.channelAxis) return channels ?? size;
+      const axis = this.spatialAxes.indexOf(i);
+      return axis < 0 ? size : along(size, axis);
+    });
+  }
+
   channelsOf(inputs: { readonly shape: Tensor['shape'] }): number {
     const channels = inputs.shape?.[this.channelAxis] ?? null;
     if (channels === null)
@@ -58,4 +71,17 @@ export function checkPadding(padding: string = 'valid'): 'SAME' | 'VALID' {
   if (upper !== 'SAME' && upper !== 'VALID')
     throw userError(`The \`padding\` argument must be one of "valid", "same". Received: ${padding}`);
   return upper;
+}
+
+/** How many places a window has along an axis of some size; null where the size is unknown. */
+export function windowsAlong(
+  size: number | null,
+  taps: number,
+  step: number,
+  padding: 'SAME' | 'VALID',
+  dilation = 1,
+): number | null {
+  if (size === null) return null;
+  const reach = (taps - 1) * dilation + 1;
+  return Math.floor((padding === 'SAME' ? size + step - 1 : size - reach + step) / step);
 }

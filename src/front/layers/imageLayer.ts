@@ -8,7 +8,7 @@ import {
   type KernelOptions,
   kernelOptionNames,
 } from './biasedLayer.ts';
-import { checkPadding, ImageFormat, perSpatialAxis } from './imageFormat.ts';
+import { checkPadding, ImageFormat, perSpatialAxis, windowsAlong } from './imageFormat.ts';
 
 export interface ImageOptions extends BiasOptions {
   /** A number, or one per spatial axis; 1 unless given. */
@@ -49,6 +49,17 @@ export abstract class ImageLayer<O extends ImageOptions> extends BiasedLayer<O> 
     this.format = new ImageFormat(rank, options.dataFormat);
     this.padding = checkPadding(options.padding);
     this.inputSpec = { rank: rank + 2 };
+  }
+
+  /** How far apart the kernel's elements are along an axis. */
+  protected dilationAlong(_axis: number): number {
+    return 1;
+  }
+
+  override computeOutputShape(inputShape: Dims): Dims {
+    const along = (size: number | null, axis: number) =>
+      windowsAlong(size, this.kernelSize[axis]!, this.strides[axis]!, this.padding, this.dilationAlong(axis));
+    return this.format.changed(inputShape, along, this.filters);
   }
 
   /** Makes the kernels for images with so many channels. */

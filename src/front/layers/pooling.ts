@@ -1,9 +1,10 @@
 /** @file Pooling layers: the largest or the mean element of windows, over one, two and three axes. */
+import type { Dims } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { expandDims, squeeze, transpose } from '../../ops/array/index.ts';
 import { avgPool, avgPool3d, maxPool, maxPool3d } from '../../ops/nn/index.ts';
-import { checkPadding, ImageFormat, perSpatialAxis } from './imageFormat.ts';
+import { checkPadding, ImageFormat, perSpatialAxis, windowsAlong } from './imageFormat.ts';
 import { Layer, type LayerOptions, layerOptionNames } from './layer.ts';
 
 export interface PoolingOptions extends LayerOptions {
@@ -36,6 +37,13 @@ abstract class Pooling extends Layer {
     this.inputSpec = { rank: rank + 2 };
   }
 
+  override computeOutputShape(inputShape: Dims): Dims {
+    const padding = checkPadding(this.options.padding);
+    const along = (size: number | null, axis: number) =>
+      windowsAlong(size, this.size[axis]!, this.steps[axis]!, padding);
+    return this.format.changed(inputShape, along);
+  }
+
   override call(inputs: Tensor): Tensor {
     const padding = checkPadding(this.options.padding);
     const { format, rank } = this;
@@ -64,7 +72,8 @@ abstract class Pooling extends Layer {
   /** Rows and volumes with channels first are turned round before and after, as in Python. */
   private withChannelsLast(x: Tensor, pool: (x: Tensor) => Tensor): Tensor {
     if (!this.format.channelsFirst) return pool(x);
-    const spatial = Array.from({ length: x.rank! - 2 }, (_, i) => i);
+    // Rows have become images.
+    const spatial = Array.from({ length: Math.max(this.rank, 2) }, (_, i) => i);
     const last = spatial.length + 1;
     return transpose(pool(transpose(x, [0, ...spatial.map((i) => i + 2), 1])), [0, last, ...spatial.map((i) => i + 1)]);
   }

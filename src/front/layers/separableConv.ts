@@ -42,6 +42,10 @@ abstract class SeparableConv extends ImageLayer<SeparableConvOptions> {
     this.rate = perSpatialAxis(options.dilationRate ?? 1, rank, 'dilationRate');
   }
 
+  protected override dilationAlong(axis: number): number {
+    return this.rate[axis]!;
+  }
+
   protected override addKernels(channels: number): void {
     const { options, kernelSize } = this;
     const multiplier = options.depthMultiplier ?? 1;
