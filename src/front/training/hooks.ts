@@ -8,6 +8,7 @@ import type { Feeds } from '../../graph/runTypes.ts';
 import type { GraphSession } from '../../graph/sessions.ts';
 import { Tensor } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
+import { BaseVariable } from '../baseVariable.ts';
 import { globalStepRead } from './globalStepRead.ts';
 import { SessionRunArgs, type SessionRunContext, SessionRunHook, type SessionRunValues } from './sessionRunHook.ts';
 import { type HookTimer, neverTimer, SecondOrStepTimer } from './timer.ts';
@@ -86,9 +87,12 @@ export interface LoggingTensorOptions {
   readonly formatter?: ((values: Readonly<Record<string, NDArray>>) => string) | undefined;
 }
 
+/** What can be printed: a tensor, a variable, or the name of a tensor. */
+type Logged = Tensor | BaseVariable | string;
+
 /** Prints tensors every so many runs or seconds. */
 export class LoggingTensorHook extends SessionRunHook<Readonly<Record<string, NDArray>> | null> {
-  private readonly tensors: readonly (readonly [tag: string, tensor: Tensor | string])[];
+  private readonly tensors: readonly (readonly [tag: string, tensor: Logged])[];
   private readonly timer: HookTimer;
   private readonly options: LoggingTensorOptions;
   private fetches: Record<string, Tensor> = {};
@@ -96,10 +100,7 @@ export class LoggingTensorHook extends SessionRunHook<Readonly<Record<string, ND
   private isAsked = false;
 
   /** `tensors` is a list, or a record by the tags to print; tensors may be given by name. */
-  constructor(
-    tensors: readonly (Tensor | string)[] | Readonly<Record<string, Tensor | string>>,
-    options: LoggingTensorOptions = {},
-  ) {
+  constructor(tensors: readonly Logged[] | Readonly<Record<string, Logged>>, options: LoggingTensorOptions = {}) {
     super();
     this.options = onlyOptions('tf.train.LoggingTensorHook', options, 'everyNIter', 'everyNSecs', 'atEnd', 'formatter');
     const everySteps = options.everyNIter ?? undefined;
@@ -143,17 +144,16 @@ export class LoggingTensorHook extends SessionRunHook<Readonly<Record<string, ND
   }
 }
 
-const isList = (
-  x: readonly (Tensor | string)[] | Readonly<Record<string, Tensor | string>>,
-): x is readonly (Tensor | string)[] => Array.isArray(x);
+const isList = (x: readonly Logged[] | Readonly<Record<string, Logged>>): x is readonly Logged[] => Array.isArray(x);
 
 /** The tensor meant by a name, or itself, which must be of the default graph. */
-function graphTensor(given: Tensor | string): Tensor {
+function graphTensor(given: Logged): Tensor {
   const graph = getDefaultGraph();
   if (typeof given !== 'string') {
-    if (!(given instanceof Tensor) || given.graph !== graph)
+    const tensor = given instanceof BaseVariable ? given.asGraphElement() : given;
+    if (!(tensor instanceof Tensor) || tensor.graph !== graph)
       throw userError(`Passed ${String(given)} should have graph attribute that is equal to current graph.`);
-    return given;
+    return tensor;
   }
   if (given.includes(':')) return graph.getTensorByName(given);
   const { outputs } = graph.getOperationByName(given);

@@ -93,6 +93,13 @@ describe('LoggingTensorHook', () => {
     expect(logged).toEqual(['INFO:tensorflow:got [1.5 2. ]']);
   });
 
+  it('takes variables', async () => {
+    const step = tf.train.getOrCreateGlobalStep();
+    const next = tf.assignAdd(step, 1);
+    await runs([new tf.train.LoggingTensorHook({ step }, { everyNIter: 1 })], next, 1);
+    expect(logged).toEqual([expect.stringMatching(/^INFO:tensorflow:step = [01]$/)]);
+  });
+
   it('wants to know when', () => {
     expect(() => new tf.train.LoggingTensorHook(['t'])).toThrow(/exactly one of everyNIter and everyNSecs/);
     expect(() => new tf.train.LoggingTensorHook(['t'], { everyNIter: 5, everyNSecs: 5 })).toThrow(/exactly one/);
