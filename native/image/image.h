@@ -1,4 +1,4 @@
-/** Images from files: what TypeScript calls. Every function may run on any thread; nothing is kept between calls. */
+/** Images from files: what TypeScript calls. Every function may run on any thread, and gives the same whatever was called before. */
 #pragma once
 #include "../tensorloom.h"
 

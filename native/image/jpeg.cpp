@@ -56,6 +56,27 @@ class Decoder {
   int32_t space(Space& found) const;
 };
 
+/**
+ * The table that a description (its kind, how many codes have each length, the symbols) stands for; nothing where it makes no sense.
+ * Nearly all files have the same few tables, so what a thread made last of each kind is kept.
+ */
+const HuffmanTable* tableOf(const uint8_t* description, int total) {
+  struct Made {
+    uint8_t description[17 + 256];
+    size_t size = 0;
+    HuffmanTable table;
+  };
+  static thread_local Made made[8];
+  const size_t size = 17 + size_t(total);
+  Made& last = made[(description[0] >> 2 & 4) | (description[0] & 3)];
+  if (last.size == size && memcmp(last.description, description, size) == 0) return &last.table;
+  last.size = 0;
+  if (!last.table.make(description + 1, description + 17, total)) return nullptr;
+  memcpy(last.description, description, size);
+  last.size = size;
+  return &last.table;
+}
+
 /** The next marker's code, or -1 at the end of the file. */
 int Decoder::nextMarker() {
   for (;;) {
@@ -82,8 +103,9 @@ int32_t Decoder::readTable(int marker, const uint8_t* body, size_t size) {
       int total = 0;
       for (int k = 0; k < 16; k++) total += body[i + 1 + size_t(k)];
       if (total > 256 || i + 17 + size_t(total) > size || (kind & 0xef) > 3) return imageInvalid;
-      HuffmanTable& table = (kind & 16 ? acTables : dcTables)[kind & 15];
-      if (!table.make(body + i + 1, body + i + 17, total)) return imageInvalid;
+      const HuffmanTable* table = tableOf(body + i, total);
+      if (table == nullptr) return imageInvalid;
+      (kind & 16 ? acTables : dcTables)[kind & 15] = *table;
       i += 17 + size_t(total);
     }
   } else if (marker == 0xdd) {

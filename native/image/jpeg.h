@@ -112,4 +112,11 @@ void readRow(const Component& component, size_t y, size_t width, bool fancy, uin
 /** Pixels with 1 or 3 channels out of rows of components. */
 void convertRow(Space space, int channels, bool inverted, uint8_t* const* rows, uint8_t* out, size_t width);
 
+/** Where each byte of 16 pixels, in three parts, comes from in the samples of its own channel; -1 elsewhere. */
+extern const int8_t pixelPlaces[3][3][16];
+/** Converts as many pixels as come in groups of 32, if the processor can; gives how many. */
+size_t convertWide(const uint8_t* a, const uint8_t* b, const uint8_t* c, uint8_t* out, size_t width);
+/** Stretches samples both ways, from the second one on, as many as come in groups of 16; gives the next one. */
+size_t stretchWide(const uint8_t* here, const uint8_t* near, size_t width, uint8_t* row);
+
 }  // namespace jpeg

@@ -8,6 +8,19 @@
 #endif
 
 namespace jpeg {
+
+const int8_t pixelPlaces[3][3][16] = {
+    {{0, -1, -1, 1, -1, -1, 2, -1, -1, 3, -1, -1, 4, -1, -1, 5},
+     {-1, 0, -1, -1, 1, -1, -1, 2, -1, -1, 3, -1, -1, 4, -1, -1},
+     {-1, -1, 0, -1, -1, 1, -1, -1, 2, -1, -1, 3, -1, -1, 4, -1}},
+    {{-1, -1, 6, -1, -1, 7, -1, -1, 8, -1, -1, 9, -1, -1, 10, -1},
+     {5, -1, -1, 6, -1, -1, 7, -1, -1, 8, -1, -1, 9, -1, -1, 10},
+     {-1, 5, -1, -1, 6, -1, -1, 7, -1, -1, 8, -1, -1, 9, -1, -1}},
+    {{-1, 11, -1, -1, 12, -1, -1, 13, -1, -1, 14, -1, -1, 15, -1, -1},
+     {-1, -1, 11, -1, -1, 12, -1, -1, 13, -1, -1, 14, -1, -1, 15, -1},
+     {10, -1, -1, 11, -1, -1, 12, -1, -1, 13, -1, -1, 14, -1, -1, 15}},
+};
+
 namespace {
 
 void fancyAcross(const uint8_t* in, size_t width, uint8_t* row) {
@@ -26,7 +39,7 @@ void fancyBoth(const uint8_t* here, const uint8_t* near, size_t width, uint8_t* 
   int before, sum = here[0] * 3 + near[0], next = here[1] * 3 + near[1];
   row[0] = uint8_t((sum * 4 + 8) >> 4);
   row[1] = uint8_t((sum * 3 + next + 7) >> 4);
-  size_t x = 1;
+  size_t x = stretchWide(here, near, width, row);
 #ifdef TL_SHUFFLES
   const __m128i zero = _mm_setzero_si128(), three = _mm_set1_epi16(3);
   const auto wide = [&](const uint8_t* at) {
@@ -76,21 +89,9 @@ const ColourTables& tables() {
 
 /** Three registers with 16 samples each become 16 pixels. */
 TL_SHUFFLES inline void storePixels(__m128i red, __m128i green, __m128i blue, uint8_t* out) {
-  // Where each byte of the 48 comes from in its own register; -1 elsewhere.
-  static const int8_t places[3][3][16] = {
-      {{0, -1, -1, 1, -1, -1, 2, -1, -1, 3, -1, -1, 4, -1, -1, 5},
-       {-1, 0, -1, -1, 1, -1, -1, 2, -1, -1, 3, -1, -1, 4, -1, -1},
-       {-1, -1, 0, -1, -1, 1, -1, -1, 2, -1, -1, 3, -1, -1, 4, -1}},
-      {{-1, -1, 6, -1, -1, 7, -1, -1, 8, -1, -1, 9, -1, -1, 10, -1},
-       {5, -1, -1, 6, -1, -1, 7, -1, -1, 8, -1, -1, 9, -1, -1, 10},
-       {-1, 5, -1, -1, 6, -1, -1, 7, -1, -1, 8, -1, -1, 9, -1, -1}},
-      {{-1, 11, -1, -1, 12, -1, -1, 13, -1, -1, 14, -1, -1, 15, -1, -1},
-       {-1, -1, 11, -1, -1, 12, -1, -1, 13, -1, -1, 14, -1, -1, 15, -1},
-       {10, -1, -1, 11, -1, -1, 12, -1, -1, 13, -1, -1, 14, -1, -1, 15}},
-  };
   for (int part = 0; part < 3; part++) {
     const auto from = [&](__m128i samples, int channel) TL_SHUFFLES {
-      return _mm_shuffle_epi8(samples, _mm_loadu_si128(reinterpret_cast<const __m128i*>(places[part][channel])));
+      return _mm_shuffle_epi8(samples, _mm_loadu_si128(reinterpret_cast<const __m128i*>(pixelPlaces[part][channel])));
     };
     const __m128i pixels = _mm_or_si128(_mm_or_si128(from(red, 0), from(green, 1)), from(blue, 2));
     _mm_storeu_si128(reinterpret_cast<__m128i*>(out + 16 * part), pixels);
@@ -120,7 +121,7 @@ TL_SHUFFLES inline void colours(__m128i luma, __m128i cb, __m128i cr, __m128i& r
 /** As many pixels as come in groups of 16. */
 TL_SHUFFLES size_t convertGroups(const uint8_t* a, const uint8_t* b, const uint8_t* c, uint8_t* out, size_t width) {
   const __m128i zero = _mm_setzero_si128();
-  size_t x = 0;
+  size_t x = convertWide(a, b, c, out, width);
   for (; x + 16 <= width; x += 16) {
     const auto load = [&](const uint8_t* from) TL_SHUFFLES {
       return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + x));

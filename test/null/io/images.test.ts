@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { decodeBmp, decodeBmpHere } from '../../../src/io/bmp.ts';
 import { decodeGif, decodeGifHere } from '../../../src/io/gif.ts';
-import { decodeJpegHere } from '../../../src/io/jpeg.ts';
+import { decodeJpeg, decodeJpegHere } from '../../../src/io/jpeg.ts';
 import { encodeJpeg, encodeJpegHere } from '../../../src/io/jpegEncode.ts';
 
 interface Outcome {
@@ -68,6 +68,16 @@ describe('encodeJpeg', () => {
           const image = { width, height, channels, data };
           expect(await encodeJpeg(image, options)).toEqual(encodeJpegHere(image, options));
         }
+  });
+
+  it('gives a file that is decoded to the same pixels beside the event loop, whatever its width and its codes', async () => {
+    for (let width = 1; width < 140; width += width < 70 ? 1 : 11)
+      for (const options of [{}, { chromaDownsampling: false }, { optimizeSize: true }]) {
+        const data = new Uint8Array(width * 20 * 3).map((_, i) => (i % 300 < 150 ? i / 7 : i * i * 31 + (i >> 3)));
+        const file = encodeJpegHere({ width, height: 20, channels: 3, data }, options);
+        const [found, expected] = [await decodeJpeg(file), decodeJpegHere(file)];
+        expect(Buffer.compare(found.data, expected.data), `a width of ${width}`).toBe(0);
+      }
   });
 
   it('gives the same pixels when it is progressive', () => {
