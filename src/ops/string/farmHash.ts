@@ -47,29 +47,29 @@ function upTo16(words: Words): bigint {
   return times(shiftMix(times(y, k2) ^ times(z, k0)), k2);
 }
 
-function upTo32(words: Words): bigint {
+/** What short texts are hashed by: their first and last sixteen bytes. `y` and `a` are what longer ones go on with. */
+function ends(words: Words, multiplier: bigint): { hash: bigint; factor: bigint; a: bigint; y: bigint } {
   const length = words.bytes.length;
   const factor = add(k2, BigInt(length) * 2n);
-  const a = times(words.at64(0), k1);
-  const b = words.at64(8);
-  const c = times(words.at64(length - 8), factor);
-  const d = times(words.at64(length - 16), k2);
-  return hash16(add(rotate(add(a, b), 43n), rotate(c, 30n), d), add(a, rotate(add(b, k2), 18n), c), factor);
-}
-
-function upTo64(words: Words): bigint {
-  const length = words.bytes.length;
-  const factor = add(k2, BigInt(length) * 2n);
-  const a = times(words.at64(0), k2);
+  const a = times(words.at64(0), multiplier);
   const b = words.at64(8);
   const c = times(words.at64(length - 8), factor);
   const d = times(words.at64(length - 16), k2);
   const y = add(rotate(add(a, b), 43n), rotate(c, 30n), d);
-  const z = hash16(y, add(a, rotate(add(b, k2), 18n), c), factor);
+  return { hash: hash16(y, add(a, rotate(add(b, k2), 18n), c), factor), factor, a, y };
+}
+
+function upTo32(words: Words): bigint {
+  return ends(words, k1).hash;
+}
+
+function upTo64(words: Words): bigint {
+  const length = words.bytes.length;
+  const { hash, factor, a, y } = ends(words, k2);
   const e = times(words.at64(16), factor);
   const f = words.at64(24);
   const g = times(add(y, words.at64(length - 32)), factor);
-  const h = times(add(z, words.at64(length - 24)), factor);
+  const h = times(add(hash, words.at64(length - 24)), factor);
   return hash16(add(rotate(add(e, f), 43n), rotate(g, 30n), h), add(e, rotate(add(f, a), 18n), g), factor);
 }
 
