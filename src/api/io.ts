@@ -39,6 +39,7 @@ export {
   parseSingleExample,
   parseSingleSequenceExample,
   parseTensor,
+  RaggedFeature,
   SparseFeature,
   serializeManySparse,
   serializeSparse,

@@ -100,7 +100,7 @@ const leftOut: Record<string, Record<string, readonly string[]>> = {
   },
   errors: { 'about Python itself': words('raise_exception_on_not_ok_status') },
   io: {
-    'formats that TensorFlow 1 did not have': words('decode_jxl decode_webp RaggedFeature'),
+    'formats that TensorFlow 1 did not have': words('decode_jxl decode_webp'),
     'messages of any kind by their descriptors': words('decode_proto encode_proto'),
   },
   ragged: {

@@ -8,7 +8,9 @@ import { userError } from '../../graph/userError.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { constant } from '../array/constant.ts';
 import { reshape } from '../array/reshape.ts';
+import type { RaggedTensor } from '../ragged/raggedTensor.ts';
 import { sparseMerge } from '../sparse/sparseReorder.ts';
+import { RaggedFeature, raggedOf } from './raggedFeature.ts';
 
 /** A feature of a fixed shape, which becomes a tensor. */
 export class FixedLenFeature {
@@ -55,7 +57,7 @@ export class SparseFeature {
   ) {}
 }
 
-export type AnyFeature = FixedLenFeature | VarLenFeature | FixedLenSequenceFeature | SparseFeature;
+export type AnyFeature = FixedLenFeature | VarLenFeature | FixedLenSequenceFeature | SparseFeature | RaggedFeature;
 /** Features by name. */
 export type FeatureMap = Readonly<Record<string, AnyFeature>>;
 
@@ -93,6 +95,7 @@ type Kind = new (...args: never[]) => AnyFeature;
 export class FeatureList {
   readonly dense: Dense[] = [];
   readonly sparse: { readonly key: string; readonly dtype: DType }[] = [];
+  readonly ragged: { readonly key: string; readonly dtype: DType; readonly splits: RaggedFeature['splitType'] }[] = [];
 
   /** Takes features in the order of their names; only the kinds given are allowed. */
   constructor(features: FeatureMap | undefined, kinds: readonly Kind[]) {
@@ -103,18 +106,28 @@ export class FeatureList {
       if (!feature.dtype) throw userError(`Missing type for feature ${key}.`);
       this.add(key, feature);
     }
-    const both = this.dense.find(({ key }) => this.sparse.some((s) => s.key === key));
-    if (both) throw userError(`Dense and sparse keys must not intersect; '${both.key}' is asked for as both.`);
+    this.checkDisjoint('Dense and sparse', this.dense, this.sparse);
+    this.checkDisjoint('Dense and ragged', this.dense, this.ragged);
+    this.checkDisjoint('Ragged and sparse', this.ragged, this.sparse);
+  }
+
+  private checkDisjoint(names: string, some: readonly { key: string }[], others: readonly { key: string }[]): void {
+    const both = some.find(({ key }) => others.some((other) => other.key === key));
+    if (both) throw userError(`${names} keys must not intersect; '${both.key}' is asked for as both.`);
   }
 
   get isEmpty(): boolean {
-    return this.dense.length + this.sparse.length === 0;
+    return this.dense.length + this.sparse.length + this.ragged.length === 0;
   }
 
   private add(key: string, feature: AnyFeature): void {
     const { dtype } = feature;
     if (feature instanceof VarLenFeature) this.addSparse(key, dtype);
-    else if (feature instanceof SparseFeature) {
+    else if (feature instanceof RaggedFeature) {
+      this.addRagged(feature.valueKey(key), dtype, feature.splitType);
+      for (const partition of feature.partitions)
+        if (partition.kind !== 'uniformRowLength') this.addRagged(partition.key, int64, feature.splitType);
+    } else if (feature instanceof SparseFeature) {
       if (feature.indexKey.length === 0) throw userError(`Missing index_key for SparseFeature '${key}'.`);
       if (!feature.valueKey) throw userError(`Missing value_key for SparseFeature '${key}'.`);
       for (const index of [feature.indexKey].flat().sort(byCodePoint)) this.addSparse(index, int64);
@@ -147,6 +160,15 @@ export class FeatureList {
     if (!other) this.sparse.push({ key, dtype });
   }
 
+  private addRagged(key: string, dtype: DType, splits: RaggedFeature['splitType']): void {
+    const other = this.ragged.find((r) => r.key === key);
+    if (other && other.dtype !== dtype)
+      throw userError(`Conflicting type ${other.dtype} vs ${dtype} for feature ${key}.`);
+    if (other && other.splits !== splits)
+      throw userError(`Conflicting partition type ${other.splits} vs ${splits} for feature ${key}.`);
+    if (!other) this.ragged.push({ key, dtype, splits });
+  }
+
   /** The default of each dense feature, as a tensor. */
   defaults(): Tensor[] {
     return this.dense.map(({ key, shape, dtype, defaultValue }) => {
@@ -172,12 +194,12 @@ function byCodePoint(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
-/** What parsing gave, by key, as the features ask for it: those of a SparseFeature are put together. */
+/** What parsing gave, by key, as the features ask for it: those of sparse and ragged features are put together. */
 export function combined(
   features: FeatureMap,
-  parsed: Readonly<Record<string, Tensor | SparseTensor>>,
-): Record<string, Tensor | SparseTensor> {
-  const result: Record<string, Tensor | SparseTensor> = {};
+  parsed: Readonly<Record<string, Tensor | SparseTensor | RaggedTensor>>,
+): Record<string, Tensor | SparseTensor | RaggedTensor> {
+  const result: Record<string, Tensor | SparseTensor | RaggedTensor> = {};
   const sparse = (key: string): SparseTensor => {
     const found = parsed[key];
     if (!(found instanceof SparseTensor)) throw userError(`Feature '${key}' is not sparse.`);
@@ -185,6 +207,10 @@ export function combined(
   };
   for (const key of Object.keys(features).sort(byCodePoint)) {
     const feature = features[key]!;
+    if (feature instanceof RaggedFeature) {
+      result[key] = raggedOf(key, feature, (name) => parsed[name] as Tensor | RaggedTensor); // parsed as ragged
+      continue;
+    }
     if (!(feature instanceof SparseFeature)) {
       result[key] = parsed[key]!;
       continue;

@@ -25,6 +25,7 @@ export {
   parseSingleSequenceExample,
 } from './parseExample.ts';
 export { parseTensor, serializeTensor } from './parseTensor.ts';
+export { RaggedFeature, type RaggedPartition } from './raggedFeature.ts';
 export {
   type DeserializeSparseOptions,
   deserializeManySparse,

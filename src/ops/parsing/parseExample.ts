@@ -9,6 +9,7 @@ import { rank } from '../array/shape.ts';
 import { assert } from '../flow/assert.ts';
 import { withDependencies } from '../flow/group.ts';
 import { equal } from '../math/compare.ts';
+import { RaggedTensor } from '../ragged/raggedTensor.ts';
 import {
   combined,
   FeatureList,
@@ -20,14 +21,20 @@ import {
 } from './features.ts';
 import { ParseExampleV2 } from './parseExampleOps.ts';
 import { ParseSequenceExampleV2 } from './parseSequenceOps.ts';
+import { RaggedFeature } from './raggedFeature.ts';
 
-/** Tensors for the kinds of features asked for: sparse tensors for those of any length, tensors for the others. */
+/**
+ * Tensors for the kinds of features asked for: sparse or ragged tensors for those of any length, tensors for the others. The
+ * values of one example alone are ragged only where they are divided into rows.
+ */
 export type Parsed<F extends FeatureMap> = {
   readonly [K in keyof F]: F[K] extends VarLenFeature | SparseFeature
     ? SparseTensor
     : F[K] extends FixedLenFeature | FixedLenSequenceFeature
       ? Tensor
-      : Tensor | SparseTensor;
+      : F[K] extends RaggedFeature
+        ? RaggedTensor
+        : Tensor | SparseTensor | RaggedTensor;
 };
 
 export interface ParseExampleOptions {
@@ -61,9 +68,12 @@ function parse<const F extends FeatureMap>(
   { name, exampleNames }: ParseExampleOptions,
 ): Parsed<F> {
   const asked = withSteps(features);
-  const list = new FeatureList(asked, [VarLenFeature, SparseFeature, FixedLenFeature, FixedLenSequenceFeature]);
+  const list = new FeatureList(asked, [
+    ...[VarLenFeature, SparseFeature, FixedLenFeature, FixedLenSequenceFeature],
+    RaggedFeature,
+  ]);
   if (list.isEmpty) throw userError('Must provide at least one feature key.');
-  const { dense, sparse } = list;
+  const { dense, sparse, ragged } = list;
   const result = nameScope(name ?? 'ParseExample', () => {
     const examples = convertToTensor(serialized, { name: 'serialized' });
     const outputs = ParseExampleV2.build(
@@ -72,7 +82,7 @@ function parse<const F extends FeatureMap>(
         names: exampleNames ?? [],
         sparse_keys: sparse.map(({ key }) => key),
         dense_keys: dense.map(({ key }) => key),
-        ragged_keys: [],
+        ragged_keys: ragged.map(({ key }) => key),
         dense_defaults: list.defaults(),
       },
       {
@@ -80,19 +90,25 @@ function parse<const F extends FeatureMap>(
         attrs: {
           num_sparse: sparse.length,
           sparse_types: sparse.map(({ dtype }) => dtype),
-          ragged_value_types: [],
-          ragged_split_types: [],
+          ragged_value_types: ragged.map(({ dtype }) => dtype),
+          ragged_split_types: ragged.map(({ splits }) => splits),
           dense_shapes: dense.map(({ shape }) => shape),
         },
       },
     );
-    const { sparse_indices, sparse_values, sparse_shapes, dense_values } = outputs;
+    const { sparse_indices, sparse_values, sparse_shapes, dense_values, ragged_values, ragged_row_splits } = outputs;
     return {
       ...sparseByKey(sparse, sparse_indices, sparse_values, sparse_shapes),
       ...Object.fromEntries(dense.map(({ key }, i) => [key, dense_values[i]!])),
+      ...Object.fromEntries(
+        ragged.map(({ key }, i) => {
+          const values = ragged_values[i]!;
+          return [key, examples.rank === 0 ? values : RaggedTensor.fromRowSplits(values, ragged_row_splits[i]!)];
+        }),
+      ),
     };
   });
-  return combined(asked, result) as Parsed<F>; // a sparse tensor for each feature that is sparse
+  return combined(asked, result) as Parsed<F>; // of each feature what its kind asks for
 }
 
 function sparseByKey(
