@@ -173,7 +173,8 @@ export class FlagRegistry {
     try {
       text = readFileSync(path, 'utf8');
     } catch (error) {
-      throw fileError(error, path);
+      const cause = fileError(error, path);
+      throw new FlagsError(`Unable to open flagfile: ${cause instanceof Error ? cause.message : path}`, { cause });
     }
     const lines = text.split('\n').map((line) => line.trim());
     const rest = this.parseAll(lines.filter((line) => line !== '' && !/^(#|\/\/)/.test(line)));

@@ -11,12 +11,12 @@ const lineFeed = 10;
 const chunkSize = 1 << 16;
 
 /**
- * A file. It is opened when it is first read or written, so a name that does not exist is an error only then, as in
+ * A file; `using` closes it where its block ends. It is opened when it is first read or written, so a name that does not exist is an error only then, as in
  * TensorFlow.
  *
  * @example const text = new tf.gfile.GFile('notes.txt', 'r').read();
  */
-export class GFile implements Iterable<string | Uint8Array> {
+export class GFile implements Iterable<string | Uint8Array>, Disposable {
   private descriptor: number | undefined;
   private position = 0;
   private readonly isBinary: boolean;
@@ -95,6 +95,18 @@ export class GFile implements Iterable<string | Uint8Array> {
     for (let line = this.readline(); line.length > 0; line = this.readline()) yield line;
   }
 
+  /** The next line; throws at the end of the file. */
+  next(): string | Uint8Array {
+    const line = this.readline();
+    if (line.length === 0) throw new OutOfRangeError(`'${this.name}' has no more lines.`);
+    return line;
+  }
+
+  /** Whether `seek` can be used: always. */
+  seekable(): boolean {
+    return true;
+  }
+
   /** Writes text or bytes where the last call ended. */
   write(content: string | Uint8Array): void {
     const descriptor = this.opened('writing');
@@ -142,5 +154,8 @@ export class GFile implements Iterable<string | Uint8Array> {
     if (this.descriptor !== undefined) closeSync(this.descriptor);
     this.descriptor = undefined;
     this.position = 0;
+  }
+  [Symbol.dispose](): void {
+    this.close();
   }
 }

@@ -153,7 +153,10 @@ describe('tf.flags', () => {
     flags.resetFlags();
     flags.parse([`--flagfile=${join(folder, 'run', 'flags.txt')}`]);
     expect({ ...flags.FLAGS }).toEqual(before);
-    expect(() => flags.parse(['--flagfile=/no/such'])).toThrow(tf.errors.NotFoundError);
+    expect(() => flags.parse(['--flagfile=/no/such'])).toThrow(flags.FlagsError);
+    expect(() => flags.parse(['--flagfile=/no/such'])).toThrow(
+      'Unable to open flagfile: /no/such; No such file or directory',
+    );
     rmSync(folder, { recursive: true });
   });
 });

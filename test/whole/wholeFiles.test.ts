@@ -103,6 +103,21 @@ it('tf.gfile makes, lists, copies, renames and removes', () => {
   expect(() => gfile.DeleteRecursively(root)).toThrow(tf.errors.NotFoundError);
 });
 
+it('tf.gfile.GFile is closed where its block ends, and gives one line after the other', () => {
+  const path = join(folder, 'block.txt');
+  let kept: tf.gfile.GFile;
+  {
+    using file = new tf.gfile.GFile(path, 'w');
+    file.write('one\ntwo');
+    kept = file;
+    expect(file.tell()).toBe(7);
+  }
+  expect(kept.tell()).toBe(0); // closed
+  using file = new tf.gfile.GFile(path);
+  expect([file.seekable(), file.next(), file.next()]).toEqual([true, 'one\n', 'two']);
+  expect(() => file.next()).toThrow(tf.errors.OutOfRangeError);
+});
+
 it('tf.gfile.GFile reads lines, seeks and tells', () => {
   const path = join(folder, 'lines');
   const writer = new tf.gfile.Open(path, 'w');
