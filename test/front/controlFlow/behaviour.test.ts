@@ -13,6 +13,21 @@ const run = async (fetches: tf.Tensor, x?: tf.Tensor, value?: unknown) => {
 const scalar = (name = 'x') => tf.placeholder(tf.float32, [], { name });
 
 describe('effects', () => {
+  it('are told from reading: a call says which resources it only reads', () => {
+    const [v, w] = [new tf.Variable(1.5), new tf.Variable(2.5)];
+    const zero = tf.constant(0, tf.float32);
+    const chosen = tf.cond(
+      scalar().greater(0),
+      () => tf.identity(tf.convertToTensor(w.assignAdd(v.value()))),
+      () => zero,
+    );
+    let { op } = chosen;
+    while (op.type === 'Identity') op = op.inputs[0]!.op;
+    const onlyRead = (op.attrs['_read_only_resource_inputs']?.list?.i ?? []).map((i) => op.inputs[Number(i)]);
+    expect(onlyRead).toEqual([v.handle]);
+    expect(op.inputs).toContain(w.handle);
+  });
+
   it('of a branch happen when its result needs them, and only in the branch taken', async () => {
     const x = scalar();
     const v = new tf.Variable(0, { dtype: tf.float32 });
