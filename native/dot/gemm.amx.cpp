@@ -21,9 +21,9 @@ constexpr int64_t kBlock = 2 * kTileSide;
 /** Bytes of a packed block of a. */
 constexpr int64_t kNearBytes = 768 << 10;
 /** What follows a product begins when about so many elements are ready, which are then still in L2. */
-constexpr int64_t kReadyElements = 65536;
+constexpr int64_t kReadyElements = 32768;
 /** Up to so many it waits for all, so that b need not be kept packed for further rows. */
-constexpr int64_t kReadyAtOnce = 262144;
+constexpr int64_t kReadyAtOnce = 65536;
 
 inline int64_t minOf(int64_t a, int64_t b) { return a < b ? a : b; }
 inline int64_t maxOf(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -43,7 +43,7 @@ struct Cut {
     steps = ceilDiv(allSteps, ceilDiv(allSteps, depth));
     columns = minOf(n, kBlockColumns);
     rows = kNearBytes / (2 * steps * kPackedBytes) * kBlock;
-    if (goesOn && m * columns > kReadyAtOnce) rows = minOf(rows, roundUp(kReadyElements / columns, kBlock));
+    if (goesOn && m * columns > kReadyAtOnce) rows = minOf(rows, maxOf(2 * kBlock, roundUp(kReadyElements / columns, kBlock)));
     rows = maxOf(rows, kBlock);
     oneBlock = m <= rows;
     rows = minOf(rows, m);

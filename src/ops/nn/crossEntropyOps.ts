@@ -20,7 +20,7 @@ import { expandDims } from '../array/expandDims.ts';
 import { squeeze } from '../array/squeeze.ts';
 import { matmul } from '../math/matmul.ts';
 import { minus, minusOf, plus, times } from '../math/operators.ts';
-import { LogSoftmax, Softmax, shifted } from './softmax.ts';
+import { differenceOf, exponentialsOf, LogSoftmax, probabilitiesOf, Softmax } from './softmax.ts';
 
 /** A loss per row times the row of a matrix. */
 function scaleRows(loss: Gradient, rows: TensorLike): Tensor {
@@ -96,14 +96,15 @@ export const SoftmaxCrossEntropyWithLogits = defineOp({
   },
   lower(p, { features, labels }, { T }) {
     const shape = concretePair(features.shape, labels.shape);
-    const { differences, total } = shifted(p, p.broadcast(features, shape));
+    const logits = p.broadcast(features, shape);
+    const parts = exponentialsOf(p, logits);
     const wide = e.computeType(T);
-    const terms = p.map([differences, total, labels], (x, s, label) =>
-      e.mul(e.cast(label!, wide), e.sub(e.log(s!), x!)),
+    const terms = p.map([logits, parts.largest, parts.total, labels], (x, m, s, label) =>
+      e.mul(e.cast(label!, wide), e.sub(e.log(s!), differenceOf(x!, m!))),
     );
     const loss = p.cast(p.reduce('sum', terms, [1]), T);
-    const backprop = p.map([differences, total, labels], (x, s, label) =>
-      e.cast(e.sub(e.div(e.exp(x!), s!), e.cast(label!, wide)), T),
+    const backprop = p.map([probabilitiesOf(p, parts), labels], (x, label) =>
+      e.cast(e.sub(x!, e.cast(label!, wide)), T),
     );
     return { loss, backprop };
   },
@@ -193,19 +194,17 @@ export const SparseSoftmaxCrossEntropyWithLogits = defineOp({
     const [batch, classes] = logits as [number, number]; // rank checked
     if (classes === 0)
       throw new InvalidArgumentError(`Must have at least one class, but got logits shape ${showRuntime(logits)}`);
-    const { differences, total } = shifted(p, features);
+    const parts = exponentialsOf(p, features);
     const explain = ({ value }: { value: number }) => outsideClasses(classes, value);
-    const picked = p.gather(p.reshape(differences, [batch, 1, classes, 1]), p.reshape(labels, [batch, 1, 1]), {
-      explain,
-    });
-    const chosen = p.reshape(picked, [batch]);
-    const loss = p.map([chosen, p.reshape(total, [batch])], (x, s) => e.cast(e.sub(e.log(s!), x!), T));
+    const picked = p.gather(p.reshape(features, [batch, 1, classes, 1]), p.reshape(labels, [batch, 1, 1]), { explain });
+    const perRow = [picked, parts.largest, parts.total].map((x) => p.reshape(x, [batch]));
+    const loss = p.map(perRow, (x, m, s) => e.cast(e.sub(e.log(s!), differenceOf(x!, m!)), T));
     const column = p.reshape(labels, [batch, 1]);
-    const backprop = p.map([differences, total, column], (x, s, label) => {
-      const probability = e.div(e.exp(x!), s!);
-      const hit = e.eq(e.index(1), e.cast(label!, d.int64));
-      return e.cast(e.select(hit, e.sub(probability, 1), probability), T);
-    });
+    // The numbers of the classes as an array: of the labels' own type they are compared faster than positions, which are int64.
+    const all = p.generate([1, classes], (_, number) => e.cast(number!, labels.dtype));
+    const backprop = p.map([probabilitiesOf(p, parts), column, all], (x, label, number) =>
+      e.cast(e.select(e.eq(number!, label!), e.sub(x!, 1), x!), T),
+    );
     return { loss, backprop };
   },
   cases: () => [

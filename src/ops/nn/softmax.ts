@@ -33,16 +33,36 @@ function checkLogits(logits: Dims): Dims {
   return logits;
 }
 
-/** Logits less their largest, which keeps exponentials at or below 1, with the sum of those; half types in float32. */
-export function shifted(p: ProgramBuilder, logits: Value): { differences: Value; total: Value } {
+/** What softmax is made of; half types in float32. */
+interface Exponentials {
+  /** The largest logit of each row: less that, exponentials are at most 1. */
+  readonly largest: Value;
+  readonly exponentials: Value;
+  /** The sum of each row. */
+  readonly total: Value;
+}
+
+/** The exponentials of logits less their largest, and their sums. */
+export function exponentialsOf(p: ProgramBuilder, logits: Value): Exponentials {
   if (logits.shape.length < 1)
     throw new InvalidArgumentError(`logits must have >= 1 dimension, got ${showRuntime(logits.shape)}`);
   const last = logits.shape.length - 1;
-  const wide = e.computeType(logits.dtype);
   const largest = p.reduce('max', logits, [last], { keepDims: true });
-  const differences = p.map([logits, largest], (x, m) => e.sub(e.cast(x!, wide), e.cast(m!, wide)));
-  const total = p.reduce('sum', differences, [last], { keepDims: true, of: e.exp });
-  return { differences, total };
+  const exponentials = p.map([logits, largest], (x, m) => e.exp(differenceOf(x!, m!)));
+  const total = p.reduce('sum', exponentials, [last], { keepDims: true });
+  return { largest, exponentials, total };
+}
+
+/** Exponentials over their sums, one division for each row. */
+export function probabilitiesOf(p: ProgramBuilder, { exponentials, total }: Exponentials): Value {
+  const inverse = p.map([total], (s) => e.div(1, s!));
+  return p.map([exponentials, inverse], (x, i) => e.mul(x!, i!));
+}
+
+/** A logit less the largest; half types in float32. */
+export function differenceOf(logit: e.Expr, largest: e.Expr): e.Expr {
+  const wide = e.computeType(logit.dtype);
+  return e.sub(e.cast(logit, wide), e.cast(largest, wide));
 }
 
 export const Softmax = defineOp({
@@ -56,8 +76,7 @@ export const Softmax = defineOp({
     return { logits: times(minus(dy, sum), softmax) };
   },
   lower(p, { logits }, { T }) {
-    const { differences, total } = shifted(p, logits);
-    return { softmax: p.map([differences, total], (x, s) => e.cast(e.div(e.exp(x!), s!), T)) };
+    return { softmax: p.cast(probabilitiesOf(p, exponentialsOf(p, logits)), T) };
   },
   cases: () => [
     { shape: '[2, ?] -> [2, ?]' },
@@ -100,8 +119,10 @@ export const LogSoftmax = defineOp({
     return { logits: minus(dy, times(reduceSum(dy, -1, { keepdims: true }), softmax)) };
   },
   lower(p, { logits }, { T }) {
-    const { differences, total } = shifted(p, logits);
-    return { logsoftmax: p.map([differences, total], (x, s) => e.cast(e.sub(x!, e.log(s!)), T)) };
+    const { largest, total } = exponentialsOf(p, logits);
+    return {
+      logsoftmax: p.map([logits, largest, total], (x, m, s) => e.cast(e.sub(differenceOf(x!, m!), e.log(s!)), T)),
+    };
   },
   cases: () => [
     { shape: '[2, ?] -> [2, ?]' },
