@@ -10,12 +10,12 @@ import { convertToTensor } from '../../op/convert.ts';
 import { divide, floor } from '../../ops/math/index.ts';
 import { dropout } from '../../ops/nn/index.ts';
 import { randomUniform } from '../../ops/random/index.ts';
-import { flatten, packSequenceAs } from '../nest.ts';
+import { flatten, isNested, packSequenceAs } from '../nest.ts';
 import type { Variable } from '../variable.ts';
 import { type CellStep, oneMinus, RNNCell, type Sizes } from './cell.ts';
 
 /** A cell that does something before or after another one; it has no variables or scope of its own. */
-abstract class CellWrapper<S> extends RNNCell<S> {
+export abstract class CellWrapper<S> extends RNNCell<S> {
   constructor(readonly cell: RNNCell<S>) {
     super();
   }
@@ -158,10 +158,12 @@ function probability(name: string, given: number | Tensor): number | Tensor {
 /** The key of each part of a state in the record it is in; undefined for parts that are in none. */
 function partNames(state: unknown, name?: string): (string | undefined)[] {
   if (Array.isArray(state)) return state.flatMap((part) => partNames(part));
-  if (typeof state === 'object' && state !== null && Object.getPrototypeOf(state) === Object.prototype)
-    return Object.keys(state)
+  if (isNested(state)) {
+    const record = state as Readonly<Record<string, unknown>>; // a structure that is no list
+    return Object.keys(record)
       .sort()
-      .flatMap((key) => partNames((state as Record<string, unknown>)[key], key)); // a plain record
+      .flatMap((key) => partNames(record[key], key));
+  }
   return [name];
 }
 
