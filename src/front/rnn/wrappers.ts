@@ -10,6 +10,7 @@ import { convertToTensor } from '../../op/convert.ts';
 import { divide, floor } from '../../ops/math/index.ts';
 import { dropout } from '../../ops/nn/index.ts';
 import { randomUniform } from '../../ops/random/index.ts';
+import { TensorArray } from '../controlFlow/tensorArray.ts';
 import { flatten, isNested, packSequenceAs } from '../nest.ts';
 import type { Variable } from '../variable.ts';
 import { type CellStep, oneMinus, RNNCell, type Sizes } from './cell.ts';
@@ -105,7 +106,8 @@ export class DropoutWrapper<S = Tensor> extends CellWrapper<S> {
     const { dropoutStateFilter: mayDrop = (part) => part !== 'c' } = this.options;
     const parts = partNames(state);
     const dropped = flatten(state).map((t, i) => {
-      const tensor = t as Tensor; // states consist of tensors
+      if (t instanceof TensorArray) return t;
+      const tensor = t as Tensor; // states consist of tensors and arrays of them
       return parts[i] !== undefined && !mayDrop(parts[i]) ? tensor : this.drop(tensor, 'state', i);
     });
     return packSequenceAs(state, dropped) as S; // the same structure

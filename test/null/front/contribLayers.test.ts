@@ -197,3 +197,20 @@ it('scaleGradient changes only the gradient', () =>
     expect(value.numbers()).toEqual([1.5, -2]);
     expect(gradient.numbers().map((n) => Math.round(Number(n) * 1e6) / 1e6)).toEqual([0.3, -0.4]);
   }));
+
+it('optimizeLoss adds noise to gradients', () =>
+  new tf.Graph().asDefault(async () => {
+    tf.setRandomSeed(5);
+    const w = tf.getVariable('w', [64], { initializer: tf.zerosInitializer() });
+    const sgd = new tf.train.GradientDescentOptimizer(1);
+    const train = layers.optimizeLoss(tf.reduceSum(w), null, null, sgd, { summaries: [], gradientNoiseScale: 0.25 });
+    const sess = new tf.Session();
+    await sess.run(tf.globalVariablesInitializer());
+    await sess.run(train);
+    // The gradient is 1 everywhere; what is added is a truncated normal, so never more than two deviations.
+    const noise = (await sess.run(w.readValue())).numbers().map((n) => -Number(n) - 1);
+    expect(Math.max(...noise.map(Math.abs))).toBeLessThanOrEqual(0.5 + 1e-6);
+    const deviation = Math.sqrt(noise.reduce((sum, n) => sum + n * n, 0) / noise.length);
+    expect(deviation).toBeGreaterThan(0.1);
+    expect(deviation).toBeLessThan(0.4);
+  }));

@@ -62,15 +62,16 @@ describe('tf.contrib.rnn', () => {
   it('lets a DropoutWrapper look into the state of attention', () =>
     new tf.Graph().asDefault(async () => {
       const attention = new tf.contrib.seq2seq.LuongAttention(4, data(5, 2, 5, 3));
-      const wrapped = new tf.contrib.seq2seq.AttentionWrapper(gru(4), attention);
+      const wrapped = new tf.contrib.seq2seq.AttentionWrapper(gru(4), attention, { alignmentHistory: true });
       const cell = new tf.nn.rnnCell.DropoutWrapper(wrapped, {
         stateKeepProb: 0.5,
-        dropoutStateFilter: (part) => part === 'cellState',
+        dropoutStateFilter: (part) => part === 'cellState' || part === 'alignmentHistory',
       });
       const [, state] = cell.apply(data(8, 2, 3), cell.zeroState(2, tf.float32));
       expect(state).toBeInstanceOf(tf.contrib.seq2seq.AttentionWrapperState);
       const sess = new tf.Session();
       await sess.run(tf.globalVariablesInitializer());
-      expect((await sess.run(state.alignments)).shape).toEqual([2, 5]);
+      const [kept, all] = await sess.run([state.alignments, state.alignmentHistory.stack()]);
+      expect(all!.numbers()).toEqual(kept!.numbers());
     }));
 });
