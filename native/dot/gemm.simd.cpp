@@ -89,7 +89,7 @@ template <class T> class Product {
     constexpr int64_t size = sizeof(T);
     const int64_t passes = ceilDiv(g.k, kDepth<T>);
     depth_ = passes == 1 ? g.k : roundUp(ceilDiv(g.k, passes), 16);
-    const bool along = g.aColumn == 1, across = g.aRow == 1;
+    const bool along = g.aColumn == 1;
     packsA_ = !along || collides(g.aRow, size);
     packsB_ = g.bColumn != 1 || g.m > kFewRows;
     const bool goesOn = g.ready && g.m * minOf(g.n, kBlockColumns) * size > kNearBytes / 2;
