@@ -29,6 +29,8 @@ constexpr int64_t kNearBytes = 1 << 18;
 constexpr int64_t kVeryNearBytes = 32 << 10;
 /** What follows a product begins when so many elements are ready, which are then still in L2. */
 constexpr int64_t kReadyElements = 16384;
+/** With so many columns it pays to pack a that lies across k: else every tile reads a line here and there. */
+constexpr int64_t kManyColumns = 256;
 /** With so few rows a packed b would hardly be read again. */
 constexpr int64_t kFewRows = 128;
 
@@ -89,8 +91,8 @@ template <class T> class Product {
     constexpr int64_t size = sizeof(T);
     const int64_t passes = ceilDiv(g.k, kDepth<T>);
     depth_ = passes == 1 ? g.k : roundUp(ceilDiv(g.k, passes), 16);
-    const bool along = g.aColumn == 1;
-    packsA_ = !along || collides(g.aRow, size);
+    const bool along = g.aColumn == 1, across = g.aRow == 1;
+    packsA_ = !(along || across) || (across && !along && g.n >= kManyColumns) || collides(along ? g.aRow : g.aColumn, size);
     packsB_ = g.bColumn != 1 || g.m > kFewRows;
     const bool goesOn = g.ready && g.m * minOf(g.n, kBlockColumns) * size > kNearBytes / 2;
     byColumns_ = packsB_ && !goesOn && g.m * depth_ * size <= kNearBytes;
