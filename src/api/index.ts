@@ -23,19 +23,11 @@ export {
 } from '../front/summary/messages.ts';
 export * as test from '../front/testing.ts';
 export { DeviceSpec } from '../graph/device.ts';
-export {
-  colocateWith,
-  container,
-  controlDependencies,
-  device,
-  Graph,
-  getDefaultGraph,
-  nameScope,
-  resetDefaultGraph,
-} from '../graph/graph.ts';
+export { Graph, getDefaultGraph, resetDefaultGraph } from '../graph/graph.ts';
 export { GraphDef } from '../graph/graphDef.ts';
 export { IndexedSlices } from '../graph/indexedSlices.ts';
 export { Operation } from '../graph/operation.ts';
+export { colocateWith, container, controlDependencies, device, nameScope } from '../graph/scopes.ts';
 export { Tensor, type TensorLike } from '../graph/tensor.ts';
 export { convertToTensor, convertToTensorOrIndexedSlices, isTensor } from '../op/convert.ts';
 export { importGraphDef } from '../op/importGraphDef.ts';

@@ -1,9 +1,9 @@
 /** @file Adds up the gradients that arrive at one tensor from several consumers. */
 
 import { int32, int64 } from '../core/dtypes.ts';
-import { colocateWith, nameScope } from '../graph/graph.ts';
 import { IndexedSlices } from '../graph/indexedSlices.ts';
 import type { Operation } from '../graph/operation.ts';
+import { colocateWith, nameScope } from '../graph/scopes.ts';
 import { Tensor } from '../graph/tensor.ts';
 import { userError } from '../graph/userError.ts';
 import type { Gradient } from '../op/registry.ts';

@@ -1,8 +1,8 @@
 /** @file confusionMatrix: how often each class was taken for each other one. */
 import { type DType, int32, int64 } from '../core/dtypes.ts';
 import { compatible, showTuple } from '../core/shape.ts';
-import { nameScope } from '../graph/graph.ts';
 import { onlyOptions } from '../graph/options.ts';
+import { nameScope } from '../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../graph/tensor.ts';
 import { userError } from '../graph/userError.ts';
 import { convertToTensor } from '../op/convert.ts';

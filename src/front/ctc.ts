@@ -1,7 +1,7 @@
 /** @file CTC with dense labels: `tf.nn.ctcLossV2`, and the unique labels that it can be told. */
 import { bfloat16, float16, float32, int32, int64 } from '../core/dtypes.ts';
-import { nameScope } from '../graph/graph.ts';
 import { onlyOptions } from '../graph/options.ts';
+import { nameScope } from '../graph/scopes.ts';
 import { SparseTensor } from '../graph/sparseTensor.ts';
 import type { Tensor, TensorLike } from '../graph/tensor.ts';
 import { userError } from '../graph/userError.ts';

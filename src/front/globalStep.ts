@@ -1,8 +1,9 @@
 /** @file The global step: one integer variable that counts training steps. */
 import { int64 } from '../core/dtypes.ts';
 import { isFullyDefined, showTuple } from '../core/shape.ts';
-import { type Graph, getDefaultGraph, nameScope } from '../graph/graph.ts';
+import { type Graph, getDefaultGraph } from '../graph/graph.ts';
 import { evaluate, type Runner } from '../graph/runner.ts';
+import { nameScope } from '../graph/scopes.ts';
 import { Tensor } from '../graph/tensor.ts';
 import { userError } from '../graph/userError.ts';
 import { VariableAggregation } from '../proto/metaGraph.ts';

@@ -2,8 +2,8 @@
 import { type DType, float32 } from '../core/dtypes.ts';
 import { fromElements, type NDArray, type Nested } from '../core/ndarray.ts';
 import { type Shape, showTuple, sizeOf } from '../core/shape.ts';
-import { nameScope } from '../graph/graph.ts';
 import { onlyOptions } from '../graph/options.ts';
+import { nameScope } from '../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../graph/tensor.ts';
 import { userError } from '../graph/userError.ts';
 import { toArray } from '../op/convert.ts';

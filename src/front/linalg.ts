@@ -1,8 +1,8 @@
 /** @file Functions of matrices that need branches or loops: expm, lstsq, and what is made of the factors of `lu`. */
 import { complex64, float16, float32, int32 } from '../core/dtypes.ts';
 import { isFullyDefined } from '../core/shape.ts';
-import { nameScope } from '../graph/graph.ts';
 import { onlyOptions } from '../graph/options.ts';
+import { nameScope } from '../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../graph/tensor.ts';
 import { userError } from '../graph/userError.ts';
 import { convertToTensor } from '../op/convert.ts';

@@ -1,8 +1,9 @@
 /** @file `tf.losses`: the loss functions of TensorFlow 1.x, which also add their result to the collection of losses. */
 
 import { type DType, float32 } from '../core/dtypes.ts';
-import { controlDependencies, fromOnePlace, getDefaultGraph, nameScope } from '../graph/graph.ts';
+import { fromOnePlace, getDefaultGraph } from '../graph/graph.ts';
 import { onlyOptions } from '../graph/options.ts';
+import { controlDependencies, nameScope } from '../graph/scopes.ts';
 import { Tensor, type TensorLike } from '../graph/tensor.ts';
 import { userError } from '../graph/userError.ts';
 import { convertToTensor } from '../op/convert.ts';

@@ -1,6 +1,7 @@
 /** @file Files found once and kept in a variable. */
-import { nameScope } from '../graph/graph.ts';
+
 import { onlyOptions } from '../graph/options.ts';
+import { nameScope } from '../graph/scopes.ts';
 import type { TensorLike } from '../graph/tensor.ts';
 import { matchingFiles } from '../ops/files/wholeFiles.ts';
 import { GraphKeys } from './collections.ts';

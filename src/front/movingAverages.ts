@@ -3,9 +3,9 @@
 import { bfloat16, type DType, float16, float32, float64 } from '../core/dtypes.ts';
 import { isFullyDefined, type Shape } from '../core/shape.ts';
 import { currentContext } from '../graph/context.ts';
-import { colocateWith, controlDependencies, device, nameScope } from '../graph/graph.ts';
 import type { Operation } from '../graph/operation.ts';
 import { onlyOptions } from '../graph/options.ts';
+import { colocateWith, controlDependencies, device, nameScope } from '../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../graph/tensor.ts';
 import { userError } from '../graph/userError.ts';
 import { convertToTensor } from '../op/convert.ts';

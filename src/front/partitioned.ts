@@ -1,9 +1,9 @@
 /** @file Partitioned variables: one large variable kept as several slices, and the functions that decide the slices. */
 import { type DType, string } from '../core/dtypes.ts';
 import { type Shape, showTuple, sizeOf } from '../core/shape.ts';
-import { controlDependencies, nameScope } from '../graph/graph.ts';
 import type { Operation } from '../graph/operation.ts';
 import { onlyOptions } from '../graph/options.ts';
+import { controlDependencies, nameScope } from '../graph/scopes.ts';
 import type { ConvertibleToTensor, Tensor, TensorLike } from '../graph/tensor.ts';
 import { userError } from '../graph/userError.ts';
 import { convertToTensor } from '../op/convert.ts';

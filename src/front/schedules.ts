@@ -1,7 +1,7 @@
 /** @file Learning-rate schedules: a rate that depends on the global step, as a tensor. */
 import { type DType, float32 } from '../core/dtypes.ts';
-import { nameScope } from '../graph/graph.ts';
 import { onlyOptions } from '../graph/options.ts';
+import { nameScope } from '../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../graph/tensor.ts';
 import { userError } from '../graph/userError.ts';
 import { convertToTensor, isSymbolic } from '../op/convert.ts';

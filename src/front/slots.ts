@@ -1,8 +1,8 @@
 /** @file Slots: variables beside a variable, such as its momentum, named after it and placed with it. */
 import type { DType } from '../core/dtypes.ts';
 import { isFullyDefined, type Shape } from '../core/shape.ts';
-import { colocateWith } from '../graph/graph.ts';
 import type { Operation } from '../graph/operation.ts';
+import { colocateWith } from '../graph/scopes.ts';
 import type { Tensor } from '../graph/tensor.ts';
 import { zeros } from '../ops/array/fill.ts';
 import { shape } from '../ops/array/shape.ts';

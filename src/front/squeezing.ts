@@ -1,7 +1,7 @@
 /** @file Arguments of losses and metrics: conversion to one type, and trailing axes of size 1 that come and go. */
 import type { DType } from '../core/dtypes.ts';
 import { compatible, showTuple } from '../core/shape.ts';
-import { nameScope } from '../graph/graph.ts';
+import { nameScope } from '../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../graph/tensor.ts';
 import { userError } from '../graph/userError.ts';
 import { convertToTensor, isSymbolic } from '../op/convert.ts';

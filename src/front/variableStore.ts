@@ -1,7 +1,7 @@
 /** @file The variables that `getVariable` has made in a graph, by full name, and how new ones are made. */
 import { bool, type DType, string } from '../core/dtypes.ts';
 import { compatible, type Dims, isFullyDefined, mergeShapes, type Shape, showTuple } from '../core/shape.ts';
-import { colocateWith, nameScope } from '../graph/graph.ts';
+import { colocateWith, nameScope } from '../graph/scopes.ts';
 import { Tensor, type TensorLike } from '../graph/tensor.ts';
 import { userError } from '../graph/userError.ts';
 import { convertToTensor } from '../op/convert.ts';

@@ -1,9 +1,10 @@
 /** @file Functions about all variables of a graph: listing, initializing, checking; and assignment as functions. */
 
 import { string } from '../core/dtypes.ts';
-import { colocateWith, device, getDefaultGraph, nameScope } from '../graph/graph.ts';
+import { getDefaultGraph } from '../graph/graph.ts';
 import type { Operation } from '../graph/operation.ts';
 import { onlyOptions } from '../graph/options.ts';
+import { colocateWith, device, nameScope } from '../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../graph/tensor.ts';
 import { userError } from '../graph/userError.ts';
 import { node, outputOf } from '../op/node.ts';

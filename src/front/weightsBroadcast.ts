@@ -1,8 +1,8 @@
 /** @file Weights of losses and metrics: the check that they can be broadcast to the values, and the broadcast itself. */
 import { float32 } from '../core/dtypes.ts';
 import { compatible, isFullyDefined, showTuple } from '../core/shape.ts';
-import { controlDependencies, nameScope } from '../graph/graph.ts';
 import type { Operation } from '../graph/operation.ts';
+import { controlDependencies, nameScope } from '../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../graph/tensor.ts';
 import { userError } from '../graph/userError.ts';
 import { convertToTensor } from '../op/convert.ts';

@@ -5,8 +5,9 @@ import type { AttrValue } from '../proto/attr.ts';
 import { shapeToProto } from '../proto/tensorProto.ts';
 import { type Context, currentContext, withContext } from './context.ts';
 import { orderEffects } from './effects.ts';
-import { type CreateOp, Graph, nameScope } from './graph.ts';
+import { type CreateOp, Graph } from './graph.ts';
 import type { Operation } from './operation.ts';
+import { nameScope } from './scopes.ts';
 import type { Tensor } from './tensor.ts';
 
 /** Collections of variables, which outlive the function that makes them. */

@@ -457,14 +457,3 @@ export function graphFor(tensors: readonly Tensor[]): Graph {
 export function resetDefaultGraph(): void {
   globalContext = { ...emptyScopes, graph: new Graph(), extras: new Map() };
 }
-
-// Scopes are opened in the default graph, so they come from the same place as it.
-export {
-  attrScope,
-  type ControlInput,
-  colocateWith,
-  container,
-  controlDependencies,
-  device,
-  nameScope,
-} from './scopes.ts';

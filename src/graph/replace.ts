@@ -1,7 +1,8 @@
 /** @file Editing a graph: a tensor's readers are given another one in its place. */
 import { compatible, showShape } from '../core/shape.ts';
-import { type Graph, nameScope } from './graph.ts';
+import type { Graph } from './graph.ts';
 import type { Operation } from './operation.ts';
+import { nameScope } from './scopes.ts';
 import { Tensor } from './tensor.ts';
 import { userError } from './userError.ts';
 

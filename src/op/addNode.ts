@@ -1,9 +1,10 @@
 /** @file addNode: a node from whatever the user passes as inputs; literals become constants of the types that fit. */
 import { type DType, float32, int32 } from '../core/dtypes.ts';
 import { currentContext } from '../graph/context.ts';
-import { graphFor, nameScope } from '../graph/graph.ts';
+import { graphFor } from '../graph/graph.ts';
 import type { Operation } from '../graph/operation.ts';
 import { onlyOptions } from '../graph/options.ts';
+import { nameScope } from '../graph/scopes.ts';
 import { Tensor, type TensorLike } from '../graph/tensor.ts';
 import { userError } from '../graph/userError.ts';
 import type { AttrValue } from '../proto/attr.ts';

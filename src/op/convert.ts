@@ -11,8 +11,9 @@ import {
   type Nested,
 } from '../core/ndarray.ts';
 import { currentContext } from '../graph/context.ts';
-import { type Graph, graphFor, nameScope } from '../graph/graph.ts';
+import { type Graph, graphFor } from '../graph/graph.ts';
 import { IndexedSlices } from '../graph/indexedSlices.ts';
+import { nameScope } from '../graph/scopes.ts';
 import { type ConvertibleToTensor, Tensor, type TensorLike } from '../graph/tensor.ts';
 import { namingCaller, userError } from '../graph/userError.ts';
 import type { AttrValue } from '../proto/attr.ts';

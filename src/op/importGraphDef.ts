@@ -1,10 +1,10 @@
 /** @file importGraphDef: a GraphDef from a file or another program becomes part of the default graph. */
 
 import { InvalidArgumentError } from '../core/errors.ts';
-import { nameScope } from '../graph/graph.ts';
 import { type ImportOptions, type InputMapping, importInto } from '../graph/import.ts';
 import { Operation } from '../graph/operation.ts';
 import { onlyOptions } from '../graph/options.ts';
+import { nameScope } from '../graph/scopes.ts';
 import { Tensor, type TensorLike } from '../graph/tensor.ts';
 import type { GraphDef } from '../proto/graph.ts';
 import { convertToTensor } from './convert.ts';

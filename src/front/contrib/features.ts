@@ -1,8 +1,8 @@
 /** @file Small layers of `tf.contrib.layers`: biases, softmax, maxout, scaled gradients, images as sequences and back. */
 import { customGradient } from '../../autodiff/index.ts';
 import { float32, int64 } from '../../core/dtypes.ts';
-import { nameScope } from '../../graph/graph.ts';
 import { checkOptions, onlyOptions } from '../../graph/options.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import { SparseTensor } from '../../graph/sparseTensor.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';

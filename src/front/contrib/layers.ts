@@ -1,8 +1,8 @@
 /** @file `tf.contrib.layers`: layers whose variables are called `weights` and `biases` and count as model variables. */
 
 import { float32, int32, int64 } from '../../core/dtypes.ts';
-import { nameScope } from '../../graph/graph.ts';
 import { checkOptions, type OptionNames, onlyOptions } from '../../graph/options.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { convertToTensor } from '../../op/convert.ts';

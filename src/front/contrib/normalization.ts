@@ -1,8 +1,8 @@
 /** @file Normalization layers of `tf.contrib.layers`: over the batch, and within each example. */
 import { float16 } from '../../core/dtypes.ts';
 import { isFullyDefined } from '../../core/shape.ts';
-import { controlDependencies } from '../../graph/graph.ts';
 import { checkOptions } from '../../graph/options.ts';
+import { controlDependencies } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { constantValue } from '../../op/constantValue.ts';

@@ -1,6 +1,7 @@
 /** @file Pooling of `tf.contrib.layers`. */
-import { nameScope } from '../../graph/graph.ts';
+
 import { onlyOptions } from '../../graph/options.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { convertToTensor } from '../../op/convert.ts';

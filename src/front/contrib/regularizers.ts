@@ -1,7 +1,7 @@
 /** @file Penalties on weights: l1, l2, and sums of penalties. */
 import { float32 } from '../../core/dtypes.ts';
-import { nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { convertToTensor, isSymbolic } from '../../op/convert.ts';

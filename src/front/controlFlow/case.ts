@@ -1,8 +1,8 @@
 /** @file case and switchCase: one of several pieces of graph, chosen by the first true condition or by number. */
 import { bool, int32 } from '../../core/dtypes.ts';
-import { controlDependencies, nameScope } from '../../graph/graph.ts';
 import type { Operation } from '../../graph/operation.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { controlDependencies, nameScope } from '../../graph/scopes.ts';
 import { Tensor } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { constant } from '../../ops/array/constant.ts';

@@ -2,8 +2,8 @@
 
 import { isTrue } from '../../core/truth.ts';
 import { FuncGraph, functionName } from '../../graph/funcGraph.ts';
-import { nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { constantValue } from '../../op/constantValue.ts';

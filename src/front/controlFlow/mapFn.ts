@@ -1,8 +1,8 @@
 /** @file mapFn, scan, foldl and foldr: functions applied along the first axis of tensors. */
 import { type DType, float32 } from '../../core/dtypes.ts';
 import type { Dims } from '../../core/shape.ts';
-import { nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import type { Literal, Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { convertToTensor } from '../../op/convert.ts';

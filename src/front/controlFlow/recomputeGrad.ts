@@ -1,7 +1,7 @@
 /** @file recomputeGrad: a function that is run again for its gradient, instead of keeping what it computed. */
 import { withBackward } from '../../autodiff/customGradient.ts';
 import { gradients } from '../../autodiff/gradients.ts';
-import { controlDependencies } from '../../graph/graph.ts';
+import { controlDependencies } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { identity } from '../../ops/array/identity.ts';
 import { getVariableScope, variableScope } from '../variableScope.ts';

@@ -2,8 +2,8 @@
 import type { DType } from '../../core/dtypes.ts';
 import { composite, isComposite } from '../../graph/composite.ts';
 import type { FuncGraph } from '../../graph/funcGraph.ts';
-import { controlDependencies } from '../../graph/graph.ts';
 import { Operation } from '../../graph/operation.ts';
+import { controlDependencies } from '../../graph/scopes.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { convertToTensor } from '../../op/convert.ts';

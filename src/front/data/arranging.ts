@@ -1,7 +1,7 @@
 /** @file Transformations that change which elements come, and when, but not the elements. */
 import { int64 } from '../../core/dtypes.ts';
-import { colocateWith, nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { colocateWith, nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { convertToTensor } from '../../op/convert.ts';

@@ -2,8 +2,8 @@
 import { int32, int64 } from '../../core/dtypes.ts';
 import type { Dims } from '../../core/shape.ts';
 import { TensorShape } from '../../core/tensorShape.ts';
-import { controlDependencies } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { controlDependencies } from '../../graph/scopes.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { convertToTensor } from '../../op/convert.ts';

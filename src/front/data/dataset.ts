@@ -2,10 +2,11 @@
 import { type DType, int64, variant } from '../../core/dtypes.ts';
 import type { NDArray } from '../../core/ndarray.ts';
 import type { Dims } from '../../core/shape.ts';
-import { colocateWith, type Graph } from '../../graph/graph.ts';
+import type { Graph } from '../../graph/graph.ts';
 import type { Operation } from '../../graph/operation.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import { sessionFor } from '../../graph/runner.ts';
+import { colocateWith } from '../../graph/scopes.ts';
 import type { SparseTensor } from '../../graph/sparseTensor.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';

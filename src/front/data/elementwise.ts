@@ -1,8 +1,8 @@
 /** @file Transformations by functions of elements. */
 import { bool, int64 } from '../../core/dtypes.ts';
 import { mergeShapes } from '../../core/shape.ts';
-import { nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import type { TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { FlatMapDataset, InterleaveDataset, ParallelInterleaveDatasetV4 } from '../../ops/data/flatMap.ts';

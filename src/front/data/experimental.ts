@@ -1,9 +1,9 @@
 /** @file tf.data.experimental (tf.contrib.data in 1.x): transformations for `dataset.apply`, and other sources. */
 import { type DType, float32, int64 } from '../../core/dtypes.ts';
 import type { Dims } from '../../core/shape.ts';
-import { nameScope } from '../../graph/graph.ts';
 import type { Operation } from '../../graph/operation.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { convertToTensor } from '../../op/convert.ts';

@@ -1,9 +1,9 @@
 /** @file tf.data.Iterator: takes elements of a dataset, one per run. */
 import { string } from '../../core/dtypes.ts';
 import { compatible, showShape } from '../../core/shape.ts';
-import { colocateWith } from '../../graph/graph.ts';
 import type { Operation } from '../../graph/operation.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { colocateWith } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { convertToTensor } from '../../op/convert.ts';

@@ -1,7 +1,7 @@
 /** @file Datasets of the names of files. */
 import { int64, string } from '../../core/dtypes.ts';
-import { controlDependencies, nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { controlDependencies, nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { constant } from '../../ops/array/constant.ts';

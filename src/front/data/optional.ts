@@ -1,5 +1,5 @@
 /** @file Optional: an element that may not be there. */
-import { nameScope } from '../../graph/graph.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { OptionalFromValue, OptionalGetValue, OptionalHasValue, OptionalNone } from '../../ops/flow/optional.ts';
 import type { Iterator } from './iterator.ts';

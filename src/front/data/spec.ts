@@ -5,7 +5,7 @@ import { NDArray } from '../../core/ndarray.ts';
 import { type Dims, showTuple } from '../../core/shape.ts';
 import { TensorShape } from '../../core/tensorShape.ts';
 import type { Composite } from '../../graph/composite.ts';
-import { nameScope } from '../../graph/graph.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import { type ConvertibleToTensor, type Literal, Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { convertToTensor } from '../../op/convert.ts';

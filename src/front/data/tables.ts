@@ -1,8 +1,8 @@
 /** @file Lookup tables whose keys and values are the elements of a dataset. */
 import { type DType, string } from '../../core/dtypes.ts';
-import { nameScope } from '../../graph/graph.ts';
 import type { Operation } from '../../graph/operation.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import type { TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { InitializeTableFromDataset } from '../../ops/data/tables.ts';

@@ -2,9 +2,9 @@
 import { type DType, float32, int32 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { compatible, showShape } from '../../core/shape.ts';
-import { controlDependencies, nameScope } from '../../graph/graph.ts';
 import type { Operation } from '../../graph/operation.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { controlDependencies, nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { concat } from '../../ops/array/concat.ts';

@@ -1,10 +1,10 @@
 /** @file Batches: elements that come one at a time, joined by a queue, in their order or shuffled. */
 import { type DType, float32, int32 } from '../../core/dtypes.ts';
 import { type Dims, mergeShapes } from '../../core/shape.ts';
-import { nameScope } from '../../graph/graph.ts';
 import { IndexedSlices } from '../../graph/indexedSlices.ts';
 import { Operation } from '../../graph/operation.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import { SparseTensor } from '../../graph/sparseTensor.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';

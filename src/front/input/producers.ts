@@ -1,10 +1,10 @@
 /** @file Input producers: queues that are filled with the elements of a tensor, epoch after epoch. */
 import { type DType, float32, int64, string } from '../../core/dtypes.ts';
 import { type Dims, isFullyDefined, mergeShapes, showShape } from '../../core/shape.ts';
-import { controlDependencies, nameScope } from '../../graph/graph.ts';
 import type { IndexedSlices } from '../../graph/indexedSlices.ts';
 import type { Operation } from '../../graph/operation.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { controlDependencies, nameScope } from '../../graph/scopes.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { convertToTensor, convertToTensorOrIndexedSlices } from '../../op/convert.ts';

@@ -2,9 +2,9 @@
 import { type DType, resource } from '../../core/dtypes.ts';
 import { type Dims, isFullyDefined, showShape } from '../../core/shape.ts';
 import { TensorShape } from '../../core/tensorShape.ts';
-import { nameScope } from '../../graph/graph.ts';
 import type { Operation } from '../../graph/operation.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { knownValue } from '../../op/constantValue.ts';

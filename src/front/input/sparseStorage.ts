@@ -1,7 +1,7 @@
 /** @file Sparse tensors on their way through a queue of batches: kept aside before it, put together again behind it. */
 import { int32, int64 } from '../../core/dtypes.ts';
-import { colocateWith } from '../../graph/graph.ts';
 import type { Operation } from '../../graph/operation.ts';
+import { colocateWith } from '../../graph/scopes.ts';
 import { SparseTensor } from '../../graph/sparseTensor.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';

@@ -1,9 +1,10 @@
 /** @file Staging areas: values put aside in one run for a later one, so that loading overlaps with computing. */
 import { type DType, int64 } from '../../core/dtypes.ts';
 import type { Dims } from '../../core/shape.ts';
-import { colocateWith, getDefaultGraph, nameScope } from '../../graph/graph.ts';
+import { getDefaultGraph } from '../../graph/graph.ts';
 import type { Operation } from '../../graph/operation.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { colocateWith, nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { convertToTensor } from '../../op/convert.ts';
@@ -43,7 +44,7 @@ const isRecord = (values: StagedValues): values is Readonly<Record<string, Tenso
   Object.getPrototypeOf(values) === Object.prototype;
 
 /** What areas in order and by key share. */
-export class BaseStagingArea {
+class BaseStagingArea {
   readonly name: string;
   readonly shapes: readonly Dims[];
   readonly names: readonly string[] | undefined;

@@ -1,9 +1,9 @@
 /** @file Batch normalization: brings each channel to mean 0 and variance 1 within a batch, and remembers both for later. */
 import { bfloat16, float16, float32 } from '../../core/dtypes.ts';
 import { type Dims, normalizeAxis } from '../../core/shape.ts';
-import { colocateWith, controlDependencies, nameScope } from '../../graph/graph.ts';
 import type { Operation } from '../../graph/operation.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { colocateWith, controlDependencies, nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { constantValue } from '../../op/constantValue.ts';

@@ -1,8 +1,9 @@
 /** @file Layer: what all layers share. It owns variables under a scope of its own and can be applied to several inputs. */
 import { type DType, float32 } from '../../core/dtypes.ts';
 import { type Dims, showTuple } from '../../core/shape.ts';
-import { type Graph, getDefaultGraph, nameScope } from '../../graph/graph.ts';
+import { type Graph, getDefaultGraph } from '../../graph/graph.ts';
 import type { Operation } from '../../graph/operation.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { convertToTensor } from '../../op/convert.ts';

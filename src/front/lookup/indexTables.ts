@@ -1,7 +1,7 @@
 /** @file Tables between words and their numbers, made in one call. */
 import { type DType, int64, string } from '../../core/dtypes.ts';
-import { nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import type { TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { convertToTensor } from '../../op/convert.ts';

@@ -1,9 +1,9 @@
 /** @file What tables are filled with: keys and values as tensors, or the lines of a text file. */
 import { type DType, int64, string } from '../../core/dtypes.ts';
 import { initScope } from '../../graph/funcGraph.ts';
-import { nameScope } from '../../graph/graph.ts';
 import type { Operation } from '../../graph/operation.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { convertToTensor } from '../../op/convert.ts';

@@ -1,9 +1,9 @@
 /** @file Tables that change at any time and go into checkpoints. */
 import type { DType } from '../../core/dtypes.ts';
 import type { Dims } from '../../core/shape.ts';
-import { colocateWith, nameScope } from '../../graph/graph.ts';
 import type { Operation } from '../../graph/operation.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { colocateWith, nameScope } from '../../graph/scopes.ts';
 import { SparseTensor } from '../../graph/sparseTensor.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';

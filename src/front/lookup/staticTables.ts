@@ -2,9 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import { type DType, int64, string } from '../../core/dtypes.ts';
 import { initScope } from '../../graph/funcGraph.ts';
-import { nameScope } from '../../graph/graph.ts';
 import type { Operation } from '../../graph/operation.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import { SparseTensor } from '../../graph/sparseTensor.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';

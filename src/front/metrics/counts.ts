@@ -1,6 +1,6 @@
 /** @file Metrics that count right and wrong answers to yes-or-no questions: positives, negatives, precision, recall. */
 import { bool, float32 } from '../../core/dtypes.ts';
-import { controlDependencies } from '../../graph/graph.ts';
+import { controlDependencies } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { identity, rank } from '../../ops/array/index.ts';
 import { assertRankIn, assertType } from '../../ops/flow/index.ts';

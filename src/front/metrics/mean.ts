@@ -1,6 +1,6 @@
 /** @file Metrics that are a running mean: accuracy, errors, shares. */
 import { float32 } from '../../core/dtypes.ts';
-import { controlDependencies } from '../../graph/graph.ts';
+import { controlDependencies } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { onesLike, size, zerosLike } from '../../ops/array/index.ts';
 import {

@@ -1,6 +1,6 @@
 /** @file Counts of right and wrong answers at many thresholds, and the metrics made of them: area under a curve and others. */
 import { bool, float32, int32, int64 } from '../../core/dtypes.ts';
-import { controlDependencies } from '../../graph/graph.ts';
+import { controlDependencies } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { convertToTensor } from '../../op/convert.ts';

@@ -1,7 +1,7 @@
 /** @file Metrics of the k best predictions: recall, precision and average precision at k. Labels may be sparse. */
 import { float64, int64 } from '../../core/dtypes.ts';
 import { showTuple } from '../../core/shape.ts';
-import { controlDependencies, nameScope } from '../../graph/graph.ts';
+import { controlDependencies, nameScope } from '../../graph/scopes.ts';
 import { SparseTensor } from '../../graph/sparseTensor.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';

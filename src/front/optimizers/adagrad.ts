@@ -2,9 +2,9 @@
 
 import { fromElements } from '../../core/ndarray.ts';
 import { isFullyDefined, sizeOf } from '../../core/shape.ts';
-import { colocateWith, device } from '../../graph/graph.ts';
 import type { Operation } from '../../graph/operation.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { colocateWith, device } from '../../graph/scopes.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { constant } from '../../ops/array/constant.ts';

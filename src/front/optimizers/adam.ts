@@ -1,8 +1,8 @@
 /** @file Adam: running means of gradients and of their squares, corrected for having begun at zero. */
 
-import { colocateWith, controlDependencies } from '../../graph/graph.ts';
 import type { Operation } from '../../graph/operation.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { colocateWith, controlDependencies } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { node } from '../../op/node.ts';

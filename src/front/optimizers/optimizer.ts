@@ -5,17 +5,11 @@ import { gradients } from '../../autodiff/gradients.ts';
 import { bfloat16, type DType, float16, float32, float64 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { isFullyDefined } from '../../core/shape.ts';
-import {
-  colocateWith,
-  controlDependencies,
-  fromOnePlace,
-  type Graph,
-  getDefaultGraph,
-  nameScope,
-} from '../../graph/graph.ts';
+import { fromOnePlace, type Graph, getDefaultGraph } from '../../graph/graph.ts';
 import { IndexedSlices } from '../../graph/indexedSlices.ts';
 import type { Operation } from '../../graph/operation.ts';
 import { checkOptions, type OptionNames, onlyOptions } from '../../graph/options.ts';
+import { colocateWith, controlDependencies, nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { convertToTensor, isSymbolic } from '../../op/convert.ts';

@@ -1,7 +1,7 @@
 /** @file RNNCell: one step of a recurrent network, from an input and a state to an output and the next state. */
 import type { DType } from '../../core/dtypes.ts';
 import type { Dims } from '../../core/shape.ts';
-import { nameScope } from '../../graph/graph.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { constantValue } from '../../op/constantValue.ts';

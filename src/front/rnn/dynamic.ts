@@ -1,7 +1,7 @@
 /** @file dynamicRnn: a cell applied along time in a loop of the graph; bidirectionalDynamicRnn: two of them, one backwards. */
 import { type DType, int32 } from '../../core/dtypes.ts';
-import { controlDependencies, nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { controlDependencies, nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { convertToTensor } from '../../op/convert.ts';

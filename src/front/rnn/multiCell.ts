@@ -1,7 +1,7 @@
 /** @file MultiRNNCell: cells on top of each other, each fed with the output of the one below. */
 import type { DType } from '../../core/dtypes.ts';
-import { nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import type { Variable } from '../variable.ts';

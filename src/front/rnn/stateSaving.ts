@@ -1,7 +1,8 @@
 /** @file staticStateSavingRnn: a recurrent network whose state is kept elsewhere between runs. */
-import { controlDependencies } from '../../graph/graph.ts';
+
 import type { Operation } from '../../graph/operation.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { controlDependencies } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { identity } from '../../ops/array/index.ts';

@@ -1,8 +1,8 @@
 /** @file Cells around cells: dropout, residual connections, devices. */
 import { createHash } from 'node:crypto';
 import type { DType } from '../../core/dtypes.ts';
-import { device, nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { device, nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { constantValue } from '../../op/constantValue.ts';

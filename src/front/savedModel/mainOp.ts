@@ -1,6 +1,7 @@
 /** @file Operations to be run when a SavedModel is loaded. */
-import { controlDependencies } from '../../graph/graph.ts';
+
 import type { Operation } from '../../graph/operation.ts';
+import { controlDependencies } from '../../graph/scopes.ts';
 import { group } from '../../ops/flow/group.ts';
 import { tablesInitializer } from '../lookup/staticTables.ts';
 import { globalVariablesInitializer, localVariablesInitializer } from '../variables.ts';

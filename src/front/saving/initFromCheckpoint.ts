@@ -1,7 +1,7 @@
 /** @file initFromCheckpoint: variables begin with values of a checkpoint instead of their own first values. */
 import { compatible, showTuple } from '../../core/shape.ts';
-import { device } from '../../graph/graph.ts';
 import { Operation } from '../../graph/operation.ts';
+import { device } from '../../graph/scopes.ts';
 import { userError } from '../../graph/userError.ts';
 import { checkpointAt, openCheckpoint } from '../../io/checkpointReader.ts';
 import { RestoreV2 } from '../../ops/files/saver.ts';

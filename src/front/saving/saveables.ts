@@ -1,8 +1,8 @@
 /** @file What savers save: variables, slices of them, and objects that say themselves how they are saved and restored. */
 import type { DType } from '../../core/dtypes.ts';
 import { compatible, type Dims, isFullyDefined, type Shape, showTuple } from '../../core/shape.ts';
-import { colocateWith, device, nameScope } from '../../graph/graph.ts';
 import type { Operation } from '../../graph/operation.ts';
+import { colocateWith, device, nameScope } from '../../graph/scopes.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { node, outputOf } from '../../op/node.ts';

@@ -1,8 +1,9 @@
 /** @file The nodes of a saver, under `save/`: named, ordered and placed as Python does it. */
 import { isFullyDefined, type Shape } from '../../core/shape.ts';
 import { DeviceSpec } from '../../graph/device.ts';
-import { controlDependencies, device, getDefaultGraph, nameScope } from '../../graph/graph.ts';
+import { getDefaultGraph } from '../../graph/graph.ts';
 import type { Operation } from '../../graph/operation.ts';
+import { controlDependencies, device, nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { node } from '../../op/node.ts';

@@ -1,5 +1,5 @@
 /** @file The name scopes and tags of summaries. */
-import { nameScope } from '../../graph/graph.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { addToCollection } from '../collections.ts';
 

@@ -1,5 +1,6 @@
 /** @file The tensor through which hooks read the global step. */
-import { getDefaultGraph, nameScope } from '../../graph/graph.ts';
+import { getDefaultGraph } from '../../graph/graph.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { plus } from '../../ops/math/operators.ts';

@@ -1,9 +1,10 @@
 /** @file Scaffold: the operations that a session needs before a model can be trained, made where they are not given. */
 import { string } from '../../core/dtypes.ts';
-import { device, getDefaultGraph, nameScope } from '../../graph/graph.ts';
+import { getDefaultGraph } from '../../graph/graph.ts';
 import type { Operation } from '../../graph/operation.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Feeds } from '../../graph/runTypes.ts';
+import { device, nameScope } from '../../graph/scopes.ts';
 import type { GraphSession } from '../../graph/sessions.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';

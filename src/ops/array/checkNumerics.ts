@@ -2,8 +2,8 @@
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { compatible, type Dims, mergeShapes, showRuntime, showShape } from '../../core/shape.ts';
-import { colocateWith } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { colocateWith } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, attr } from '../../op/attrs.ts';
 import { convertToTensor } from '../../op/convert.ts';

@@ -3,9 +3,9 @@
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError, LookupError } from '../../core/errors.ts';
 import { type Dims, normalizeAxis, type Shape, showShape, sizeOf } from '../../core/shape.ts';
-import { colocateWith } from '../../graph/graph.ts';
 import { IndexedSlices } from '../../graph/indexedSlices.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { colocateWith } from '../../graph/scopes.ts';
 import type { DTypeOf, Gather as Gathered, KnownShape, ShapeOf } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, attr } from '../../op/attrs.ts';

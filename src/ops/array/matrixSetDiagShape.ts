@@ -1,6 +1,6 @@
 /** @file The shape of the diagonal that MatrixSetDiag replaced, for its gradient. */
 import { type Dims, isFullyDefined, mergeShapes } from '../../core/shape.ts';
-import { colocateWith } from '../../graph/graph.ts';
+import { colocateWith } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { concat } from './concat.ts';
 import { allDimensions, min, sub } from './neighbours.ts';

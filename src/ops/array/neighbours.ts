@@ -1,8 +1,8 @@
 /** @file Ops of other families under the short names that array functions and gradients use. */
 import type { DType } from '../../core/dtypes.ts';
 import { intVector } from '../../core/ndarray.ts';
-import { colocateWith, controlDependencies, nameScope } from '../../graph/graph.ts';
 import type { Operation } from '../../graph/operation.ts';
+import { colocateWith, controlDependencies, nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { constantNode } from '../../op/convert.ts';
 import { BroadcastGradientArgs } from '../math/broadcast.ts';

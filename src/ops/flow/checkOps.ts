@@ -2,9 +2,9 @@
 import { type DType, int32 } from '../../core/dtypes.ts';
 import type { NDArray } from '../../core/ndarray.ts';
 import { broadcastConcrete, type Shape, showTuple, sizeOf, stridesOf } from '../../core/shape.ts';
-import { nameScope } from '../../graph/graph.ts';
 import type { Operation } from '../../graph/operation.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { constantValue } from '../../op/constantValue.ts';

@@ -1,8 +1,9 @@
 /** @file group, tuple, withDependencies: operations that wait for others. */
-import { colocateWith, controlDependencies, device, nameScope } from '../../graph/graph.ts';
+
 import { IndexedSlices } from '../../graph/indexedSlices.ts';
 import { Operation } from '../../graph/operation.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { colocateWith, controlDependencies, device, nameScope } from '../../graph/scopes.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { convertToTensor } from '../../op/convert.ts';

@@ -2,8 +2,8 @@
 import type { Dims } from '../../core/shape.ts';
 import { type FuncGraph, findBody, setBody } from '../../graph/funcGraph.ts';
 import { registerFunction } from '../../graph/functionDef.ts';
-import { controlDependencies } from '../../graph/graph.ts';
 import type { Operation } from '../../graph/operation.ts';
+import { controlDependencies } from '../../graph/scopes.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { hasEffects, markLowered, readBody } from './branches.ts';
 import { StatelessWhile, While } from './while.ts';

@@ -1,7 +1,7 @@
 /** @file Gradients of the tensor array ops: what was read is written to an array of gradients, and the other way round. */
 import { type DType, int64 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
-import { colocateWith, controlDependencies, nameScope } from '../../graph/graph.ts';
+import { colocateWith, controlDependencies, nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { node } from '../../op/node.ts';
 import type { Gradient } from '../../op/registry.ts';

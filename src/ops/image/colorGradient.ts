@@ -1,6 +1,6 @@
 /** @file The gradient of RGBToHSV as TensorFlow builds it: every partial derivative, case by case, then their sum. */
 import { type DType, float32 } from '../../core/dtypes.ts';
-import { nameScope } from '../../graph/graph.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { getItem } from '../array/getItem.ts';

@@ -2,8 +2,8 @@
 import { float32, int32 } from '../../core/dtypes.ts';
 import { UnimplementedError } from '../../core/errors.ts';
 import { compatible } from '../../core/shape.ts';
-import { nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { partialValueOf } from '../../op/constantValue.ts';

@@ -1,7 +1,7 @@
 /** @file The functions that select boxes: `tf.image.nonMaxSuppression` and its kin. */
 import * as d from '../../core/dtypes.ts';
-import { nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { CombinedNonMaxSuppression } from './combinedSuppression.ts';

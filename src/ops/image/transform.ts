@@ -1,6 +1,6 @@
 /** @file Images flipped, transposed, cut and padded. */
 import { float64, int32 } from '../../core/dtypes.ts';
-import { nameScope } from '../../graph/graph.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { constantValue } from '../../op/constantValue.ts';

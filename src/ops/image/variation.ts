@@ -1,7 +1,7 @@
 /** @file How images change from pixel to pixel. */
 import { showShape } from '../../core/shape.ts';
-import { nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { concat } from '../array/concat.ts';

@@ -3,8 +3,8 @@
 import * as d from '../../core/dtypes.ts';
 import { NDArray } from '../../core/ndarray.ts';
 import { broadcastConcrete } from '../../core/shape.ts';
-import { nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import type { Broadcasted, BroadcastsWith, CommonDType } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { attr } from '../../op/attrs.ts';

@@ -2,7 +2,7 @@
 import { type DType, float32 } from '../../core/dtypes.ts';
 import { fromElements } from '../../core/ndarray.ts';
 import type { Dims } from '../../core/shape.ts';
-import { controlDependencies, nameScope } from '../../graph/graph.ts';
+import { controlDependencies, nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { attr } from '../../op/attrs.ts';
 import type { Case } from '../../op/cases.ts';

@@ -3,8 +3,8 @@
 import type { DType } from '../../core/dtypes.ts';
 import * as d from '../../core/dtypes.ts';
 import { type Element, scalar } from '../../core/ndarray.ts';
-import { nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { constantNode, convertToTensor } from '../../op/convert.ts';
 import { cast } from './cast.ts';

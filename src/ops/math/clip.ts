@@ -2,9 +2,9 @@
 import { type DType, float32, qint16, quint16 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { compatible, sameShape, showRuntime, showShape } from '../../core/shape.ts';
-import { colocateWith, nameScope } from '../../graph/graph.ts';
 import { IndexedSlices } from '../../graph/indexedSlices.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { colocateWith, nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { attr, numberTypes } from '../../op/attrs.ts';

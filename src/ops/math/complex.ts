@@ -1,7 +1,7 @@
 /** @file Complex numbers: Complex, Real, Imag, Conj, Angle, ComplexAbs. */
 import { complex64, complex128, float32, float64, variant } from '../../core/dtypes.ts';
-import { controlDependencies, nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { controlDependencies, nameScope } from '../../graph/scopes.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { type AttrSpec, attr } from '../../op/attrs.ts';

@@ -2,7 +2,7 @@
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { scalar } from '../../core/ndarray.ts';
 import { type Dims, showShape } from '../../core/shape.ts';
-import { nameScope } from '../../graph/graph.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { type AttrSpec, attr, floats, indexTypes, numbers } from '../../op/attrs.ts';
 import type { Case } from '../../op/cases.ts';

@@ -2,7 +2,7 @@
 import * as d from '../../core/dtypes.ts';
 import { fromElements } from '../../core/ndarray.ts';
 import type { Shape } from '../../core/shape.ts';
-import { controlDependencies } from '../../graph/graph.ts';
+import { controlDependencies } from '../../graph/scopes.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { type AttrSpec, attr } from '../../op/attrs.ts';
 import { defineOp, type Op } from '../../op/defineOp.ts';

@@ -1,7 +1,7 @@
 /** @file Einsum: sums of products of tensors, said with a letter for each axis. */
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { type Dims, showRuntime, sizeOf } from '../../core/shape.ts';
-import { nameScope } from '../../graph/graph.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { type AttrSpec, anyType, attr } from '../../op/attrs.ts';

@@ -1,7 +1,7 @@
 /** @file The error function and its relatives: Erf, Erfc, Erfinv, Ndtri. */
 import { float32 } from '../../core/dtypes.ts';
-import { controlDependencies, nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { controlDependencies, nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import type { Gradient } from '../../op/registry.ts';

@@ -1,5 +1,5 @@
 /** @file Exponentials and logarithms: Exp, Expm1, Log, Log1p. */
-import { controlDependencies } from '../../graph/graph.ts';
+import { controlDependencies } from '../../graph/scopes.ts';
 import * as e from '../../program/map.ts';
 import { conj } from './complex.ts';
 import { defineUnary, type UnaryFunction, unaryFunction } from './elementwise.ts';

@@ -1,6 +1,6 @@
 /** @file The gamma function's family: Lgamma, Digamma, Igamma, Igammac, Zeta, Polygamma. */
 import { float32, float64 } from '../../core/dtypes.ts';
-import { controlDependencies } from '../../graph/graph.ts';
+import { controlDependencies } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { attr } from '../../op/attrs.ts';
 import { defineOp } from '../../op/defineOp.ts';

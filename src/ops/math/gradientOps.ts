@@ -1,7 +1,7 @@
 /** @file What ops such as TanhGrad have in common: `z = f(y, dy)` of an output and its gradient, of one shape. */
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { mergeShapes, sameShape, sizeOf } from '../../core/shape.ts';
-import { controlDependencies } from '../../graph/graph.ts';
+import { controlDependencies } from '../../graph/scopes.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { type AttrSpec, attr } from '../../op/attrs.ts';
 import type { Case } from '../../op/cases.ts';

@@ -1,5 +1,5 @@
 /** @file Hyperbolic functions and their inverses: Sinh, Cosh, Asinh, Acosh, Atanh; Tanh is in sigmoid.ts. */
-import { controlDependencies } from '../../graph/graph.ts';
+import { controlDependencies } from '../../graph/scopes.ts';
 import * as e from '../../program/map.ts';
 import { constant } from '../array/constant.ts';
 import { conj } from './complex.ts';

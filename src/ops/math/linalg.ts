@@ -1,6 +1,7 @@
 /** @file Linear algebra as functions: inverses, determinants, solutions, factorizations. */
-import { nameScope } from '../../graph/graph.ts';
+
 import { onlyOptions } from '../../graph/options.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { matrixTranspose } from '../array/transpose.ts';

@@ -1,7 +1,7 @@
 /** @file LogicalAnd, LogicalOr, LogicalNot. */
 import type { bool } from '../../core/dtypes.ts';
-import { nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { defineOp, notDifferentiable, type Op } from '../../op/defineOp.ts';
 import * as e from '../../program/map.ts';

@@ -1,9 +1,9 @@
 /** @file Mul and MulNoNan: products. */
 import { float32, int32 } from '../../core/dtypes.ts';
 import { showShape } from '../../core/shape.ts';
-import { nameScope } from '../../graph/graph.ts';
 import { IndexedSlices } from '../../graph/indexedSlices.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { convertToTensor, isSymbolic } from '../../op/convert.ts';

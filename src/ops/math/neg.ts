@@ -1,8 +1,8 @@
 /** @file Neg, Abs and Sign. */
 import { InvalidArgumentError } from '../../core/errors.ts';
-import { nameScope } from '../../graph/graph.ts';
 import { IndexedSlices } from '../../graph/indexedSlices.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import type { Gradient } from '../../op/registry.ts';

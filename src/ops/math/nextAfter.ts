@@ -1,6 +1,6 @@
 /** @file NextAfter: the next float on the way to another. */
 import { float32, float64 } from '../../core/dtypes.ts';
-import { controlDependencies } from '../../graph/graph.ts';
+import { controlDependencies } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { attr } from '../../op/attrs.ts';
 import { defineOp } from '../../op/defineOp.ts';

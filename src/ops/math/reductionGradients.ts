@@ -2,7 +2,8 @@
 import { int32 } from '../../core/dtypes.ts';
 import { intVector, type NDArray, scalar } from '../../core/ndarray.ts';
 import { isFullyDefined, type Shape, sizeOf } from '../../core/shape.ts';
-import { colocateWith, device, type Graph, graphFor } from '../../graph/graph.ts';
+import { type Graph, graphFor } from '../../graph/graph.ts';
+import { colocateWith, device } from '../../graph/scopes.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { partialValueOf } from '../../op/constantValue.ts';
 import { constantNode } from '../../op/convert.ts';

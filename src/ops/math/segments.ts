@@ -1,7 +1,7 @@
 /** @file The segment ops as functions. */
 import { intVector } from '../../core/ndarray.ts';
 import { isFullyDefined } from '../../core/shape.ts';
-import { nameScope } from '../../graph/graph.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { constantNode, convertToTensor } from '../../op/convert.ts';
 import { concat } from '../array/concat.ts';

@@ -10,7 +10,7 @@ import {
   showRuntime,
   showShape,
 } from '../../core/shape.ts';
-import { nameScope } from '../../graph/graph.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import type { Alike, CommonDType } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';

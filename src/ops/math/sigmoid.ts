@@ -1,7 +1,7 @@
 /** @file Sigmoid and Tanh, the S-shaped functions, with the ops that their gradients use. */
 import { float32 } from '../../core/dtypes.ts';
-import { controlDependencies, nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { controlDependencies, nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import * as e from '../../program/map.ts';

@@ -1,8 +1,8 @@
 /** @file Transforms of real signals as functions: lengths are found, and short signals padded. */
 import { complex64, complex128, float32, float64, int32 } from '../../core/dtypes.ts';
 import { type Dims, isFullyDefined } from '../../core/shape.ts';
-import { nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { knownValue } from '../../op/constantValue.ts';

@@ -1,8 +1,8 @@
 /** @file `sort` and `argsort`, by way of the largest elements. */
 import { type DType, int64 } from '../../core/dtypes.ts';
 import { intVector } from '../../core/ndarray.ts';
-import { nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { constantValue } from '../../op/constantValue.ts';

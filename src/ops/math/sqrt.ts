@@ -1,5 +1,5 @@
 /** @file Powers with fixed exponents: Square, Sqrt, Rsqrt, Reciprocal, and the ops that their gradients use. */
-import { controlDependencies } from '../../graph/graph.ts';
+import { controlDependencies } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import * as e from '../../program/map.ts';
 import { constant } from '../array/constant.ts';

@@ -1,6 +1,6 @@
 /** @file Sub and SquaredDifference: how far two tensors are apart. */
 import { int32, int64 } from '../../core/dtypes.ts';
-import { controlDependencies } from '../../graph/graph.ts';
+import { controlDependencies } from '../../graph/scopes.ts';
 import { conj, sub as difference, mul } from '../../program/map.ts';
 import { reduceGradients, shapesEqual } from './broadcast.ts';
 import { type BinaryFunction, binaryFunction, defineBinary } from './elementwise.ts';

@@ -1,7 +1,7 @@
 /** @file The gradient of Svd, node for node as TensorFlow's Python builds it. */
 import { UnimplementedError } from '../../core/errors.ts';
 import { mergeShapes } from '../../core/shape.ts';
-import { controlDependencies } from '../../graph/graph.ts';
+import { controlDependencies } from '../../graph/scopes.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { expandDims } from '../array/expandDims.ts';
 import { getItem } from '../array/getItem.ts';

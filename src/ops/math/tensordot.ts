@@ -1,8 +1,8 @@
 /** @file `tensordot`: products summed over chosen axes of both tensors, by way of one matrix product. */
 import { int32 } from '../../core/dtypes.ts';
 import { isFullyDefined, sizeOf } from '../../core/shape.ts';
-import { nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { convertToTensor } from '../../op/convert.ts';

@@ -1,5 +1,5 @@
 /** @file Trigonometric functions and their inverses: Sin, Cos, Tan, Asin, Acos, Atan, Atan2. */
-import { controlDependencies } from '../../graph/graph.ts';
+import { controlDependencies } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { attr } from '../../op/attrs.ts';
 import { defineOp } from '../../op/defineOp.ts';

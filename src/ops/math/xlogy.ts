@@ -1,8 +1,8 @@
 /** @file Xdivy, Xlogy, Xlog1py: products that are 0 wherever x is 0, whatever y is. */
 import { float32 } from '../../core/dtypes.ts';
 import { scalar } from '../../core/ndarray.ts';
-import { controlDependencies, nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { controlDependencies, nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import * as e from '../../program/map.ts';
 import { reshape } from '../array/reshape.ts';

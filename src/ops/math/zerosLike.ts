@@ -2,9 +2,9 @@
 import { bool, type DType, variant } from '../../core/dtypes.ts';
 import { intVector, zeros as zeroArray } from '../../core/ndarray.ts';
 import { isFullyDefined } from '../../core/shape.ts';
-import { nameScope } from '../../graph/graph.ts';
 import { IndexedSlices } from '../../graph/indexedSlices.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, attr } from '../../op/attrs.ts';
 import { constantNode, convertToTensor } from '../../op/convert.ts';

@@ -1,7 +1,7 @@
 /** @file `collapseRepeated`: labels without those that repeat the one before them. */
 import { bool, int32 } from '../../core/dtypes.ts';
-import { nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { booleanMask, sequenceMask } from '../array/booleanMask.ts';

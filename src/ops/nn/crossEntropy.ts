@@ -2,8 +2,8 @@
 import * as d from '../../core/dtypes.ts';
 import { scalar } from '../../core/ndarray.ts';
 import { compatible, type Dims, isFullyDefined, showTuple } from '../../core/shape.ts';
-import { controlDependencies, nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { controlDependencies, nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { constantNode, convertToTensor } from '../../op/convert.ts';

@@ -1,8 +1,8 @@
 /** @file Dropout: each element is kept with some probability and scaled up, or set to zero. */
 
 import { scalar } from '../../core/ndarray.ts';
-import { nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { constantNode, convertToTensor, isSymbolic } from '../../op/convert.ts';

@@ -2,9 +2,9 @@
 import { int32 } from '../../core/dtypes.ts';
 import { scalar } from '../../core/ndarray.ts';
 import { type Dims, isFullyDefined, mergeShapes } from '../../core/shape.ts';
-import { colocateWith, nameScope } from '../../graph/graph.ts';
 import { Operation } from '../../graph/operation.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { colocateWith, nameScope } from '../../graph/scopes.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { constantNode, convertToTensor, isConvertible } from '../../op/convert.ts';

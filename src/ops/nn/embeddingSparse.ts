@@ -1,8 +1,8 @@
 /** @file `embeddingLookupSparse`: for each example the sum or mean of the table rows that its ids pick. */
 import { bfloat16, float16, float32, int32, int64 } from '../../core/dtypes.ts';
 import { compatible, showShape } from '../../core/shape.ts';
-import { nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import { SparseTensor } from '../../graph/sparseTensor.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';

@@ -1,8 +1,8 @@
 /** @file Mean and variance, and what is built on them: moments, batch normalization, L2 normalization, share of zeros. */
 import * as d from '../../core/dtypes.ts';
 import { fromElements } from '../../core/ndarray.ts';
-import { nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { constantNode, convertToTensor } from '../../op/convert.ts';

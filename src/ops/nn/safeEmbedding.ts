@@ -1,7 +1,7 @@
 /** @file `safeEmbeddingLookupSparse`: sparse lookup that bears ids below zero, weights of nothing and examples without ids. */
 import { bool as boolean, int32 } from '../../core/dtypes.ts';
-import { nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import { SparseTensor } from '../../graph/sparseTensor.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';

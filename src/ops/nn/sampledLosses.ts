@@ -1,7 +1,7 @@
 /** @file Losses of classifiers with very many classes, computed from the true classes and a sample of the others. */
 import * as d from '../../core/dtypes.ts';
-import { nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { concat } from '../array/concat.ts';

@@ -1,7 +1,8 @@
 /** @file Gradients inside a gradient function: what Python's GradientTape does when one is used while building a graph. */
 import { InternalError } from '../../core/errors.ts';
-import { graphFor, nameScope } from '../../graph/graph.ts';
+import { graphFor } from '../../graph/graph.ts';
 import type { Operation } from '../../graph/operation.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { findOp, type Gradient, type GradientTools } from '../../op/registry.ts';
 import { denseGradient } from '../array/indexedSlices.ts';

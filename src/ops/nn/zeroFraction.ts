@@ -1,7 +1,7 @@
 /** @file `zeroFraction`: how much of a tensor is zero, as activations are watched. */
 import * as d from '../../core/dtypes.ts';
-import { nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { zeros } from '../array/fill.ts';

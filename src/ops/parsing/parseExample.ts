@@ -1,6 +1,7 @@
 /** @file parseExample and its like: serialized examples as named tensors. */
-import { nameScope } from '../../graph/graph.ts';
+
 import { onlyOptions } from '../../graph/options.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import { SparseTensor } from '../../graph/sparseTensor.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';

@@ -2,8 +2,8 @@
 import { type DType, type int32, int64 } from '../../core/dtypes.ts';
 import { type Element, fromElements, inferDtype, intVector, type Nested } from '../../core/ndarray.ts';
 import type { Dims } from '../../core/shape.ts';
-import { nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { constantNode, convertToTensor } from '../../op/convert.ts';

@@ -1,7 +1,7 @@
 /** @file Row splits as the row of each value, and back. */
 import { int32, int64 } from '../../core/dtypes.ts';
 import { intVector } from '../../core/ndarray.ts';
-import { nameScope } from '../../graph/graph.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { concat } from '../array/concat.ts';

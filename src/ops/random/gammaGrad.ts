@@ -2,7 +2,7 @@
 import { float32, float64, int32 } from '../../core/dtypes.ts';
 import { fromElements } from '../../core/ndarray.ts';
 import { broadcastConcrete } from '../../core/shape.ts';
-import { controlDependencies } from '../../graph/graph.ts';
+import { controlDependencies } from '../../graph/scopes.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { attr } from '../../op/attrs.ts';
 import { defineOp, gradientPending } from '../../op/defineOp.ts';

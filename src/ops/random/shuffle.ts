@@ -2,8 +2,8 @@
 import * as d from '../../core/dtypes.ts';
 import { NDArray } from '../../core/ndarray.ts';
 import { sizeOf } from '../../core/shape.ts';
-import { nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType } from '../../op/attrs.ts';
 import { convertToTensor } from '../../op/convert.ts';

@@ -2,8 +2,8 @@
 import { type DType, int64 } from '../../core/dtypes.ts';
 import { fromElements } from '../../core/ndarray.ts';
 import type { Dims } from '../../core/shape.ts';
-import { nameScope } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
+import { nameScope } from '../../graph/scopes.ts';
 import { SparseTensor, setSparseTensorParts } from '../../graph/sparseTensor.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { partialValueOf } from '../../op/constantValue.ts';

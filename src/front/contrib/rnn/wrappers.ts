@@ -1,8 +1,8 @@
 /** @file Wrappers of `tf.contrib.rnn`: cells whose inputs or outputs go through a matrix, and cells beside a highway. */
 import type { DType } from '../../../core/dtypes.ts';
 import type { Dims } from '../../../core/shape.ts';
-import { nameScope } from '../../../graph/graph.ts';
 import { onlyOptions } from '../../../graph/options.ts';
+import { nameScope } from '../../../graph/scopes.ts';
 import type { Tensor } from '../../../graph/tensor.ts';
 import { userError } from '../../../graph/userError.ts';
 import { matmul, sigmoid } from '../../../ops/math/index.ts';

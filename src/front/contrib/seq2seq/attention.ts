@@ -1,8 +1,8 @@
 /** @file Attention mechanisms: how well each step of a memory fits a query. */
 import { type DType, float32 } from '../../../core/dtypes.ts';
 import { isFullyDefined, showTuple } from '../../../core/shape.ts';
-import { controlDependencies, nameScope } from '../../../graph/graph.ts';
 import { onlyOptions } from '../../../graph/options.ts';
+import { controlDependencies, nameScope } from '../../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../../graph/tensor.ts';
 import { userError } from '../../../graph/userError.ts';
 import { convertToTensor } from '../../../op/convert.ts';

@@ -1,8 +1,8 @@
 /** @file AttentionWrapper: a cell that looks at memories with every step. */
 import { type DType, int32 } from '../../../core/dtypes.ts';
 import { showTuple } from '../../../core/shape.ts';
-import { controlDependencies, nameScope } from '../../../graph/graph.ts';
 import { onlyOptions } from '../../../graph/options.ts';
+import { controlDependencies, nameScope } from '../../../graph/scopes.ts';
 import { Tensor } from '../../../graph/tensor.ts';
 import { userError } from '../../../graph/userError.ts';
 import { concat, identity, shape, zeros } from '../../../ops/array/index.ts';

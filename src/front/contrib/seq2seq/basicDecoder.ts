@@ -1,7 +1,7 @@
 /** @file BasicDecoder: a cell, a helper that feeds it, and a layer that scores symbols. */
 import type { DType } from '../../../core/dtypes.ts';
 import type { Dims } from '../../../core/shape.ts';
-import { nameScope } from '../../../graph/graph.ts';
+import { nameScope } from '../../../graph/scopes.ts';
 import type { Tensor } from '../../../graph/tensor.ts';
 import type { Layer } from '../../layers/layer.ts';
 import { flatten } from '../../nest.ts';

@@ -2,8 +2,8 @@
 import { type DType, float32, int32, int64 } from '../../../core/dtypes.ts';
 import { warn } from '../../../core/logging.ts';
 import { type Dims, showTuple } from '../../../core/shape.ts';
-import { controlDependencies, nameScope } from '../../../graph/graph.ts';
 import { onlyOptions } from '../../../graph/options.ts';
+import { controlDependencies, nameScope } from '../../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../../graph/tensor.ts';
 import { userError } from '../../../graph/userError.ts';
 import {

@@ -1,7 +1,7 @@
 /** @file Beams as tensors: examples repeated for every beam, and whole beams put together from what each step chose. */
 import { int32 } from '../../../core/dtypes.ts';
-import { nameScope } from '../../../graph/graph.ts';
 import { onlyOptions } from '../../../graph/options.ts';
+import { nameScope } from '../../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../../graph/tensor.ts';
 import { userError } from '../../../graph/userError.ts';
 import { constantValue } from '../../../op/constantValue.ts';

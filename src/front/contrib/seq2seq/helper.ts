@@ -1,8 +1,8 @@
 /** @file Helpers: where a decoder's inputs come from. This file has those that are told their inputs, or how to make them. */
 import { type DType, int32 } from '../../../core/dtypes.ts';
 import { type Dims, showTuple } from '../../../core/shape.ts';
-import { nameScope } from '../../../graph/graph.ts';
 import { onlyOptions } from '../../../graph/options.ts';
+import { nameScope } from '../../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../../graph/tensor.ts';
 import { userError } from '../../../graph/userError.ts';
 import { convertToTensor } from '../../../op/convert.ts';

@@ -1,7 +1,7 @@
 /** @file Monotonic attention (Raffel et al., 2017): a look at the memory that only moves forward. */
 import { float32, float64, int32 } from '../../../core/dtypes.ts';
-import { nameScope } from '../../../graph/graph.ts';
 import { onlyOptions } from '../../../graph/options.ts';
+import { nameScope } from '../../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../../graph/tensor.ts';
 import { userError } from '../../../graph/userError.ts';
 import { convertToTensor } from '../../../op/convert.ts';

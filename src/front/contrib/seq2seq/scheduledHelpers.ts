@@ -1,8 +1,8 @@
 /** @file Scheduled sampling: training inputs, some of which are replaced by what the decoder itself has written. */
 import { float32, int32 } from '../../../core/dtypes.ts';
 import { showTuple } from '../../../core/shape.ts';
-import { nameScope } from '../../../graph/graph.ts';
 import { onlyOptions } from '../../../graph/options.ts';
+import { nameScope } from '../../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../../graph/tensor.ts';
 import { userError } from '../../../graph/userError.ts';
 import { convertToTensor } from '../../../op/convert.ts';
