@@ -17,9 +17,8 @@ const allowed = {
   devices: ['core', 'program'],
   runtime: ['core', 'proto', 'graph', 'op', 'program', 'devices'],
   cluster: ['core', 'proto', 'graph', 'runtime'],
-  board: ['core', 'proto', 'io'],
   api: ['core', 'app', 'proto', 'graph', 'op', 'ops', 'autodiff', 'io', 'front', 'runtime', 'cluster'],
-  cli: ['core', 'api', 'autodiff', 'cluster', 'board', 'ops', 'runtime'],
+  cli: ['core', 'api', 'autodiff', 'cluster', 'ops', 'runtime'],
 };
 
 const src = resolve(dirname(fileURLToPath(import.meta.url)), '../src');

@@ -237,7 +237,7 @@ function open(path: string, compression: RecordCompression): Readable {
 }
 
 /** The records of a file, many at a time: as many as are complete in what was read last. */
-export async function* recordBatches(
+async function* recordBatches(
   path: string,
   options: RecordOptionsLike = {},
 ): AsyncGenerator<readonly Uint8Array[]> {

@@ -15,17 +15,17 @@ import {
 /** How elements are shared out among workers. */
 export const AutoShardPolicy = enumeration('AutoShardPolicy', { AUTO: 0, FILE: 1, DATA: 2, HINT: 3, OFF: -1 });
 /** What happens to state in functions when a pipeline is saved. */
-export const ExternalStatePolicy = enumeration('ExternalStatePolicy', {
+const ExternalStatePolicy = enumeration('ExternalStatePolicy', {
   POLICY_WARN: 0,
   POLICY_IGNORE: 1,
   POLICY_FAIL: 2,
 });
 
-export const DistributeOptions = message('DistributeOptions', {
+const DistributeOptions = message('DistributeOptions', {
   auto_shard_policy: enumField(1, AutoShardPolicy),
   num_devices: optional(int32(2)),
 });
-export const OptimizationOptions = message('OptimizationOptions', {
+const OptimizationOptions = message('OptimizationOptions', {
   apply_default_optimizations: optional(bool(1)),
   filter_fusion: optional(bool(6)),
   map_and_batch_fusion: optional(bool(9)),
@@ -39,16 +39,16 @@ export const OptimizationOptions = message('OptimizationOptions', {
   inject_prefetch: optional(bool(19)),
   seq_interleave_prefetch: optional(bool(21)),
 });
-export const ThreadingOptions = message('ThreadingOptions', {
+const ThreadingOptions = message('ThreadingOptions', {
   max_intra_op_parallelism: optional(int32(1)),
   private_threadpool_size: optional(int32(2)),
 });
-export const AutotuneOptions = message('AutotuneOptions', {
+const AutotuneOptions = message('AutotuneOptions', {
   enabled: optional(bool(1)),
   cpu_budget: optional(int32(2)),
   ram_budget: optional(int64(3)),
 });
-export const ServiceOptions = message('ServiceOptions', {});
+const ServiceOptions = message('ServiceOptions', {});
 
 export const DatasetOptions = message('Options', {
   deterministic: optional(bool(1)),

@@ -25,10 +25,10 @@ export const Kind = {
 } as const;
 export type Kind = (typeof Kind)[keyof typeof Kind];
 
-export const wireVarint = 0;
-export const wireFixed64 = 1;
+const wireVarint = 0;
+const wireFixed64 = 1;
 export const wireDelimited = 2;
-export const wireFixed32 = 5;
+const wireFixed32 = 5;
 
 /** The names of an enum's values; values travel through records as plain numbers, known or not. */
 export interface EnumType<M extends Record<string, number> = Record<string, number>> {
@@ -102,9 +102,9 @@ export const emptyList: readonly unknown[] = Object.freeze([]);
 export const emptyMap: Readonly<AnyRecord> = Object.freeze({});
 const emptyBytes = new Uint8Array(0);
 
-export const isPackable = (kind: Kind): boolean => kind < Kind.str;
+const isPackable = (kind: Kind): boolean => kind < Kind.str;
 
-export function wireTypeOf(kind: Kind): number {
+function wireTypeOf(kind: Kind): number {
   switch (kind) {
     case Kind.double:
     case Kind.fixed64:

@@ -10,7 +10,7 @@ import { SparseTensor, SparseTensorValue } from '../graph/sparseTensor.ts';
 import { Tensor } from '../graph/tensor.ts';
 import { userError } from '../graph/userError.ts';
 
-export type { Fetch, Fetched, GraphElement, IndexedSlicesValue } from '../graph/runTypes.ts';
+export type { Fetch, Fetched } from '../graph/runTypes.ts';
 
 /** A fetch taken apart: which tensors and targets to run, and how to put results together. */
 export interface FetchPlan {

@@ -15,7 +15,7 @@ import {
 } from './wrappedSessions.ts';
 
 /** Ends a loop from inside a step function. */
-export class StopIteration extends Error {
+class StopIteration extends Error {
   constructor(message = 'step_fn has requested the iterations to stop.') {
     super(message);
     this.name = 'StopIteration';

@@ -37,7 +37,7 @@ export type UnsortedOp = Op<
   { readonly output: 'T' },
   { readonly T: AttrSpec<'type'>; readonly Tindices: AttrSpec<'type'>; readonly Tnumsegments: AttrSpec<'type'> }
 >;
-export type UnsortedNode = SegmentNode & { readonly segments: Tensor };
+type UnsortedNode = SegmentNode & { readonly segments: Tensor };
 
 interface Unsorted {
   readonly name: string;

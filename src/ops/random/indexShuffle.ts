@@ -14,7 +14,7 @@ const fewestBits = 16;
  * A random order of the numbers up to `largest`. A block cipher (Simon, with few rounds) is an order of all numbers of its
  * width; whatever it makes too large is put in again until it is not, so the rest is an order of the smaller ones.
  */
-export class IndexShuffle {
+class IndexShuffle {
   /** Half the width of the cipher: numbers are a left and a right word of so many bits. */
   private readonly bits: number;
   private readonly mask: number;

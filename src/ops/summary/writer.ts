@@ -11,7 +11,7 @@ import type { Init } from '../../proto/message.ts';
 import { textOf, wantScalar } from './encode.ts';
 
 /** What a writer's handle stands for: nothing until it is opened. */
-export class SummaryWriterInterface {
+class SummaryWriterInterface {
   private file: EventFileWriter | undefined;
   constructor(private readonly name: string) {}
 
