@@ -11,6 +11,7 @@ import type { ProgramBuilder } from '../../program/builder.ts';
 import * as e from '../../program/expr.ts';
 import type { Value } from '../../program/value.ts';
 import { mergeDim, ofRank } from '../array/common.ts';
+import { ramp } from './convCases.ts';
 import { batchNormalization } from './moments.ts';
 
 const attrs = { T: numbers, variance_epsilon: attr('float'), scale_after_normalization: attr('bool') };
@@ -169,39 +170,11 @@ export const BatchNormWithGlobalNormalizationGrad = defineOp({
   cases: () => [
     { shape: '[?, 2, 3, ?], [4], [?], [4], ? -> [?, 2, 3, 4], [4], [4], [4], [4]', attrs: form },
     {
-      given: {
-        ...image,
-        backprop: [
-          [
-            [
-              [1, 2],
-              [3, 4],
-            ],
-            [
-              [5, 6],
-              [7, 8],
-            ],
-          ],
-        ],
-      },
+      given: { ...image, backprop: ramp([1, 2, 2, 2], 1) },
       attrs: form,
     },
     {
-      given: {
-        ...image,
-        backprop: [
-          [
-            [
-              [1, 2],
-              [3, 4],
-            ],
-            [
-              [5, 6],
-              [7, 8],
-            ],
-          ],
-        ],
-      },
+      given: { ...image, backprop: ramp([1, 2, 2, 2], 1) },
       attrs: { ...form, scale_after_normalization: false },
     },
   ],

@@ -9,7 +9,7 @@ import { dimsFrom, type Known } from '../array/common.ts';
 import { shape } from '../array/shape.ts';
 import { attrs, type Conv2DAttrs, floating, floatOrInt, rank, shared } from './conv2dAttrs.ts';
 import { convolved } from './conv2dOps.ts';
-import { checkBackprop, demandShape } from './convBackprop.ts';
+import { checkBackprop, demandShape, shapeFromSizes } from './convBackprop.ts';
 import { ramp } from './convCases.ts';
 import { lowerConv } from './convLowering.ts';
 import { type ConvAttrs, checkConvAttrs, imageAxes, imageShape, ranked } from './convSizes.ts';
@@ -191,10 +191,7 @@ export const Conv2DBackpropFilter = defineOp({
   attrs: { T: floating, ...attrs },
   hostInputs: ['filter_sizes'],
 
-  shape(_, a, context) {
-    checkConvAttrs(a, rank);
-    return { output: ranked('filter_sizes', dimsFrom(context.partial('filter_sizes')), rank) };
-  },
+  shape: shapeFromSizes('filter_sizes', rank),
 
   grad: ({ inputs: { input, out_backprop }, attrs: a }, { output: dy }) => ({
     input: inputGradient(shape(input), dy, out_backprop, a),

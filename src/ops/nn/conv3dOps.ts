@@ -7,9 +7,8 @@ import { attr, indexTypes } from '../../op/attrs.ts';
 import { defineOp, gradientPending } from '../../op/defineOp.ts';
 import type { ProgramBuilder } from '../../program/builder.ts';
 import type { Value } from '../../program/value.ts';
-import { dimsFrom } from '../array/common.ts';
 import { shape, shapeN } from '../array/shape.ts';
-import { type BackpropShapes, checkBackprop, demandShape } from './convBackprop.ts';
+import { type BackpropShapes, checkBackprop, demandShape, shapeFromSizes } from './convBackprop.ts';
 import { ramp } from './convCases.ts';
 import { lowerConv } from './convLowering.ts';
 import {
@@ -181,10 +180,7 @@ export const Conv3DBackpropInputV2 = defineOp({
   outputs: { output: 'T' },
   attrs: { T: floating, ...attrs, Tshape: indexTypes },
   hostInputs: ['input_sizes'],
-  shape(_, a, context) {
-    checkConvAttrs(a, rank);
-    return { output: ranked('input_sizes', dimsFrom(context.partial('input_sizes')), rank) };
-  },
+  shape: shapeFromSizes('input_sizes', rank),
   grad: ({ inputs: { filter, out_backprop }, attrs: a }, { output: dy }) => ({
     filter: filterGradient(dy, shape(filter), out_backprop, a),
     out_backprop: convolved(dy, filter, a),
@@ -246,10 +242,7 @@ export const Conv3DBackpropFilterV2 = defineOp({
   outputs: { output: 'T' },
   attrs: { T: floating, ...attrs },
   hostInputs: ['filter_sizes'],
-  shape(_, a, context) {
-    checkConvAttrs(a, rank);
-    return { output: ranked('filter_sizes', dimsFrom(context.partial('filter_sizes')), rank) };
-  },
+  shape: shapeFromSizes('filter_sizes', rank),
   grad: ({ inputs: { input, out_backprop }, attrs: a }, { output: dy }) => ({
     input: inputGradient(shape(input), dy, out_backprop, a),
     out_backprop: convolved(input, dy, a),

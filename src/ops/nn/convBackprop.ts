@@ -1,10 +1,19 @@
-/** @file Run-time checks of the gradients of convolutions: sizes given as tensors, and shapes that must fit together. */
+/** @file Shapes of the gradients of convolutions: sizes given as tensors, and shapes that must fit together. */
 import { InvalidArgumentError } from '../../core/errors.ts';
-import type { Shape } from '../../core/shape.ts';
+import type { Dims, Shape } from '../../core/shape.ts';
 import type { ProgramBuilder } from '../../program/builder.ts';
 import type { ConvGeometry } from '../../program/instructions.ts';
 import type { Value } from '../../program/value.ts';
-import { type ConvAttrs, type ImageAxes, imageAxes, runtimeSizes } from './convSizes.ts';
+import { dimsFrom, type Known } from '../array/common.ts';
+import { type ConvAttrs, checkConvAttrs, type ImageAxes, imageAxes, ranked, runtimeSizes } from './convSizes.ts';
+
+/** The shape rule of a gradient whose result has the sizes that one of its inputs holds. */
+export const shapeFromSizes =
+  <P extends string>(port: P, rank: number) =>
+  (_: unknown, attrs: ConvAttrs, context: { partial(port: P): Known | undefined }): { output: Dims } => {
+    checkConvAttrs(attrs, rank);
+    return { output: ranked(port, dimsFrom(context.partial(port)), rank) };
+  };
 
 /** A shape given as a vector of sizes. */
 export function demandShape(p: ProgramBuilder, sizes: Value): Shape {

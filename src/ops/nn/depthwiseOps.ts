@@ -8,9 +8,8 @@ import { defineOp } from '../../op/defineOp.ts';
 import type { ProgramBuilder } from '../../program/builder.ts';
 import type { ConvGeometry } from '../../program/instructions.ts';
 import type { Value } from '../../program/value.ts';
-import { dimsFrom } from '../array/common.ts';
 import { shape } from '../array/shape.ts';
-import type { BackpropShapes } from './convBackprop.ts';
+import { type BackpropShapes, shapeFromSizes } from './convBackprop.ts';
 import { ramp } from './convCases.ts';
 import { lowerConv } from './convLowering.ts';
 import {
@@ -205,10 +204,7 @@ export const DepthwiseConv2dNativeBackpropInput = defineOp({
   outputs: { output: 'T' },
   attrs,
   hostInputs: ['input_sizes'],
-  shape(_, a, context) {
-    checkConvAttrs(a, rank);
-    return { output: ranked('input_sizes', dimsFrom(context.partial('input_sizes')), rank) };
-  },
+  shape: shapeFromSizes('input_sizes', rank),
   grad: ({ inputs: { filter, out_backprop }, attrs: a }, { output: dy }) => ({
     filter: filterGradient(dy, shape(filter), out_backprop, a),
     out_backprop: convolved(dy, filter, a),
@@ -290,10 +286,7 @@ export const DepthwiseConv2dNativeBackpropFilter = defineOp({
   outputs: { output: 'T' },
   attrs,
   hostInputs: ['filter_sizes'],
-  shape(_, a, context) {
-    checkConvAttrs(a, rank);
-    return { output: ranked('filter_sizes', dimsFrom(context.partial('filter_sizes')), rank) };
-  },
+  shape: shapeFromSizes('filter_sizes', rank),
   grad: ({ inputs: { input, out_backprop }, attrs: a }, { output: dy }) => ({
     input: inputGradient(shape(input), dy, out_backprop, a),
     out_backprop: convolved(input, dy, a),

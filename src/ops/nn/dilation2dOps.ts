@@ -253,6 +253,14 @@ export const Dilation2D = defineOp({
   ],
 });
 
+/** Four windows over four pixels, and a gradient by which each can be told. */
+// biome-ignore format: a row of pixels in a line
+const smallGradient = {
+  input: [[[[-1], [2]], [[3], [4.5]]]],
+  filter: [[[4], [3]], [[1], [0]]],
+  out_backprop: [[[[1], [10]], [[100], [1000]]]],
+};
+
 export const Dilation2DBackpropInput = defineOp({
   name: 'Dilation2DBackpropInput',
   inputs: { input: 'T', filter: 'T', out_backprop: 'T' },
@@ -280,24 +288,7 @@ export const Dilation2DBackpropInput = defineOp({
       attrs: { strides: [1, 1, 1, 1], rates: [1, 1, 1, 1], padding: 'VALID' },
     },
     {
-      given: {
-        input: [
-          [
-            [[-1], [2]],
-            [[3], [4.5]],
-          ],
-        ],
-        filter: [
-          [[4], [3]],
-          [[1], [0]],
-        ],
-        out_backprop: [
-          [
-            [[1], [10]],
-            [[100], [1000]],
-          ],
-        ],
-      },
+      given: smallGradient,
       attrs: { strides: [1, 1, 1, 1], rates: [1, 1, 1, 1], padding: 'SAME' },
       expect: {
         in_backprop: [
@@ -345,24 +336,7 @@ export const Dilation2DBackpropFilter = defineOp({
       attrs: { strides: [1, 1, 1, 1], rates: [1, 1, 1, 1], padding: 'VALID' },
     },
     {
-      given: {
-        input: [
-          [
-            [[-1], [2]],
-            [[3], [4.5]],
-          ],
-        ],
-        filter: [
-          [[4], [3]],
-          [[1], [0]],
-        ],
-        out_backprop: [
-          [
-            [[1], [10]],
-            [[100], [1000]],
-          ],
-        ],
-      },
+      given: smallGradient,
       attrs: { strides: [1, 1, 1, 1], rates: [1, 1, 1, 1], padding: 'SAME' },
       expect: {
         filter_backprop: [

@@ -1,7 +1,7 @@
 /** @file The three parts of a sparse tensor in lowering: what is checked of them, and elements picked on the device. */
 import { type DType, int64 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
-import { type Complex, type Element, intVector, NDArray } from '../../core/ndarray.ts';
+import { type Complex, type Element, fromElements, intVector, NDArray } from '../../core/ndarray.ts';
 import { type Dims, type Shape, showRuntime, stridesOf } from '../../core/shape.ts';
 import type { ProgramBuilder } from '../../program/builder.ts';
 import type { Value } from '../../program/value.ts';
@@ -71,6 +71,17 @@ export function indexMatrix(positions: readonly (readonly number[])[], rank: num
   for (const [i, row] of positions.entries())
     for (let axis = 0; axis < rank; axis++) data[i * rank + axis] = BigInt(row[axis]!);
   return new NDArray(int64, [positions.length, rank], data);
+}
+
+/** Indices and values of a sparse tensor with these elements. */
+export function partsOf(
+  dtype: DType,
+  elements: readonly { readonly position: readonly number[]; readonly value: Element }[],
+  rank: number,
+): [indices: NDArray, values: NDArray] {
+  const values = elements.map(({ value }) => value);
+  const positions = elements.map(({ position }) => position);
+  return [indexMatrix(positions, rank), fromElements(dtype, [values.length], values)];
 }
 
 export const int64Vector = (values: readonly number[]): NDArray => intVector(values, int64);

@@ -1,7 +1,7 @@
 /** @file Sums of sparse tensors, and of sparse and dense ones; the larger and the smaller of two. */
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
-import { type Complex, type Element, fromElements, type NDArray } from '../../core/ndarray.ts';
+import type { Complex, Element, NDArray } from '../../core/ndarray.ts';
 import { sameShape, showRuntime, sizeOf } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import { nameScope } from '../../graph/scopes.ts';
@@ -16,9 +16,9 @@ import { gatherNd } from '../array/gatherNd.ts';
 import { denseGradient } from '../array/indexedSlices.ts';
 import {
   checkParts,
-  indexMatrix,
   int64Vector,
   partsDims,
+  partsOf,
   picked,
   placeOf,
   plus,
@@ -121,18 +121,7 @@ export const SparseAdd = defineOp({
       const all = combined(elementsOf(ai, av, sizes), elementsOf(bi, bv, sizes), zeroOf(T), plus);
       // As in TensorFlow, what only one of them has stays, however small.
       const kept = all.filter(({ value, isInBoth }) => !isInBoth || magnitude(value) >= least.numberAt(0));
-      return [
-        indexMatrix(
-          kept.map(({ position }) => position),
-          sizes.length,
-        ),
-        fromElements(
-          T,
-          [kept.length],
-          kept.map(({ value }) => value),
-        ),
-        int64Vector(sizes),
-      ];
+      return [...partsOf(T, kept, sizes.length), int64Vector(sizes)];
     });
     return { sum_indices: sum_indices!, sum_values: sum_values!, sum_shape: sum_shape! };
   },
@@ -263,17 +252,7 @@ const extreme = (name: string, types: typeof realNumbers, isLarger: boolean) =>
         const all = combined(elementsOf(ai, av, sizes), elementsOf(bi, bv, sizes), zeroOf(T), (x, y) =>
           x > y === isLarger ? x : y,
         );
-        return [
-          indexMatrix(
-            all.map(({ position }) => position),
-            sizes.length,
-          ),
-          fromElements(
-            T,
-            [all.length],
-            all.map(({ value }) => value),
-          ),
-        ];
+        return partsOf(T, all, sizes.length);
       });
       return { output_indices: output_indices!, output_values: output_values! };
     },

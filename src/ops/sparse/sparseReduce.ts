@@ -19,7 +19,7 @@ import { rank } from '../array/shape.ts';
 import { cast } from '../math/cast.ts';
 import { floorOver } from '../math/operators.ts';
 import { reducedShape } from '../math/reductionGradients.ts';
-import { checkParts, indexMatrix, int64Vector, partsDims, placeOf, plus, positionsIn, sizesIn } from './parts.ts';
+import { checkParts, int64Vector, partsDims, partsOf, placeOf, plus, positionsIn, sizesIn } from './parts.ts';
 
 type Join = (x: Element, y: Element) => Element;
 
@@ -173,18 +173,8 @@ const sparseResult = (name: string, types: typeof numbers, join: Join, sums: rea
       const results = [d.int64, T, d.int64].map((dtype) => ({ dtype }));
       const [output_indices, output_values, output_shape] = p.host(checkInputs(ports), results, (arrays) => {
         const { result, groups } = folded(arrays, keep_dims, join);
-        return [
-          indexMatrix(
-            groups.map(([, { position }]) => position),
-            result.length,
-          ),
-          fromElements(
-            T,
-            [groups.length],
-            groups.map(([, { value }]) => value),
-          ),
-          int64Vector(result),
-        ];
+        const sums = groups.map(([, group]) => group);
+        return [...partsOf(T, sums, result.length), int64Vector(result)];
       });
       return { output_indices: output_indices!, output_values: output_values!, output_shape: output_shape! };
     },

@@ -1,10 +1,20 @@
 /** @file Assigning to a variable and adding to or subtracting from it, for handles and references. */
+import type { DType } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
-import { sameShape, showRuntime } from '../../core/shape.ts';
+import { type Dims, sameShape, showRuntime } from '../../core/shape.ts';
+import type { Operation } from '../../graph/operation.ts';
 import { anyType, attr, numbers } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
 import { add, sub } from '../../program/map.ts';
 import { checkHandleType, mergeWith, missing, variableOf, variableShapeOf } from './forms.ts';
+
+/** The shape rule of ops that write a value to the variable of a handle. */
+function checkAssigned({ value }: { value: Dims }, { dtype }: { dtype: DType }, { op }: { op: Operation }): object {
+  const [resource] = op.inputs;
+  checkHandleType(resource!, dtype, 'assign');
+  mergeWith('the variable', variableShapeOf(resource!), 'value', value);
+  return {};
+}
 
 export const AssignVariableOp = defineOp({
   name: 'AssignVariableOp',
@@ -13,11 +23,7 @@ export const AssignVariableOp = defineOp({
   attrs: { dtype: anyType, validate_shape: attr('bool', { default: false }) },
   stateful: true,
   hostInputs: ['resource'],
-  shape: ({ value }, { dtype }, { op }) => {
-    checkHandleType(op.inputs[0]!, dtype, 'assign');
-    mergeWith('the variable', variableShapeOf(op.inputs[0]!), 'value', value);
-    return {};
-  },
+  shape: checkAssigned,
   grad: notDifferentiable,
   lower: (p, { resource, value }, { validate_shape }) => {
     const variable = variableOf(p, resource);
@@ -86,11 +92,7 @@ for (const [name, { combine, result }] of Object.entries(updates)) {
     attrs: { dtype: anyType },
     stateful: true,
     hostInputs: ['resource'],
-    shape: ({ value }, { dtype }, { op }) => {
-      checkHandleType(op.inputs[0]!, dtype, 'assign');
-      mergeWith('the variable', variableShapeOf(op.inputs[0]!), 'value', value);
-      return {};
-    },
+    shape: checkAssigned,
     grad: notDifferentiable,
     lower: (p, { resource, value }) => {
       const variable = variableOf(p, resource);
