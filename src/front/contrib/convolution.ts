@@ -51,6 +51,16 @@ function layerOptions(options: ConvolutionLayerOptions, scope: VariableScope, x:
   };
 }
 
+type KernelLayer = Conv1D | Conv2D | Conv3D | Conv2DTranspose | Conv3DTranspose;
+
+/** What a layer makes of its input, with its variables in their collections. */
+function applied(layer: KernelLayer, x: Tensor, options: ConvolutionLayerOptions): Tensor {
+  const outputs = layer.apply(x);
+  collect(layer.kernel, options.variablesCollections, 'weights');
+  collect(layer.bias, options.variablesCollections, 'biases');
+  return finished(outputs, options, relu);
+}
+
 const kinds = { 1: Conv1D, 2: Conv2D, 3: Conv3D } as const;
 
 function convolved(
@@ -71,10 +81,7 @@ function convolved(
       );
     const given: ConvLayerOptions = { ...layerOptions(options, scope, x), dilationRate: options.rate ?? 1 };
     const layer = new kinds[spatial as 1 | 2 | 3](numOutputs, kernelSize, given); // checked above
-    const outputs = layer.apply(x);
-    collect(layer.kernel, options.variablesCollections, 'weights');
-    collect(layer.bias, options.variablesCollections, 'biases');
-    return finished(outputs, options, relu);
+    return applied(layer, x, options);
   });
 }
 
@@ -157,10 +164,7 @@ function transposed(
   return scopeOf(options, defaultScope, getter, (scope) => {
     const x = convertToTensor(inputs);
     const layer = new Kind(numOutputs, kernelSize, layerOptions(options, scope, x));
-    const outputs = layer.apply(x);
-    collect(layer.kernel, options.variablesCollections, 'weights');
-    collect(layer.bias, options.variablesCollections, 'biases');
-    return finished(outputs, options, relu);
+    return applied(layer, x, options);
   });
 }
 

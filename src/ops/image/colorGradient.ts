@@ -47,14 +47,10 @@ function saturationBy(part: Part, a: Part, b: Part, c: Part, e: Part, dtype: DTy
   return times(present, add(asBiggest, times(scaled, inverse(biggest))));
 }
 
-/** Sixty degrees of a term. */
-const degrees = (term: Tensor) => times(60, term);
+type Parts = Readonly<Record<'red' | 'green' | 'blue', Part>>;
 
-export function rgbToHsvGradient(images: Tensor, hsv: Tensor, dy: Tensor): Tensor {
-  const { dtype } = images;
-  const channel = (of: Tensor, i: number) => getItem(of, `..., ${i}`);
-  const [r, g, b] = [channel(images, 0), channel(images, 1), channel(images, 2)];
-  const [saturation, value] = [channel(hsv, 1), channel(hsv, 2)];
+/** Where each part is the largest and the smallest; of equal ones, only one is. */
+function partsOf(r: Tensor, g: Tensor, b: Tensor, dtype: DType): Parts {
   const indicator = (x: Tensor, y: Tensor) => cast(bothOf(x, y), dtype);
   const redBiggest = indicator(greaterEqual(r, b), greaterEqual(r, g));
   const greenBiggest = indicator(greater(g, r), greaterEqual(g, b));
@@ -62,16 +58,18 @@ export function rgbToHsvGradient(images: Tensor, hsv: Tensor, dy: Tensor): Tenso
   const redSmallest = indicator(less(r, b), less(r, g));
   const greenSmallest = indicator(lessEqual(g, r), less(g, b));
   const blueSmallest = indicator(lessEqual(b, r), lessEqual(b, g));
-  const red: Part = { value: r, biggest: redBiggest, smallest: redSmallest };
-  const green: Part = { value: g, biggest: greenBiggest, smallest: greenSmallest };
-  const blue: Part = { value: b, biggest: blueBiggest, smallest: blueSmallest };
+  return {
+    red: { value: r, biggest: redBiggest, smallest: redSmallest },
+    green: { value: g, biggest: greenBiggest, smallest: greenSmallest },
+    blue: { value: b, biggest: blueBiggest, smallest: blueSmallest },
+  };
+}
 
-  const saturationGradients = [
-    saturationBy(red, green, blue, green, blue, dtype),
-    saturationBy(green, red, blue, red, blue, dtype),
-    saturationBy(blue, green, red, green, red, dtype),
-  ];
+/** Sixty degrees of a term. */
+const degrees = (term: Tensor) => times(60, term);
 
+/** How the hue depends on red, green and blue. */
+function hueBy({ red, green, blue }: Parts, saturation: Tensor, value: Tensor, dtype: DType): Tensor[] {
   /** The part itself is the largest. */
   const whenBiggest = (part: Part, from: Part, to: Part) => {
     const present = product(positive(part.value, dtype), part.biggest, -1);
@@ -96,8 +94,7 @@ export function rgbToHsvGradient(images: Tensor, hsv: Tensor, dy: Tensor): Tenso
       terms.reduce((sum, term) => plus(sum, term)),
       360,
     );
-
-  const hueGradients = [
+  return [
     turns(
       whenBiggest(red, green, blue),
       whenSmallest(green, red, blue, green, [red, green]),
@@ -120,14 +117,28 @@ export function rgbToHsvGradient(images: Tensor, hsv: Tensor, dy: Tensor): Tenso
       whenBetween(green, red, 1),
     ),
   ];
+}
 
-  const arriving = (i: number, parts: readonly Tensor[]) =>
+export function rgbToHsvGradient(images: Tensor, hsv: Tensor, dy: Tensor): Tensor {
+  const { dtype } = images;
+  const channel = (of: Tensor, i: number) => getItem(of, `..., ${i}`);
+  const [r, g, b] = [channel(images, 0), channel(images, 1), channel(images, 2)];
+  const [saturation, value] = [channel(hsv, 1), channel(hsv, 2)];
+  const parts = partsOf(r, g, b, dtype);
+  const { red, green, blue } = parts;
+  const saturations = [
+    saturationBy(red, green, blue, green, blue, dtype),
+    saturationBy(green, red, blue, red, blue, dtype),
+    saturationBy(blue, green, red, green, red, dtype),
+  ];
+  const hues = hueBy(parts, saturation, value, dtype);
+  const arriving = (i: number, slopes: readonly Tensor[]) =>
     stack(
-      parts.map((part) => times(channel(dy, i), part)),
+      slopes.map((slope) => times(channel(dy, i), slope)),
       { axis: -1 },
     );
-  const byValue = arriving(2, [redBiggest, greenBiggest, blueBiggest]);
-  const bySaturation = arriving(1, saturationGradients);
-  const byHue = arriving(0, hueGradients);
+  const byValue = arriving(2, [red.biggest, green.biggest, blue.biggest]);
+  const bySaturation = arriving(1, saturations);
+  const byHue = arriving(0, hues);
   return add(add(byValue, bySaturation), byHue);
 }

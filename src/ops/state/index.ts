@@ -6,5 +6,6 @@ import './disableCopyOnRead.ts';
 import './gather.ts';
 import './refVariable.ts';
 import './scatter.ts';
+import './scatterNd.ts';
 import './sliceAssign.ts';
 import './variable.ts';
