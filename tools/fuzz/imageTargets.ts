@@ -6,7 +6,7 @@ import { crc32 } from '../../src/io/image/crc32.ts';
 import { decodeJpeg, decodeJpegHere, jpegSize } from '../../src/io/jpeg.ts';
 import { encodeJpegHere } from '../../src/io/jpegEncode.ts';
 import { decodePng, decodePngHere } from '../../src/io/png.ts';
-import type { Target } from './targets.ts';
+import type { Target } from './target.ts';
 
 /** The files in a golden file of the tests. `npm` runs scripts in the folder of the package. */
 function goldenFiles(name: string, list?: string): Uint8Array[] {

@@ -1,7 +1,7 @@
 /** @file Feeds a target with damaged inputs and counts how they end. */
 import { OpError } from '../../src/core/errors.ts';
 import { chance, mutate } from './mutate.ts';
-import type { Target } from './targets.ts';
+import type { Target } from './target.ts';
 
 export interface Outcome {
   /** How many inputs were read to the end, and how many ended with each class of error. */

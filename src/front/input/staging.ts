@@ -10,15 +10,8 @@ import { userError } from '../../graph/userError.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { identity } from '../../ops/array/identity.ts';
 import { noOp } from '../../ops/flow/noOp.ts';
-import {
-  orderedMap,
-  Stage,
-  StageClear,
-  StagePeek,
-  StageSize,
-  Unstage,
-  unorderedMap,
-} from '../../ops/queue/stagingOps.ts';
+import { orderedMap, unorderedMap } from '../../ops/queue/mapStagingOps.ts';
+import { Stage, StageClear, StagePeek, StageSize, Unstage } from '../../ops/queue/stagingOps.ts';
 
 interface Named {
   readonly name?: string | undefined;

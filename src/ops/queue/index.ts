@@ -3,5 +3,6 @@ import './queueCreate.ts';
 import './queueOps.ts';
 import './sparseTensorsMap.ts';
 import './barrier.ts';
+import './mapStagingOps.ts';
 import './stagingOps.ts';
 import './accumulatorOps.ts';

@@ -2,7 +2,8 @@
 import { afterAll, expect, it } from 'vitest';
 import '../../../src/ops/index.ts';
 import { fuzz } from '../../../tools/fuzz/run.ts';
-import { type Target, targets } from '../../../tools/fuzz/targets.ts';
+import type { Target } from '../../../tools/fuzz/target.ts';
+import { targets } from '../../../tools/fuzz/targets.ts';
 
 const all = await targets();
 afterAll(() => {
