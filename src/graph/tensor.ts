@@ -1,6 +1,6 @@
 /** @file Tensor: a symbolic handle to one output of an operation. */
 import type { DType, TypedArray } from '../core/dtypes.ts';
-import { InvalidArgumentError } from '../core/errors.ts';
+import type { InvalidArgumentError } from '../core/errors.ts';
 import type { NDArray } from '../core/ndarray.ts';
 import { compatible, type Dims, mergeShapes, showShape, showTuple } from '../core/shape.ts';
 import type { Graph } from './graph.ts';
@@ -64,7 +64,7 @@ export class Tensor<out D extends DType = DType, out S extends Dims = Dims> {
   /** Adds what the caller knows about the shape; throws when it contradicts what is known already. */
   setShape(shape: Dims): void {
     if (!compatible(this.#shape, shape))
-      throw new InvalidArgumentError(
+      throw userError(
         `Tensor '${this.name}' has shape ${showShape(this.#shape)}, which is not compatible with ${showShape(shape)}`,
         { node: this.op.name, createdAt: this.op.createdAt },
       );

@@ -125,9 +125,32 @@ describe('Barrier', () => {
         ['b', 30],
       ]),
     );
-    expect(x!.shape).toEqual([2, 2]);
+    expect(new Map((keys!.toArray() as string[]).map((key, i) => [key, (x!.toArray() as number[][])[i]]))).toEqual(
+      new Map([
+        ['a', [1, 2]],
+        ['b', [3, 4]],
+      ]),
+    );
     expect([...(indices!.data as BigInt64Array)]).toEqual([-(2n ** 63n), -(2n ** 63n)]);
     await expect(sess.run(b.insertMany(5, ['a'], [10]))).rejects.toThrow(/component ID is out of range 5/);
+    await expect(sess.run(b.insertMany(-1, ['a'], [10]))).rejects.toThrow(/component ID is out of range -1/);
+    expect(() => b.insertMany(0, ['a'], tf.constant([[1, 2]], tf.int32))).toThrow(
+      /has type int32 that does not match expected type of float32/,
+    );
+  });
+
+  it('checks the types of what a graph inserts', async () => {
+    const b = new tf.Barrier([tf.float32], { shapes: [[]], sharedName: 'typed' });
+    const other = new tf.Barrier([tf.int32], { shapes: [[]], name: 'other' });
+    const insert = other.insertMany(0, ['a'], [1]);
+    const def = tf.getDefaultGraph().asGraphDef();
+    const node = def.node.find(({ name }) => name === insert.name)!;
+    node.input[0] = b.name;
+    await new tf.Graph().asDefault(async () => {
+      const [op] = tf.importGraphDef(def, { returnElements: [insert.name], name: '' }) as [tf.Operation];
+      const message = /Signature mismatch, have: string_ref, string, int32-> expected: string_ref, string, float->/;
+      await expect(new tf.Session().run(op)).rejects.toThrow(message);
+    });
   });
 
   it('closes: known keys may still be completed, new ones not', async () => {
@@ -169,6 +192,13 @@ describe('StagingArea', () => {
     await sess.run(area.clear());
     expect(Number(await sess.run(area.size()))).toBe(0);
     expect(tf.getDefaultGraph().operations.map((op) => op.name)).toContain('StagingArea_put');
+  });
+
+  it('names the line that puts in what does not fit', () => {
+    const area = new StagingArea([tf.float32], { shapes: [[2]] });
+    expect(() => area.put([[1, 2, 3]])).toThrow(
+      /has shape \[3\], which is not compatible with \[2\]\n {2}at .*queueKinds\.test\.ts:\d+:\d+$/,
+    );
   });
 
   it('waits for room', async () => {

@@ -48,9 +48,14 @@ class Barrier {
   }
 
   async insertMany(keys: NDArray, component: number, values: NDArray, run: RunScope): Promise<void> {
-    if (component >= this.types.length)
+    const wanted = component < 0 ? undefined : this.types[component];
+    if (!wanted)
       throw new InvalidArgumentError(
         `The component ID is out of range ${component} > num_components (= ${this.types.length})`,
+      );
+    if (values.dtype !== wanted)
+      throw new InvalidArgumentError(
+        `Signature mismatch, have: string_ref, string, ${values.dtype.runtimeName}-> expected: string_ref, string, ${wanted.runtimeName}->`,
       );
     if (keys.size > 0 && values.size === 0)
       throw new InvalidArgumentError(
