@@ -143,9 +143,9 @@ describe('Barrier', () => {
     const b = new tf.Barrier([tf.float32], { shapes: [[]], sharedName: 'typed' });
     const other = new tf.Barrier([tf.int32], { shapes: [[]], name: 'other' });
     const insert = other.insertMany(0, ['a'], [1]);
-    const def = tf.getDefaultGraph().asGraphDef();
-    const node = def.node.find(({ name }) => name === insert.name)!;
-    node.input[0] = b.name;
+    const graph = tf.getDefaultGraph().asGraphDef();
+    const node = graph.node.map((n) => (n.name === insert.name ? { ...n, input: [b.name, ...n.input.slice(1)] } : n));
+    const def = { ...graph, node };
     await new tf.Graph().asDefault(async () => {
       const [op] = tf.importGraphDef(def, { returnElements: [insert.name], name: '' }) as [tf.Operation];
       const message = /Signature mismatch, have: string_ref, string, int32-> expected: string_ref, string, float->/;

@@ -55,7 +55,8 @@ export class Barrier {
   /** Gives a component of the tuples of some keys, a row per key. Adds one `BarrierInsertMany` node. */
   insertMany(componentIndex: number, keys: TensorLike, values: TensorLike, options: Named = {}): Operation {
     const { name = `${this.localName}_BarrierInsertMany` } = onlyOptions('insertMany', options, 'name');
-    const attrs = { component_index: componentIndex, T: this.types[componentIndex] };
+    const dtype = this.types[componentIndex]; // an index that is out of range is refused when the node runs
+    const attrs = { component_index: componentIndex, ...(dtype && { T: dtype }) };
     return BarrierInsertMany.node({ handle: this.barrierRef, keys, values }, { name, attrs });
   }
 
