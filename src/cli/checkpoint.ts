@@ -9,7 +9,7 @@ import type { NDArray } from '../core/ndarray.ts';
 import { differenceOf, type Statistics, statisticsOf } from './statistics.ts';
 
 export interface CheckpointOptions {
-  /** Prints the values of this tensor only. */
+  /** Prints the values of this tensor, or compares only it. */
   readonly tensor?: string | undefined;
   /** False leaves out what needs all values to be read. */
   readonly statistics?: boolean | undefined;
@@ -41,7 +41,7 @@ export async function checkpoint(
 ): Promise<boolean> {
   const prefix = findCheckpoint(path);
   await using reader = CheckpointReader.open(prefix);
-  if (options.tensor !== undefined) {
+  if (options.tensor !== undefined && other === undefined) {
     print(String(await reader.getTensor(options.tensor)));
     return true;
   }
@@ -61,7 +61,8 @@ interface Row {
   readonly dtype: string;
   readonly shape: readonly number[];
   readonly elements: number;
-  readonly bytes: number;
+  /** Undefined for strings that were not read. */
+  readonly bytes: number | undefined;
   readonly statistics?: Statistics;
 }
 
@@ -79,7 +80,7 @@ async function describe(reader: CheckpointReader, withStatistics: boolean): Prom
     const elements = shape.reduce((product, d) => product * d, 1);
     // One tensor at a time is in memory.
     const array = withStatistics ? await reader.getTensor(name) : undefined;
-    const bytes = array ? bytesOf(array) : dtype.isObject ? 0 : elements * dtype.size;
+    const bytes = array ? bytesOf(array) : dtype.isObject ? undefined : elements * dtype.size;
     const statistics = array && statisticsOf(array);
     rows.push({ name, dtype: dtype.name, shape, elements, bytes, ...(statistics && { statistics }) });
   }
@@ -101,8 +102,9 @@ function list(path: string, prefix: string, rows: readonly Row[], print: Print):
     print(line);
   });
   const elements = rows.reduce((sum, row) => sum + row.elements, 0);
-  const bytes = rows.reduce((sum, row) => sum + row.bytes, 0);
-  print(`${rows.length} tensors, ${elements.toLocaleString('en')} elements, ${size(bytes)}`);
+  const bytes = rows.reduce((sum, row) => sum + (row.bytes ?? 0), 0);
+  const strings = rows.some((row) => row.bytes === undefined) ? ' and strings' : '';
+  print(`${rows.length} tensors, ${elements.toLocaleString('en')} elements, ${size(bytes)}${strings}`);
   if (existsSync(join(path, 'saved_model.pb')) || existsSync(join(path, 'saved_model.pbtxt'))) signatures(path, print);
 }
 
@@ -133,12 +135,17 @@ interface Side {
 async function compare(
   a: Side,
   b: Side,
-  { json, statistics = true }: CheckpointOptions,
+  { json, statistics = true, tensor }: CheckpointOptions,
   print: Print,
 ): Promise<boolean> {
   const [shapesA, shapesB] = [a.reader.getVariableToShapeMap(), b.reader.getVariableToShapeMap()];
   const [typesA, typesB] = [a.reader.getVariableToDtypeMap(), b.reader.getVariableToDtypeMap()];
-  const names = [...new Set([...Object.keys(shapesA), ...Object.keys(shapesB)])].sort();
+  const all = [...new Set([...Object.keys(shapesA), ...Object.keys(shapesB)])].sort();
+  if (tensor !== undefined && !all.includes(tensor))
+    throw new NotFoundError(
+      `Neither has a tensor '${tensor}'. There are ${all.map((name) => `'${name}'`).join(', ')}.`,
+    );
+  const names = tensor === undefined ? all : [tensor];
   const rows: (readonly [name: string, what: string])[] = [];
   let equal = 0;
   for (const name of names) {
@@ -166,7 +173,9 @@ async function compare(
     table(rows, 2).forEach((line) => {
       print(line);
     });
-    print(rows.length === 0 ? `all ${equal} tensors are equal` : `${rows.length} differ, ${equal} are equal`);
+    const what = tensor === undefined ? `all ${equal} tensors are` : `'${tensor}' is`;
+    const claim = statistics ? 'equal' : 'of equal types and shapes; their values were not read';
+    print(rows.length === 0 ? `${what} ${claim}` : `${rows.length} differ, ${equal} are equal`);
   }
   return rows.length === 0;
 }

@@ -36,7 +36,7 @@ program
   .description('list the tensors of a checkpoint or SavedModel, or compare two')
   .argument('<path>', 'a checkpoint without its ending, a folder with checkpoints, or a SavedModel')
   .argument('[other]', 'another one, to compare with; the exit status is 1 when they differ')
-  .option('--tensor <name>', 'print the values of one tensor')
+  .option('--tensor <name>', 'print the values of one tensor; of two checkpoints, compare only it')
   .option('--no-statistics', 'read names, types and shapes only')
   .option('--json', 'print JSON')
   .action(async (path: string, other: string | undefined, options: CheckpointOptions) => {

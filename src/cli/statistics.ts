@@ -65,6 +65,16 @@ export function differenceOf(a: NDArray, b: NDArray): Difference {
   }
   const isPlain = a.dtype.storage !== 'f16' && a.dtype.storage !== 'bf16';
   forEachNumber(a, (x, i) => {
+    const [exactX, exactY] = [a.data[i], b.data[i]];
+    if (typeof exactX === 'bigint' && typeof exactY === 'bigint') {
+      // As numbers, large ones that differ a little would be equal.
+      if (exactX === exactY) return;
+      count++;
+      const apart = Number(exactX > exactY ? exactX - exactY : exactY - exactX);
+      absolute = Math.max(absolute, apart);
+      relative = Math.max(relative, apart / Math.max(Math.abs(x), Math.abs(Number(exactY))));
+      return;
+    }
     const y = isPlain ? Number(b.data[i]) : b.numberAt(i);
     if (x === y || (Number.isNaN(x) && Number.isNaN(y))) return;
     count++;

@@ -76,3 +76,30 @@ test('compares two, and says so by its result', async () => {
   expect((await printed([second]))[1].find((line) => line.startsWith('other'))).toMatch(/1 NaN or infinite/);
   await expect(printed([join(folder, 'none')])).rejects.toThrow(/There is no checkpoint at/);
 });
+
+test('compares large whole numbers exactly, one tensor where one is named, and claims no more than it read', async () => {
+  const big = new tf.Variable([2n ** 60n, 7n], { dtype: tf.int64, name: 'big' });
+  const same = new tf.Variable([1.5], { name: 'same' });
+  const texts = new tf.Variable(['ab', 'c'], { name: 'texts' });
+  const sess = new tf.Session();
+  await sess.run(tf.globalVariablesInitializer());
+  const saver = new tf.train.Saver([big, same, texts]);
+  const first = await saver.save(sess, join(folder, 'm-1'));
+  await sess.run(tf.assign(big, [2n ** 60n + 1n, 7n]) as tf.Tensor);
+  const second = await saver.save(sess, join(folder, 'm-2'));
+  const [isEqual, lines] = await printed([first, second]);
+  expect([isEqual, lines.slice(2)]).toEqual([
+    false,
+    ['big  1 of 2 elements differ, by at most 1 (8.674e-17 %)', '1 differ, 2 are equal'],
+  ]);
+  expect((await printed([first, second], { tensor: 'same' }))[1].at(-1)).toBe("'same' is equal");
+  expect((await printed([first, second], { tensor: 'big' }))[0]).toBe(false);
+  await expect(printed([first, second], { tensor: 'bog' })).rejects.toThrow(
+    /Neither has a tensor 'bog'. There are 'big', 'same', 'texts'/,
+  );
+  expect((await printed([first, second], { statistics: false }))[1].at(-1)).toBe(
+    'all 3 tensors are of equal types and shapes; their values were not read',
+  );
+  const [, listed] = await printed([first], { statistics: false });
+  expect(listed.at(-1)).toBe('3 tensors, 5 elements, 20 bytes and strings');
+});
