@@ -1,7 +1,7 @@
 /** @file What happens to recorded instructions before a device sees them: dead code out, reads of variables protected. */
 import { readsOf, withReads, writesOf } from './access.ts';
-import type { Recorded } from './builder.ts';
 import { input } from './expr.ts';
+import type { Recorded } from './instructionBuilder.ts';
 import { Buffer, type DeviceInstruction, storageOf, type View } from './instructions.ts';
 import { dense } from './value.ts';
 

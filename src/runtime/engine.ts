@@ -17,7 +17,8 @@ import { NodeStates, Reference, type ResourceManager } from './resources.ts';
 import { Run } from './run.ts';
 import { functionsIn, type Port, prune, RunGraph, type RunNode } from './runGraph.ts';
 import { type Changed, type Piece, type Simplified, simplify } from './simplify.ts';
-import { type Guards, Trace } from './tracer.ts';
+import type { Guards } from './surroundings.ts';
+import { Trace } from './tracer.ts';
 
 export interface EngineRun {
   /** The caller's wish to stop. */

@@ -1,76 +1,22 @@
 /** @file The tracer: lowers a pruned graph with the shapes at hand into steps, and says where it must look before going on. */
-
-import type { DType } from '../core/dtypes.ts';
 import { FailedPreconditionError, InternalError, InvalidArgumentError, OpError } from '../core/errors.ts';
 import { yieldIfLong } from '../core/eventLoop.ts';
 import { fromElements, NDArray } from '../core/ndarray.ts';
-import { type Dims, type Shape, sameShape, sizeOf, stridesOf } from '../core/shape.ts';
-import type { SharedHandle } from '../core/sharedObject.ts';
+import { sameShape, sizeOf, stridesOf } from '../core/shape.ts';
 import { isTrue } from '../core/truth.ts';
-import type { Device } from '../devices/device.ts';
 import { ProgramBuilder } from '../program/builder.ts';
 import { Buffer, type HostCall } from '../program/instructions.ts';
-import {
-  CallNeeded,
-  type FunctionRef,
-  type GraphContent,
-  type HostFunction,
-  HostResultNeeded,
-  type ProgramState,
-  type SharedName,
-  ValueNeeded,
-} from '../program/tracing.ts';
-import { dense, type Value, type VariableState } from '../program/value.ts';
+import { CallNeeded, HostResultNeeded, ValueNeeded } from '../program/tracing.ts';
+import { dense, type Value } from '../program/value.ts';
 import type { NameAttrList } from '../proto/attr.ts';
 import { Activation, Unrolling } from './activation.ts';
 import { Assembler } from './assembler.ts';
 import { foldNode } from './fold.ts';
-import type { Body, FunctionLibrary } from './functions.ts';
+import type { Body } from './functions.ts';
 import type { Frame, Path } from './program.ts';
-import {
-  type NodeStates,
-  ObjectHandle,
-  Reference,
-  ResourceHandle,
-  type ResourceManager,
-  uniqueName,
-  Variable,
-} from './resources.ts';
+import { Reference, Variable } from './resources.ts';
 import type { Port, RunNode } from './runGraph.ts';
-
-/** What a trace works on. */
-export interface TraceTask {
-  readonly body: Body;
-  readonly feedArrays: readonly NDArray[];
-  readonly device: Device;
-  readonly resources: ResourceManager;
-  readonly nodeStates: NodeStates;
-  /** Where random generators of nodes have their states. */
-  readonly generators: NodeStates;
-  readonly defaultContainer: string;
-  readonly functions: FunctionLibrary;
-  /** Names the call that the nodes belong to, where they are a function's. */
-  readonly callPath: string;
-  /** Whether references among the results are given as such, as resources, and not read. */
-  readonly keepsReferences: boolean;
-  /** Whether a loop may be unrolled for one value of its bound. Not once there are programs for many values. */
-  readonly looksAtBounds: boolean;
-  /** How many instructions may share the device's threads; as many as there are when left out. */
-  readonly atOnce?: number | undefined;
-  /** A loop that is run rather than unrolled. */
-  loop(cond: Body, body: Body, callPath: string): HostCall;
-  /** A call of a function that is run rather than lowered in place. */
-  runner(body: Body, callPath: string): HostFunction;
-  /** Runs another graph for one of its outputs. */
-  graph(content: GraphContent, output: string): () => Promise<readonly NDArray[]>;
-}
-
-/** What must still hold when a program is run again. */
-export interface Guards {
-  readonly variables: Map<Variable, Shape>;
-  /** Feeds whose content was looked at, by position. */
-  readonly feeds: Map<number, NDArray>;
-}
+import { type Guards, Surroundings, type TraceTask } from './surroundings.ts';
 
 /** Calls within calls; a recursion without end should not take all memory first. */
 const maxDepth = 500;
@@ -83,17 +29,16 @@ interface State {
   readonly stack: (Activation | Unrolling)[];
 }
 
-export class Trace implements ProgramState {
-  readonly guards: Guards = { variables: new Map(), feeds: new Map() };
-  /** Objects fixed while tracing. */
-  readonly constants: object[] = [];
+export class Trace {
+  private readonly surroundings: Surroundings;
   private readonly assembler: Assembler;
   private readonly fed = new Map<RunNode, (Value | undefined)[]>();
   /** Feeds that stand for variables, to be read when they are used. */
   private readonly references = new Set<Value>();
 
   constructor(private readonly task: TraceTask) {
-    this.assembler = new Assembler(task.device, (id) => this.constantObject(id), task.atOnce);
+    this.surroundings = new Surroundings(task, (memory) => this.assembler.fixedMemory(memory));
+    this.assembler = new Assembler(task.device, (id) => this.surroundings.constantObject(id), task.atOnce);
     for (const [k, { node, index }] of task.body.args.entries()) {
       const array = task.feedArrays[k]!;
       const values = this.fed.get(node) ?? [];
@@ -109,59 +54,27 @@ export class Trace implements ProgramState {
     }
   }
 
+  /** What must still hold when the program is run again, */
+  get guards(): Guards {
+    return this.surroundings.guards;
+  }
+  /** and the objects that it names. */
+  get constants(): readonly object[] {
+    return this.surroundings.constants;
+  }
+
   /** Traces from the beginning to the first point where values must be looked at, or to the end. */
   start(): Promise<Path> {
     const { body, callPath } = this.task;
-    return this.advance({ builder: new ProgramBuilder(this), stack: [new Activation(body, callPath, new Map())] });
-  }
-
-  // ProgramState.
-  variableHandle(spec: { container: string; name: string; dtype: DType; shape: Dims }): object {
-    const container = spec.container === '' ? this.task.defaultContainer : spec.container;
-    return this.task.resources.handle(container, spec.name, spec.dtype, spec.shape);
-  }
-  variable(handle: object): VariableState {
-    if (!(handle instanceof ResourceHandle) || !handle.dtype) throw new InternalError('the resource is not a variable');
-    return this.task.resources.variable(handle.container, handle.name, handle.dtype, this.task.device);
-  }
-  isVariable(handle: object, variable: VariableState): boolean {
-    return handle instanceof ResourceHandle && this.task.resources.find(handle) === variable;
-  }
-  destroy(handle: object): boolean {
-    return handle instanceof ResourceHandle && this.task.resources.destroy(handle);
-  }
-  sharedHandle(spec: SharedName, make: (name: string) => object): SharedHandle {
-    const { resources, nodeStates, defaultContainer } = this.task;
-    const container = spec.container === '' ? defaultContainer : spec.container;
-    if (spec.owner === undefined) return new ObjectHandle(container, spec.name, resources, () => make(spec.name));
-    return nodeStates.handle(spec.owner, () => {
-      const name = uniqueName(spec.name);
-      return new ObjectHandle(container, name, resources, () => make(name));
+    return this.advance({
+      builder: new ProgramBuilder(this.surroundings),
+      stack: [new Activation(body, callPath, new Map())],
     });
-  }
-  hostFunction(func: FunctionRef, callPath: string): HostFunction {
-    return this.task.runner(this.bodyOf(func, false), callPath);
-  }
-  graph(content: GraphContent, output: string): () => Promise<readonly NDArray[]> {
-    return this.task.graph(content, output);
-  }
-  nodeState(node: string, initial: () => Uint8Array): Buffer {
-    return this.assembler.fixedMemory(this.task.generators.get(node, initial));
-  }
-  reliesOn(variable: VariableState, shape: Shape): void {
-    if (variable instanceof Variable && !this.guards.variables.has(variable))
-      this.guards.variables.set(variable, shape);
-  }
-  objectId(object: object): number {
-    return -this.constants.push(object);
-  }
-  constantObject(id: number): object {
-    return this.constants[-1 - id]!;
   }
 
   /** The same point of the trace again, for one more way to go on from it. */
   private branch({ stack }: State): State {
-    return { builder: new ProgramBuilder(this), stack: stack.map((level) => level.copy()) };
+    return { builder: new ProgramBuilder(this.surroundings), stack: stack.map((level) => level.copy()) };
   }
 
   // Lowering.
@@ -271,13 +184,13 @@ export class Trace implements ProgramState {
     const callPath = `${level.callPath}${node.name}/`;
     // TensorFlow makes the functions of such nodes part of the graph around them before it looks what a run needs.
     const isPruned = node.rawAttrs['_lower_using_switch_merge']?.b === true;
-    const body = isPruned ? this.prunedBody(functions, node, level) : this.bodyOf(functions.body, false);
+    const body = isPruned ? this.prunedBody(functions, node, level) : this.surroundings.bodyOf(functions.body, false);
     if (!functions.cond) {
       if (body.hasFrames) return await this.runCall(this.task.runner(body, callPath), body, inputs, state);
       this.call(body, inputs, callPath, state);
       return undefined;
     }
-    const cond = this.bodyOf(functions.cond, isPruned);
+    const cond = this.surroundings.bodyOf(functions.cond, isPruned);
     if (cond.results.length !== 1)
       throw new InvalidArgumentError(
         `Expected a single scalar return value from WhileOp cond, got ${cond.results.length} tensors.`,
@@ -301,10 +214,6 @@ export class Trace implements ProgramState {
     // To wait for a branch is to wait for the choice only; to wait for a loop is to wait for all of it.
     if (!used || used.size === node.outputs.length || (cond && used.size === 0)) return library.body(body, true);
     return cond ? library.loopBodyFor(cond, body, used) : library.bodyFor(body, used);
-  }
-
-  private bodyOf(func: FunctionRef, isPruned: boolean): Body {
-    return this.task.functions.body(func as NameAttrList, isPruned); // functions come from attributes of nodes
   }
 
   private call(body: Body, inputs: readonly Value[], callPath: string, state: State): void {
