@@ -9,14 +9,6 @@
 namespace tl {
 namespace {
 
-template <class T>
-void swapAxes(Convolution<T>& c, int i, int j) {
-  std::swap(c.axes[i], c.axes[j]);
-  std::swap(c.input.along[i], c.input.along[j]);
-  std::swap(c.output.along[i], c.output.along[j]);
-  std::swap(c.filter.tap[i], c.filter.tap[j]);
-}
-
 /** Whether the positions of an axis follow those of the next one without a gap, so that both can be one axis. */
 template <class T>
 bool canJoin(const Convolution<T>& c, int outer, int inner) {
@@ -84,6 +76,14 @@ void copyBox(const Convolution<T>& c, int64_t channels, const T* from, const int
 }  // namespace
 
 template <class T>
+void swapAxes(Convolution<T>& c, int i, int j) {
+  std::swap(c.axes[i], c.axes[j]);
+  std::swap(c.input.along[i], c.input.along[j]);
+  std::swap(c.output.along[i], c.output.along[j]);
+  std::swap(c.filter.tap[i], c.filter.tap[j]);
+}
+
+template <class T>
 Convolution<T> arranged(Convolution<T> c, int64_t height, double gain) {
   for (int inner = kAxes - 1; inner > 0; inner--)
     for (int outer = inner - 1; outer >= 0; outer--) {
@@ -105,7 +105,7 @@ Cuts<T>::Cuts(const Convolution<T>& c, const Limits& limits) : c_(c) {
   constexpr int last = kAxes - 1;
   constexpr int64_t size = sizeof(T);
   const auto isBad = [&](int64_t step) { return step * axes[last].stride * size % kBadStep == 0; };
-  bool inPlace = !limits.copies && (c.input.channel == 1 || c.channels == 1);
+  bool inPlace = c.input.channel == 1 || c.channels == 1;
   if (!limits.clips) {
     for (const Axis& a : axes) inPlace = inPlace && a.before <= 0 && a.reach(a.out) - a.before <= a.in;
     inPlace = inPlace && !(isBad(c.input.along[last]) && axes[last].out >= kManyRows);
@@ -114,7 +114,7 @@ Cuts<T>::Cuts(const Convolution<T>& c, const Limits& limits) : c_(c) {
   // An image that is read where it is comes in slices as large as may be, and boxes to fit; a copy the other way round.
   const auto share = [&](int64_t most) { return (evenShare(c.channels, most) + limits.unit - 1) / limits.unit * limits.unit; };
   slice_ = share(limits.channels);
-  cutPositions(inPlace ? std::min(limits.positions, limits.bytes / (slice_ * size)) : limits.positions, limits.boxes);
+  cutPositions(inPlace ? std::min(limits.positions, limits.bytes / (slice_ * size)) : limits.positions, limits);
   int64_t pixels = 1;
   for (int i = 0; i < kAxes; i++) pixels *= axes[i].reach(extent_[i]);
   if (!inPlace) slice_ = share(std::min(limits.channels, kCopyBytes / (pixels * size)));
@@ -129,14 +129,20 @@ Cuts<T>::Cuts(const Convolution<T>& c, const Limits& limits) : c_(c) {
 
 /** Boxes grow along the last axis first, then along the others, while they stay small and many. */
 template <class T>
-void Cuts<T>::cutPositions(int64_t most, int64_t wanted) {
+void Cuts<T>::cutPositions(int64_t most, const Limits& limits) {
   int64_t boxes = c_.positions();
   for (int64_t& extent : extent_) extent = 1;
-  for (int i = kAxes - 1; i >= 0 && (i == kAxes - 1 || extent_[i + 1] == c_.axes[i + 1].out); i--) {
+  bool grows = true;
+  for (int i = kAxes - 1; i >= 0 && grows; i--) {
     const int64_t out = c_.axes[i].out, inside = positions(), others = boxes / out;
-    int64_t pieces = 1;
-    while (pieces < out && (inside * ((out + pieces - 1) / pieces) > most || others * pieces < wanted)) pieces++;
-    extent_[i] = (out + pieces - 1) / pieces;
+    if (limits.extents[i] > 0) {
+      extent_[i] = std::min(limits.extents[i], out);
+    } else {
+      int64_t pieces = 1;
+      while (pieces < out && (inside * ((out + pieces - 1) / pieces) > most || others * pieces < limits.boxes)) pieces++;
+      extent_[i] = (out + pieces - 1) / pieces;
+      grows = extent_[i] == out;
+    }
     boxes = others * ((out + extent_[i] - 1) / extent_[i]);
   }
   for (int i = 0; i < kAxes; i++) counts_[i] = (c_.axes[i].out + extent_[i] - 1) / extent_[i];
@@ -169,8 +175,18 @@ const T* Cuts<T>::image(const Box& box, int64_t group, int64_t slice, T* scratch
   return from;
 }
 
+template <class T>
+Range Cuts<T>::readable(const Box& box, int axis) const {
+  const Axis& a = c_.axes[axis];
+  const int64_t size = a.reach(box.size[axis]), first = box.start[axis] * a.stride - a.before;
+  if (room_ > 0) return {0, size};
+  const int64_t begin = std::clamp<int64_t>(-first, 0, size);
+  return {begin, std::clamp<int64_t>(a.in - first, begin, size)};
+}
+
 template Convolution<float> arranged(Convolution<float>, int64_t, double);
 template Convolution<double> arranged(Convolution<double>, int64_t, double);
+template void swapAxes(Convolution<float>&, int, int);
 template class Cuts<float>;
 template class Cuts<double>;
 

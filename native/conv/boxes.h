@@ -1,5 +1,6 @@
 /** Cutting a convolution into boxes of positions and slices of channels, and the piece of the image that they need. */
 #pragma once
+#include "../core/pool.h"
 #include "convolution.h"
 
 namespace tl {
@@ -11,6 +12,10 @@ namespace tl {
  */
 template <class T>
 Convolution<T> arranged(Convolution<T> c, int64_t height, double gain = 1);
+
+/** Exchanges two axes. */
+template <class T>
+void swapAxes(Convolution<T>& c, int i, int j);
 
 /** A box of output positions. */
 struct Box {
@@ -27,10 +32,10 @@ struct Limits {
   int64_t boxes;
   /** Whether the image can be read where it is although windows reach beyond it. */
   bool clips = false;
-  /** Whether the image is to be copied in any case, so that its pixels lie side by side. */
-  bool copies = false;
   /** Slices, but for the last, have a multiple of so many channels. */
   int64_t unit = 1;
+  /** Boxes have so many positions along an axis, if there are so many; as many as may be where it is 0. */
+  int64_t extents[kAxes] = {};
 };
 
 /** How a convolution is cut into boxes of positions and slices of channels, whose image stays in a cache. */
@@ -57,9 +62,11 @@ class Cuts {
   int64_t room() const { return room_; }
   /** The image of a slice of a box, at the first tap of its first position: where it is, or copied to `scratch`. */
   const T* image(const Box& box, int64_t group, int64_t slice, T* scratch) const;
+  /** The pixels along an axis of the image of a box that can be read. */
+  Range readable(const Box& box, int axis) const;
 
  private:
-  void cutPositions(int64_t most, int64_t wanted);
+  void cutPositions(int64_t most, const Limits& limits);
 
   const Convolution<T>& c_;
   int64_t extent_[kAxes], counts_[kAxes], along_[kAxes], slice_, room_;

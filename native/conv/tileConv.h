@@ -20,10 +20,10 @@ inline double fillOf(int64_t count, int64_t size) {
   return static_cast<double>(count) / static_cast<double>(roundUp(count, size));
 }
 
-/** While it lives, the calling thread can multiply tiles. */
+/** While it lives, the calling thread can multiply tiles with so many rows on the left side. */
 class TileUse {
  public:
-  TileUse() { simd().tiles.begin(); }
+  explicit TileUse(int64_t rows = kTileSide) { simd().tiles.begin(rows); }
   ~TileUse() { simd().tiles.end(); }
   TileUse(const TileUse&) = delete;
   TileUse& operator=(const TileUse&) = delete;

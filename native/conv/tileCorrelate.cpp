@@ -7,6 +7,7 @@
  */
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <vector>
 
 #include "../core/pool.h"
@@ -16,17 +17,17 @@
 namespace tl {
 namespace {
 
-/** Positions of a box, and bytes of one that is not copied before it is split. */
+/** Positions of a box, and bytes of a slice of it. */
 constexpr int64_t kPositions = 512;
-constexpr int64_t kBytes = 128 << 10;
+constexpr int64_t kBytes = 256 << 10;
 /** Channels of a slice: what comes in one go to the sums. */
-constexpr int64_t kChannels = 256;
+constexpr int64_t kChannels = 128;
 /** So much higher tiles must be along another axis, since neighbours along the last one share what is split for them. */
 constexpr double kTurnGain = 1.4;
 /** Features that are computed together. */
 constexpr int64_t kStrip = 2 * kTileSide;
 
-/** A block of up to 16 rows: where they begin in the split image and in the output. */
+/** The rows of a tile, or fewer: where they begin in the split image and in the output. */
 struct Rows {
   int64_t count, image, output;
 };
@@ -34,12 +35,14 @@ struct Rows {
 class TileCorrelation {
  public:
   TileCorrelation(const Convolution<float>& c, int64_t threads)
-      : c_(c), cuts_(c, {kPositions, kChannels, kBytes, threads, false, false, kTileTerms}), taps_(c.taps()) {
+      : c_(c), cuts_(c, {kPositions, kChannels, kBytes, threads, true, kTileTerms}), taps_(c.taps()) {
     // The first box is one of the largest.
     const Box box = cuts_.box(0);
     int64_t pixels = 1;
     for (int axis = 0; axis < kAxes; axis++) pixels *= c.axes[axis].reach(box.size[axis]);
     const int64_t pixelBytes = blocksOf(0) * 64;
+    // The unit takes less time for fewer rows, so tiles are as high as fills them.
+    height_ = ceilDiv(box.size[kAxes - 1], ceilDiv(box.size[kAxes - 1], kTileSide));
     // Rows that there are not are loaded too, so there must be memory behind the last pixel.
     level_ = roundUp((pixels + kTileSide * c.axes[kAxes - 1].stride) * pixelBytes, 64) + 64;
   }
@@ -54,7 +57,7 @@ class TileCorrelation {
     Pool::get().run(c_.groups * featureBlocks(), [&](int64_t block) { packFilter(block, memory); }, threads);
     const int64_t parts = Pool::finer(seats, places * shares);
     Pool::get().run(parts, [&](int64_t part, int64_t seat) {
-      const TileUse use;
+      const TileUse use(height_);
       char* const own = memory + filterBytes + seat * (copyBytes + 3 * level_);
       const Range mine = rangeOf(part, parts, places * shares);
       for (int64_t unit = mine.begin; unit < mine.end && finite_; unit++)
@@ -118,12 +121,25 @@ class TileCorrelation {
     for (int axis = 0; axis < kAxes; axis++) size[axis] = c_.axes[axis].reach(box.size[axis]);
     const int64_t channels = cuts_.channelsOf(slice), bytes = blocksOf(slice) * 64;
     const int64_t(&step)[kAxes] = cuts_.along();
+    Range there[kAxes];
+    for (int axis = 0; axis < kAxes; axis++) there[axis] = cuts_.readable(box, axis);
+    const auto isThere = [&](int axis, int64_t pixel) { return pixel >= there[axis].begin && pixel < there[axis].end; };
+    const auto clear = [&](char* pixel, int64_t count) {
+      for (int64_t part = 0; part < 3; part++) std::memset(pixel + part * level_, 0, static_cast<size_t>(count * bytes));
+    };
     bool finite = true;
     for (int64_t i = 0; i < size[0]; i++)
       for (int64_t j = 0; j < size[1]; j++)
-        for (int64_t k = 0; k < size[2]; k++)
-          finite &= simd().tiles.splitPixels(size[3], channels, image + i * step[0] + j * step[1] + k * step[2], step[3],
-                                             to + i * along[0] + j * along[1] + k * along[2], bytes, level_);
+        for (int64_t k = 0; k < size[2]; k++) {
+          char* const row = to + i * along[0] + j * along[1] + k * along[2];
+          const bool hasRow = isThere(0, i) && isThere(1, j) && isThere(2, k);
+          const int64_t begin = hasRow ? there[3].begin : size[3], end = hasRow ? there[3].end : size[3];
+          clear(row, begin);
+          clear(row + end * bytes, size[3] - end);
+          if (begin < end)
+            finite &= simd().tiles.splitPixels(end - begin, channels, image + i * step[0] + j * step[1] + k * step[2] + begin * step[3],
+                                               step[3], row + begin * bytes, bytes, level_);
+        }
     if (!finite) finite_ = false;
   }
 
@@ -160,16 +176,16 @@ class TileCorrelation {
     }
   }
 
-  /** The positions of a box in blocks of up to 16 that follow each other along the last axis. */
+  /** The positions of a box in blocks that follow each other along the last axis. */
   void rowsOf(const Box& box, const int64_t* along, std::vector<Rows>& blocks) const {
     blocks.clear();
     const int64_t(&to)[kAxes] = c_.output.along;
     for (int64_t i = 0; i < box.size[0]; i++)
       for (int64_t j = 0; j < box.size[1]; j++)
         for (int64_t k = 0; k < box.size[2]; k++)
-          for (int64_t l = 0; l < box.size[3]; l += kTileSide) {
+          for (int64_t l = 0; l < box.size[3]; l += height_) {
             const int64_t at[kAxes] = {i, j, k, l};
-            Rows rows = {std::min(kTileSide, box.size[3] - l), 0, 0};
+            Rows rows = {std::min(height_, box.size[3] - l), 0, 0};
             for (int axis = 0; axis < kAxes; axis++) {
               rows.image += at[axis] * c_.axes[axis].stride * along[axis];
               rows.output += (box.start[axis] + at[axis]) * to[axis];
@@ -187,7 +203,7 @@ class TileCorrelation {
       const Rows &first = blocks[i], &second = blocks[i + count - 1];
       t.a = split + first.image;
       t.aSecond = second.image - first.image;
-      const bool whole = c_.output.channel == 1 && columns % kTileSide == 0 && first.count == kTileSide && second.count == kTileSide;
+      const bool whole = c_.output.channel == 1 && columns % kTileSide == 0 && first.count == height_ && second.count == height_;
       alignas(64) float aside[2 * kTileSide * kStrip];
       t.c = whole ? output + first.output : aside;
       t.cRow = whole ? step : kStrip;
@@ -213,7 +229,8 @@ class TileCorrelation {
 
   const Convolution<float>& c_;
   Cuts<float> cuts_;
-  int64_t taps_, level_;
+  /** Rows of a tile. */
+  int64_t taps_, level_, height_;
   std::atomic<bool> finite_{true};
 };
 

@@ -203,8 +203,8 @@ struct TileKernels {
   void (*gemm)(const Gemm<float>&, char* scratch, void (*other)(const Gemm<float>&));
   int64_t (*gemmScratch)(int64_t m, int64_t n, int64_t k);
 
-  /** A thread calls these before and after it multiplies. */
-  void (*begin)();
+  /** A thread calls these before and after it multiplies tiles whose sums and left sides have so many rows, at most 16. */
+  void (*begin)(int64_t rows);
   void (*end)();
   /** Adds up tiles: one or two blocks of rows and of columns. */
   void (*multiply)(const TileSums&, int64_t rows, int64_t columns);

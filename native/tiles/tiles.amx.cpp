@@ -4,7 +4,7 @@
 namespace tl::TL_SIMD {
 namespace {
 
-void configure() { TileShapes().load(); }
+void configure(int64_t rows) { TileShapes(rows).load(); }
 void release() { asm volatile("tilerelease"); }
 
 bool packRows(int64_t rows, int64_t terms, const float* from, int64_t rowStep, int64_t termStep, char* to, int64_t second) {
@@ -49,13 +49,15 @@ bool packTurned(int64_t columns, const float* const* terms, char* to) {
 bool splitPixels(int64_t pixels, int64_t channels, const float* from, int64_t step, char* to, int64_t pixelBytes,
                  int64_t level) {
   Watch watch;
-  for (int64_t i = 0; i < pixels; i++, from += step, to += pixelBytes)
-    for (int64_t c = 0; c < channels; c += kTileTerms) {
-      const int64_t left = channels - c;
-      const Floats x = loadLanes(from + c, firstLanes(left));
-      const Floats y = left > kTileSide ? loadLanes(from + c + kTileSide, firstLanes(left - kTileSide)) : Floats{};
-      splitPair(x, y, to + c * 2, level, watch);
-    }
+  const int64_t whole = channels / kTileTerms * kTileTerms, left = channels - whole;
+  const LaneMask first = firstLanes(left), second = firstLanes(left > kTileSide ? left - kTileSide : 0);
+  for (int64_t i = 0; i < pixels; i++, from += step, to += pixelBytes) {
+    for (int64_t c = 0; c < whole; c += kTileTerms)
+      splitPair(loadVector(from + c), loadVector(from + c + kTileSide), to + c * 2, level, watch);
+    if (left == 0) continue;
+    const Floats y = left > kTileSide ? loadLanes(from + whole + kTileSide, second) : Floats{};
+    splitPair(loadLanes(from + whole, first), y, to + whole * 2, level, watch);
+  }
   return watch.isFinite();
 }
 

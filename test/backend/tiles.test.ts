@@ -105,6 +105,11 @@ const cases: readonly Case[] = [
   { image: [2, 16, 16, 64], filter: [1, 1, 64, 130] },
   { image: [1, 8, 8, 300], filter: [3, 3, 300, 32] },
   { image: [2, 32, 15, 14], filter: [3, 3, 32, 48], dataFormat: 'NCHW' },
+  { image: [5, 13, 30, 32], filter: [3, 5, 32, 30], strides: [2, 3] },
+  { image: [19, 14, 14, 32], filter: [3, 3, 32, 16], dilations: [2, 1] },
+  { image: [3, 12, 40, 16], filter: [1, 7, 16, 32], padding: 'VALID' },
+  { image: [3, 40, 12, 16], filter: [7, 1, 16, 32], strides: [3, 2] },
+  { image: [2, 6, 9, 15, 32], filter: [2, 3, 3, 32, 16] },
 ];
 
 describe.runIf(cpu)('large convolutions', () => {
@@ -121,7 +126,10 @@ describe.runIf(cpu)('large convolutions', () => {
         { dtype, shape: c.filter },
       );
       const { strides = [1, 1], dilations = [1, 1], padding = 'SAME', dataFormat = 'NHWC' } = c;
-      const y = tf.nn.conv2d(image, filter, { strides: [...strides], dilations: [...dilations], padding, dataFormat });
+      const y =
+        c.image.length === 5
+          ? tf.nn.conv3d(image, filter, { strides: [1, 1, 2, 1, 1], padding })
+          : tf.nn.conv2d(image, filter, { strides: [...strides], dilations: [...dilations], padding, dataFormat });
       const dy = tf.reshape(tf.floormod(tf.cast(tf.range(tf.size(y)), dtype), tf.constant(17, { dtype })), tf.shape(y));
       return [y, ...tf.gradients(y, [image, filter], { gradYs: [dy] }).map((g) => tf.convertToTensor(g!))];
     });
