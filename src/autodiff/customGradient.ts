@@ -1,4 +1,5 @@
 /** @file customGradient(): a function whose derivative the user writes. */
+
 import { resource } from '../core/dtypes.ts';
 import { getDefaultGraph } from '../graph/graph.ts';
 import type { Operation } from '../graph/operation.ts';
@@ -6,10 +7,11 @@ import type { Tensor, TensorLike } from '../graph/tensor.ts';
 import { userError } from '../graph/userError.ts';
 import { convertToTensor } from '../op/convert.ts';
 import { originOf } from '../op/handles.ts';
-import { outputOf } from '../op/node.ts';
-import { findOp, type Gradient } from '../op/registry.ts';
+import type { Gradient } from '../op/registry.ts';
+import { IdentityN } from '../ops/array/identity.ts';
 import { identity } from '../ops/array/index.ts';
 import { handleInfo } from '../ops/state/forms.ts';
+import { ReadVariableOp } from '../ops/state/variable.ts';
 import { type GradientResult, registerGradient } from './registry.ts';
 
 type Results = Tensor | readonly Tensor[];
@@ -80,11 +82,8 @@ export function withBackward<V extends Results>(
       return [...results.map(() => null), ...found.args, ...found.variables];
     });
     const inputs = [...results, ...args, ...variables.map(read)];
-    const attrs = findOp('IdentityN').complete({}, inputs);
-    const op = graph.gradientOverrideMap({ IdentityN: name }, () =>
-      graph.createOp({ type: 'IdentityN', inputs, attrs }),
-    );
-    const outputs = op.outputs.slice(0, results.length);
+    const all = graph.gradientOverrideMap({ [IdentityN.name]: name }, () => IdentityN.build({ input: inputs }).output);
+    const outputs = all.slice(0, results.length);
     return (isSingle ? outputs[0]! : outputs) as V; // the same structure as `value`
   };
 }
@@ -106,5 +105,5 @@ function variablesReadBy(operations: readonly Operation[], args: readonly Tensor
 }
 
 function read(handle: Tensor): Tensor {
-  return outputOf('ReadVariableOp', { resource: handle }, { attrs: { dtype: handleInfo(handle)!.dtype } });
+  return ReadVariableOp.build({ resource: handle }, { attrs: { dtype: handleInfo(handle)!.dtype } }).value;
 }

@@ -5,7 +5,7 @@ import { InvalidArgumentError } from '../core/errors.ts';
 import { compatible, type Dims, isFullyDefined, showShape } from '../core/shape.ts';
 import { withContext } from '../graph/context.ts';
 import { FuncGraph } from '../graph/funcGraph.ts';
-import { fromOnePlace, getDefaultGraph, graphFor } from '../graph/graph.ts';
+import { fromOnePlace, getDefaultGraph } from '../graph/graph.ts';
 import { IndexedSlices } from '../graph/indexedSlices.ts';
 import type { Operation } from '../graph/operation.ts';
 import { onlyOptions } from '../graph/options.ts';
@@ -13,11 +13,12 @@ import { colocateWith, nameScope } from '../graph/scopes.ts';
 import { Tensor, type TensorLike } from '../graph/tensor.ts';
 import { userError } from '../graph/userError.ts';
 import { convertToTensor } from '../op/convert.ts';
-import { findOp, type Gradient, type GradientTools } from '../op/registry.ts';
+import type { Gradient, GradientTools } from '../op/registry.ts';
 import { constant, identity, ones, shape, zeros } from '../ops/array/index.ts';
 import { tuple } from '../ops/flow/index.ts';
 import { zerosLike } from '../ops/math/index.ts';
 import { handleInfo } from '../ops/state/forms.ts';
+import { VariableShape } from '../ops/state/variable.ts';
 import { AggregationMethod, aggregate, checkAggregationMethod } from './aggregate.ts';
 import { Between, isTrainable, Paths } from './between.ts';
 import { gradientOf } from './registry.ts';
@@ -263,9 +264,7 @@ function unconnectedZeros(x: Tensor): Tensor {
 function zerosOfHandle(handle: Tensor): Tensor {
   const info = handleInfo(handle);
   if (!info) throw userError(`${handle} is a resource that does not say what it holds, so its gradient has no type`);
-  const attrs = findOp('VariableShape').complete({}, [handle]);
-  const size = graphFor([handle]).createOp({ type: 'VariableShape', inputs: [handle], attrs }).outputs[0]!;
-  return zeros(size, { dtype: info.dtype });
+  return zeros(VariableShape.build({ input: handle }).output, { dtype: info.dtype });
 }
 
 function checkCount(op: Operation, dx: readonly (Gradient | null)[]): void {

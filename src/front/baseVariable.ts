@@ -12,8 +12,14 @@ import type { Alike, Typed } from '../graph/staticShapes.ts';
 import { type ConvertibleToTensor, noNumber, Tensor, type TensorLike } from '../graph/tensor.ts';
 import { userError } from '../graph/userError.ts';
 import { convertToTensor } from '../op/convert.ts';
+import { GatherV2 } from '../ops/array/gather.ts';
+import { GatherNd } from '../ops/array/gatherNd.ts';
 import { getItem, type SliceSpec } from '../ops/array/getItem.ts';
 import { identity } from '../ops/array/identity.ts';
+import { AssignVariableOp } from '../ops/state/assign.ts';
+import { ResourceGather, ResourceGatherNd } from '../ops/state/gather.ts';
+import { IsVariableInitialized } from '../ops/state/refVariable.ts';
+import { ReadVariableOp, VarIsInitializedOp } from '../ops/state/variable.ts';
 import '../ops/index.ts';
 import { node, outputOf } from '../op/node.ts';
 
@@ -109,7 +115,7 @@ export abstract class BaseVariable implements ConvertibleToTensor {
   }
 
   protected readNow(): Tensor {
-    return outputOf('ReadVariableOp', { resource: this.handle! }, { attrs: { dtype: this.dtype } });
+    return ReadVariableOp.build({ resource: this.handle! }, { attrs: { dtype: this.dtype } }).value;
   }
 
   toTensor(
@@ -125,8 +131,8 @@ export abstract class BaseVariable implements ConvertibleToTensor {
   /** Whether it has a value. Adds one `VarIsInitializedOp` (or `IsVariableInitialized`) node. */
   isInitialized(options: { name?: string } = {}): Tensor {
     const { handle, target } = this;
-    if (handle) return outputOf('VarIsInitializedOp', { resource: handle }, options);
-    return colocateWith(target, () => outputOf('IsVariableInitialized', { ref: target }, options));
+    if (handle) return VarIsInitializedOp.build({ resource: handle }, options).is_initialized;
+    return colocateWith(target, () => IsVariableInitialized.build({ ref: target }, options).is_initialized);
   }
 
   asGraphElement(): Tensor {
@@ -156,7 +162,7 @@ export abstract class BaseVariable implements ConvertibleToTensor {
           `Cannot assign a value of shape ${showTuple(tensor.shape)} to variable '${this.name}', which has shape ${showTuple(this.shape)}.`,
         );
       const attrs = { validate_shape: this.validatesShape && isFullyDefined(this.shape) };
-      const op = node('AssignVariableOp', { resource: this.handle!, value: tensor }, { name: options.name, attrs });
+      const op = AssignVariableOp.node({ resource: this.handle!, value: tensor }, { name: options.name, attrs });
       return this.changed(op, options);
     });
   }
@@ -244,18 +250,22 @@ export abstract class BaseVariable implements ConvertibleToTensor {
 
   /** Rows of the value, read without reading all of it. Adds one `ResourceGather` node. */
   sparseRead(indices: TensorLike, options: { name?: string | undefined } = {}): Tensor {
-    if (this.ref) return outputOf('GatherV2', { params: this.value(), indices, axis: 0 }, { name: options.name });
-    return nameScope(options.name ?? 'Gather', (name) =>
-      outputOf('ResourceGather', { resource: this.handle!, indices }, { name, attrs: { dtype: this.dtype } }),
+    if (this.ref) return GatherV2.build({ params: this.value(), indices, axis: 0 }, { name: options.name }).output;
+    const attrs = { dtype: this.dtype };
+    return nameScope(
+      options.name ?? 'Gather',
+      (name) => ResourceGather.build({ resource: this.handle!, indices }, { name, attrs }).output,
     );
   }
 
   /** Elements of the value picked by index vectors. Adds `ResourceGatherNd` and `Identity` nodes. */
   gatherNd(indices: TensorLike, options: { name?: string | undefined } = {}): Tensor {
-    if (this.ref) return outputOf('GatherNd', { params: this.ref, indices }, { name: options.name });
+    if (this.ref) return GatherNd.build({ params: this.ref, indices }, { name: options.name }).output;
+    const attrs = { dtype: this.dtype };
     return identity(
-      nameScope(options.name ?? 'GatherNd', (name) =>
-        outputOf('ResourceGatherNd', { resource: this.handle!, indices }, { name, attrs: { dtype: this.dtype } }),
+      nameScope(
+        options.name ?? 'GatherNd',
+        (name) => ResourceGatherNd.build({ resource: this.handle!, indices }, { name, attrs }).output,
       ),
     );
   }
@@ -347,7 +357,7 @@ export class UpdatedVariable extends BaseVariable {
     shape: Dims,
     private readonly after: Operation,
   ) {
-    const read = () => outputOf('ReadVariableOp', { resource: handle }, { attrs: { dtype } });
+    const read = () => ReadVariableOp.build({ resource: handle }, { attrs: { dtype } }).value;
     super({ handle, dtype, shape, snapshot: controlDependencies([after], read) });
   }
   override get name(): string {

@@ -1,4 +1,5 @@
 /** @file Initializers: functions from a shape to the first value of a variable. */
+
 import { type DType, float32 } from '../core/dtypes.ts';
 import { fromElements, type NDArray, type Nested } from '../core/ndarray.ts';
 import { type Shape, showTuple, sizeOf } from '../core/shape.ts';
@@ -7,12 +8,15 @@ import { nameScope } from '../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../graph/tensor.ts';
 import { userError } from '../graph/userError.ts';
 import { toArray } from '../op/convert.ts';
-import { node, outputOf } from '../op/node.ts';
 import { constant } from '../ops/array/constant.ts';
+import { DiagPart } from '../ops/array/diag.ts';
 import { ones, zeros } from '../ops/array/fill.ts';
+import { MatrixDiagV3 } from '../ops/array/matrixDiag.ts';
+import { MatrixSetDiagV3 } from '../ops/array/matrixSetDiag.ts';
 import { reshape } from '../ops/array/reshape.ts';
 import { slice } from '../ops/array/slice.ts';
 import { matrixTranspose } from '../ops/array/transpose.ts';
+import { Qr } from '../ops/math/factorizations.ts';
 import { sign } from '../ops/math/neg.ts';
 import { times } from '../ops/math/operators.ts';
 import { randomNormal, randomUniform, truncatedNormal } from '../ops/random/distributions.ts';
@@ -265,8 +269,8 @@ export function orthogonalInitializer(options: Seeded & { gain?: number } = {}):
     const columns = shape.at(-1)!;
     const flat = rows < columns ? [columns, rows] : [rows, columns];
     const input = randomNormal(flat, { dtype: type, seed });
-    const [q, r] = node('Qr', { input }, { attrs: { full_matrices: false } }).outputs as [Tensor, Tensor]; // q and r
-    const signed = times(q, sign(outputOf('DiagPart', { input: r })));
+    const { q, r } = Qr.build({ input }, { attrs: { full_matrices: false } });
+    const signed = times(q, sign(DiagPart.build({ input: r }).diagonal));
     return times(gain, reshape(rows < columns ? matrixTranspose(signed) : signed, shape));
   });
 }
@@ -292,12 +296,9 @@ function eye(rows: number, columns: number, dtype: DType): Tensor {
     const diagonal = ones([Math.min(rows, columns)], { dtype });
     if (rows === columns) {
       const inputs = { diagonal, k: 0, num_rows: -1, num_cols: -1, padding_value: 0 };
-      return outputOf('MatrixDiagV3', inputs, { name: 'diag' });
+      return MatrixDiagV3.build(inputs, { name: 'diag' }).output;
     }
-    return outputOf(
-      'MatrixSetDiagV3',
-      { input: zeros([rows, columns], { dtype }), diagonal, k: 0 },
-      { name: 'set_diag' },
-    );
+    const input = zeros([rows, columns], { dtype });
+    return MatrixSetDiagV3.build({ input, diagonal, k: 0 }, { name: 'set_diag' }).output;
   });
 }

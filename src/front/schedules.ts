@@ -1,20 +1,21 @@
 /** @file Learning-rate schedules: a rate that depends on the global step, as a tensor. */
+
 import { type DType, float32 } from '../core/dtypes.ts';
 import { onlyOptions } from '../graph/options.ts';
 import { nameScope } from '../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../graph/tensor.ts';
 import { userError } from '../graph/userError.ts';
 import { convertToTensor, isSymbolic } from '../op/convert.ts';
-import { outputOf } from '../op/node.ts';
 import { constant } from '../ops/array/constant.ts';
 import { add } from '../ops/math/add.ts';
-import { cast } from '../ops/math/cast.ts';
+import { Cast, cast } from '../ops/math/cast.ts';
 import { equal, greater, lessEqual } from '../ops/math/compare.ts';
 import { divide } from '../ops/math/divide.ts';
 import { exp, log } from '../ops/math/exp.ts';
 import { logicalAnd } from '../ops/math/logical.ts';
 import { minimum } from '../ops/math/maximum.ts';
 import { multiply } from '../ops/math/multiply.ts';
+import { Neg } from '../ops/math/neg.ts';
 import { minus, over, plus, times, toThe } from '../ops/math/operators.ts';
 import { pow } from '../ops/math/pow.ts';
 import { ceil, floor } from '../ops/math/round.ts';
@@ -36,7 +37,7 @@ function parameter(value: TensorLike, dtype: DType): Tensor {
   if (typeof value !== 'number') return cast(value, dtype);
   return nameScope('Cast', (name) => {
     const x = convertToTensor(value, { name: 'x', dtype: float32 });
-    return x.dtype === dtype ? x : outputOf('Cast', { x }, { name, attrs: { DstT: dtype } });
+    return x.dtype === dtype ? x : Cast.build({ x }, { name, attrs: { DstT: dtype } }).y;
   });
 }
 
@@ -102,7 +103,7 @@ export function naturalExpDecay(
 ): Tensor {
   // A plain number stands for a float, also when it is whole.
   const attrs = typeof decayRate === 'number' ? { attrs: { T: float32 } } : {};
-  const rate = exp(outputOf('Neg', { x: decayRate }, attrs));
+  const rate = exp(Neg.build({ x: decayRate }, attrs).y);
   return exponentialDecay(learningRate, globalStep, decaySteps, rate, options);
 }
 

@@ -13,8 +13,10 @@ import { attrScope, colocateWith, device, nameScope } from '../graph/scopes.ts';
 import { Tensor, type TensorLike } from '../graph/tensor.ts';
 import { userError } from '../graph/userError.ts';
 import { convertToTensor } from '../op/convert.ts';
-import { node, outputOf } from '../op/node.ts';
+import { outputOf } from '../op/node.ts';
 import { identity } from '../ops/array/identity.ts';
+import { Assign, AssignVariableOp } from '../ops/state/assign.ts';
+import { VarIsInitializedOp } from '../ops/state/variable.ts';
 import { AttrList } from '../proto/attr.ts';
 import { VariableDef } from '../proto/metaGraph.ts';
 import { dtypeFromProto, shapeFromProto } from '../proto/tensorProto.ts';
@@ -272,11 +274,11 @@ function makeResource(scope: string, initial: Initial, options: VariableOptions)
     return { initialValue, shape, handle: outputOf('VarHandleOp', {}, { name: scope, attrs }) };
   });
   const { dtype } = initialValue;
-  const isInitializedOp = nameScope('IsInitialized', () => node('VarIsInitializedOp', { resource: handle }));
+  const isInitializedOp = nameScope('IsInitialized', () => VarIsInitializedOp.node({ resource: handle }));
   const onItsDevice = <T>(body: () => T): T => (handle.device === '' ? body() : device(handle.device, body));
   const initializer = nameScope('Assign', (own) =>
     withContext({ colocation: [], devices: [] }, () =>
-      onItsDevice(() => node('AssignVariableOp', { resource: handle, value: initialValue }, { name: own })),
+      onItsDevice(() => AssignVariableOp.node({ resource: handle, value: initialValue }, { name: own })),
     ),
   );
   const { snapshot, cached } = nameScope('Read', () => {
@@ -309,7 +311,7 @@ function makeReference(scope: string, initial: Initial, options: VariableOptions
   if (validateShape && !isFullyDefined(initialValue.shape))
     throw userError(`initial_value must have a shape specified: ${initialValue}`);
   const attrs = { validate_shape: validateShape };
-  const initializer = colocateWith(ref, () => node('Assign', { ref, value: initialValue }, { attrs }));
+  const initializer = colocateWith(ref, () => Assign.node({ ref, value: initialValue }, { attrs }));
   const read = () => identity(ref, { name: 'read' });
   const snapshot = cachingDevice === undefined ? colocateWith(ref, read) : device(cachingDevice, read);
   const shape = validateShape ? initialValue.shape : shapeFor(initialValue);

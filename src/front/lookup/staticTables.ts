@@ -1,4 +1,5 @@
 /** @file Tables that are filled once: from keys to values, and from words to numbers with buckets for unknown words. */
+
 import { randomUUID } from 'node:crypto';
 import { type DType, int64, string } from '../../core/dtypes.ts';
 import { initScope } from '../../graph/funcGraph.ts';
@@ -13,6 +14,7 @@ import { node, outputOf } from '../../op/node.ts';
 import { constant } from '../../ops/array/constant.ts';
 import { group } from '../../ops/flow/group.ts';
 import { noOp } from '../../ops/flow/noOp.ts';
+import { AddV2 } from '../../ops/math/add.ts';
 import { cast } from '../../ops/math/cast.ts';
 import { notEqual } from '../../ops/math/compare.ts';
 import { whereV2 } from '../../ops/math/select.ts';
@@ -230,7 +232,7 @@ export class IdTableWithHashBuckets implements LookupInterface {
         const buckets = bucketsOf(values, this.numOovBuckets, this.hasherSpec);
         if (!table) return buckets;
         const ids = table.lookup(values);
-        const behind = outputOf('AddV2', { x: buckets, y: table.size() }, { name: 'Add' });
+        const behind = AddV2.build({ x: buckets, y: table.size() }, { name: 'Add' }).z;
         return whereV2(notEqual(ids, table.defaultValue), ids, behind);
       });
     });

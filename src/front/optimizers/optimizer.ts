@@ -17,8 +17,10 @@ import { node } from '../../op/node.ts';
 import { findOp } from '../../op/registry.ts';
 import { getItem } from '../../ops/array/getItem.ts';
 import { shape } from '../../ops/array/shape.ts';
+import { Unique } from '../../ops/array/unique.ts';
 import { group, tuple, type Waitable } from '../../ops/flow/group.ts';
 import { cast } from '../../ops/math/cast.ts';
+import { UnsortedSegmentSum } from '../../ops/math/unsortedSegmentOps.ts';
 import { GraphKeys } from '../collections.ts';
 import type { InitializerFunction } from '../initializers.ts';
 import { createSlot, createSlotWithInitializer, createZerosSlot } from '../slots.ts';
@@ -213,10 +215,10 @@ export abstract class Optimizer {
 
   /** Repeated rows are summed before they are applied. */
   protected applySparseRepeated(gradient: IndexedSlices, variable: Variable): Waitable {
-    const [unique, positions] = node('Unique', { x: gradient.indices }).outputs as [Tensor, Tensor]; // y and idx
+    const { y: unique, idx: positions } = Unique.build({ x: gradient.indices });
     const count = getItem(shape(unique), '0');
-    const values = node('UnsortedSegmentSum', { data: gradient.values, segment_ids: positions, num_segments: count });
-    return this.applySparse(values.outputs[0]!, variable, unique);
+    const inputs = { data: gradient.values, segment_ids: positions, num_segments: count };
+    return this.applySparse(UnsortedSegmentSum.build(inputs).output, variable, unique);
   }
 
   private update(gradient: Gradient, variable: Variable): Waitable {

@@ -1,13 +1,16 @@
 /** @file What savers save: variables, slices of them, and objects that say themselves how they are saved and restored. */
+
 import type { DType } from '../../core/dtypes.ts';
 import { compatible, type Dims, isFullyDefined, type Shape, showTuple } from '../../core/shape.ts';
 import type { Operation } from '../../graph/operation.ts';
 import { colocateWith, device, nameScope } from '../../graph/scopes.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
-import { node, outputOf } from '../../op/node.ts';
 import { identity } from '../../ops/array/identity.ts';
 import { reshape } from '../../ops/array/reshape.ts';
+import { Assign, AssignVariableOp } from '../../ops/state/assign.ts';
+import { DisableCopyOnRead } from '../../ops/state/disableCopyOnRead.ts';
+import { ReadVariableOp } from '../../ops/state/variable.ts';
 import { PartitionedVariable } from '../partitioned.ts';
 import { type SaveSliceInfo, Variable } from '../variable.ts';
 
@@ -136,8 +139,8 @@ function variableObject(variable: Variable, slice: string, name: string): Saveab
 function readSlice(variable: Variable): Tensor {
   const handle = variable.handle!;
   const read = nameScope('Read', () => {
-    node('DisableCopyOnRead', { resource: handle });
-    return outputOf('ReadVariableOp', { resource: handle }, { attrs: { dtype: variable.dtype } });
+    DisableCopyOnRead.build({ resource: handle });
+    return ReadVariableOp.build({ resource: handle }, { attrs: { dtype: variable.dtype } }).value;
   });
   const onItsDevice = <T>(body: () => T): T => (variable.device === '' ? body() : device(variable.device, body));
   return onItsDevice(() => {
@@ -178,7 +181,7 @@ function assignHandle(
     throw userError(
       `Received incompatible tensor with shape ${showTuple(value.shape)} when attempting to restore variable with shape ${showTuple(shape)} and name ${name}.`,
     );
-  const build = () => node('AssignVariableOp', { resource, value: identity(value) });
+  const build = () => AssignVariableOp.node({ resource, value: identity(value) });
   return place === '' ? build() : device(place, build);
 }
 
@@ -191,5 +194,5 @@ function assignReference(
   const value = to === undefined ? restored : reshape(restored, to);
   const target = ref instanceof Tensor ? ref : ref.target;
   const attrs = { use_locking: true, validate_shape: to === undefined && isFullyDefined(shape) };
-  return colocateWith(target, () => node('Assign', { ref: target, value }, { attrs }));
+  return colocateWith(target, () => Assign.node({ ref: target, value }, { attrs }));
 }
