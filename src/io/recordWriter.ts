@@ -1,10 +1,10 @@
 /** @file TFRecordWriter: writes records to a file, many at a time, while more of them come in. */
-import { createWriteStream } from 'node:fs';
+import { close, createWriteStream, open, write, writev } from 'node:fs';
 import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { createDeflate, createGzip } from 'node:zlib';
 import { FailedPreconditionError } from '../core/errors.ts';
-import { closeBeforeReading } from './closingFiles.ts';
+import { closeBeforeReading, whenClosed } from './closingFiles.ts';
 import { maskedCrc } from './crc32c.ts';
 import { nativeFamily } from './native.ts';
 import { localPath } from './paths.ts';
@@ -55,6 +55,15 @@ export class RecordBlock {
   }
 }
 
+/** The file system for a writer whose file may still be another's: it is opened, and emptied, when that is done. */
+const fileSystemAfter = (others: Promise<void>) => ({
+  write,
+  writev,
+  close,
+  open: (path: string, flags: string, mode: number, opened: (error: Error | null, descriptor: number) => void) =>
+    void others.then(() => open(path, flags, mode, opened)),
+});
+
 const done = Promise.resolve();
 
 /**
@@ -83,7 +92,7 @@ export class TFRecordWriter implements AsyncDisposable {
     options: RecordOptionsLike = {},
   ) {
     const { compression, zlib } = recordOptions(options);
-    this.file = createWriteStream(localPath(path), { highWaterMark: 1 << 20 });
+    this.file = createWriteStream(localPath(path), { highWaterMark: 1 << 20, fs: fileSystemAfter(whenClosed(path)) });
     this.target = this.file;
     this.file.on('error', (error) => {
       this.fail(error);

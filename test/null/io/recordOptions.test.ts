@@ -92,6 +92,26 @@ it('writing and closing need not be awaited', async () => {
   }
 });
 
+it('a second writer of a file begins when the first has closed it', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tensorloom-'));
+  try {
+    for (const compression of ['', 'GZIP'] as const) {
+      const path = join(folder, `x${compression}`);
+      const first = new tf.io.TFRecordWriter(path, compression);
+      for (let i = 0; i < 100; i++) first.write(new Uint8Array(20_000).fill(i));
+      first.close();
+      const second = new tf.io.TFRecordWriter(path, compression);
+      second.write('second');
+      second.close();
+      const found: string[] = [];
+      for await (const record of tf.io.tfRecordIterator(path, compression)) found.push(Buffer.from(record).toString());
+      expect(found).toEqual(['second']);
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
 it('a dataset waits for a file that is being closed', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tensorloom-'));
   try {
