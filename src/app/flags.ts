@@ -1,6 +1,7 @@
 /** @file `tf.flags`: parameters of a program from its command line. */
 import { writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { NotFoundError } from '../core/errors.ts';
 import { fileError } from '../io/fileErrors.ts';
 import { makeFoldersNow } from '../io/folders.ts';
@@ -41,10 +42,13 @@ export interface FlagOptions {
   readonly shortName?: string | undefined;
 }
 
+/** This file, or the one that it was joined into; V8 names files by path or by URL. */
+const own = [import.meta.url, fileURLToPath(import.meta.url)];
+
 /** The file in which a flag is defined. */
 function definingFile(): string {
-  const own = /[\\/]app[\\/]flags\.[jt]s/;
-  const frame = (new Error().stack ?? '').split('\n').find((line, i) => i > 0 && !own.test(line));
+  const isOwn = (line: string) => own.some((file) => line.includes(`${file}:`));
+  const frame = (new Error().stack ?? '').split('\n').find((line, i) => i > 0 && !isOwn(line));
   return /([^\\/(]+):\d+:\d+\)?$/.exec(frame ?? '')?.[1] ?? basename(process.argv[1] ?? 'main');
 }
 

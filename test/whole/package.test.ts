@@ -47,6 +47,11 @@ describe.skipIf(!existsSync(library))('the package', () => {
     expect(await printed(file)).toBe(`${file}:2:21`);
   });
 
+  it('explains flags under the file that defines them', async () => {
+    const file = program("tf.flags.DEFINE_integer('steps', 3, 'How many.');", 'console.log(tf.flags.flagsHelp());');
+    expect((await printed(file)).split('\n')[0]).toBe('program.mjs:');
+  });
+
   it('has a command', async () => {
     expect(await printed(new URL(bin.tensorloom, root).pathname, '--help')).toContain('serve');
   });
