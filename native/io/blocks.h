@@ -46,6 +46,8 @@ class Block {
   const uint8_t* data() const { return data_; }
   size_t size() const { return size_; }
   void clear() { size_ = 0; }
+  /** Leaves the first bytes. */
+  void cut(size_t bytes) { size_ = bytes < size_ ? bytes : size_; }
 
  private:
   uint8_t* data_ = nullptr;

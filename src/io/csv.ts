@@ -103,7 +103,7 @@ function plainEnd(record: Uint8Array, start: number, delimiter: number, useQuote
 }
 
 /** The field with every pair of quotes as one. */
-function withoutDoubled(field: Uint8Array): Uint8Array {
+export function withoutDoubled(field: Uint8Array): Uint8Array {
   const plain = new Uint8Array(field.length);
   let length = 0;
   for (let i = 0; i < field.length; i++) {

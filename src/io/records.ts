@@ -237,10 +237,7 @@ function open(path: string, compression: RecordCompression): Readable {
 }
 
 /** The records of a file, many at a time: as many as are complete in what was read last. */
-async function* recordBatches(
-  path: string,
-  options: RecordOptionsLike = {},
-): AsyncGenerator<readonly Uint8Array[]> {
+async function* recordBatches(path: string, options: RecordOptionsLike = {}): AsyncGenerator<readonly Uint8Array[]> {
   const { compression } = recordOptions(options);
   let stream: Readable | undefined;
   try {

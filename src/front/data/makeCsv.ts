@@ -2,14 +2,15 @@
 import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { DType, float32, float64, int32, int64, string } from '../../core/dtypes.ts';
+import { InvalidArgumentError } from '../../core/errors.ts';
 import { NDArray, scalar } from '../../core/ndarray.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
-import { CsvCutter, csvInteger, csvNumber, latin1 } from '../../io/csv.ts';
+import { csvInteger, csvNumber, latin1 } from '../../io/csv.ts';
+import { CsvRecordReader } from '../../io/csvRecords.ts';
 import { matchingPaths } from '../../io/glob.ts';
 import { convertToTensor } from '../../op/convert.ts';
-import { CsvSplitter } from '../../ops/data/csv.ts';
 import { CsvDataset } from './csv.ts';
 import { Dataset } from './dataset.ts';
 import { map } from './elementwise.ts';
@@ -186,13 +187,25 @@ function* chunksOf(path: string, compression: string): Generator<Uint8Array> {
 
 /** The rows of a file as texts, its first line among them. */
 function* rowsOf(path: string, { fieldDelim, useQuoteDelim, compressionType }: Looking): Generator<string[]> {
-  const format = { delimiter: fieldDelim.charCodeAt(0), useQuotes: useQuoteDelim };
-  const splitter = new CsvSplitter(format, false);
-  const cutter = new CsvCutter({ ...format, columns: [] });
-  const fields = (line: Uint8Array) =>
-    Array.from({ length: cutter.cut(line) }, (_, i) => Buffer.from(cutter.field(i)).toString());
-  for (const chunk of chunksOf(path, compressionType)) for (const line of splitter.push(chunk)) yield fields(line);
-  for (const line of splitter.end()) yield fields(line);
+  const format = { delimiter: fieldDelim.charCodeAt(0), useQuotes: useQuoteDelim, columns: [], excluded: [] };
+  const reader = new CsvRecordReader({ ...format, defaults: [], notAvailable: new Uint8Array(0) });
+  let bytes: Uint8Array = new Uint8Array(0);
+  function* complete(isLast: boolean): Generator<string[]> {
+    let start = 0;
+    while (start < bytes.length) {
+      const fields = reader.texts(bytes, start, isLast);
+      if (!fields) break;
+      if (fields instanceof InvalidArgumentError) throw fields;
+      yield fields.map((field) => Buffer.from(field).toString());
+      start = reader.end;
+    }
+    bytes = bytes.subarray(start);
+  }
+  for (const chunk of chunksOf(path, compressionType)) {
+    bytes = bytes.length === 0 ? chunk : Buffer.concat([bytes, chunk]);
+    yield* complete(false);
+  }
+  yield* complete(true);
 }
 
 /** The names in the first lines, which must be the same in all files. */

@@ -67,9 +67,24 @@ export function stackElements(elements: readonly Element[]): Element {
   );
 }
 
+/** Elements and rows of elements, which are scalars, as rows of one. */
+function joinRows(parts: readonly Element[], count: number): Element {
+  const [first] = parts;
+  if (parts.length === 1 && first![0]!.rank === 1) return first!;
+  return first!.map(({ dtype }, c) =>
+    rowsTogether(
+      dtype,
+      [count],
+      parts.map((part) => part[c]!),
+    ),
+  );
+}
+
 /** Gathers elements and makes one of each group. */
 export class BatchIterator extends Following {
   private hasEnded = false;
+  /** Whether elements that are rows already can be taken as they are. */
+  private readonly takesRows: boolean;
   constructor(
     input: ElementIterator,
     private readonly size: number,
@@ -77,10 +92,12 @@ export class BatchIterator extends Following {
     private readonly join: (elements: readonly Element[]) => Element,
   ) {
     super(input);
+    this.takesRows = input.atHand !== undefined && join === stackElements;
   }
 
   next(): Pulled {
-    return this.hasEnded ? undefined : this.gather([]);
+    if (this.hasEnded) return undefined;
+    return this.takesRows ? this.gatherRows([], 0) : this.gather([]);
   }
 
   /** A batch in which an element failed is lost as a whole: the others of it are taken all the same. */
@@ -104,6 +121,36 @@ export class BatchIterator extends Following {
     this.hasEnded = true;
     const whole = succeeded(elements);
     return whole.length === 0 || this.dropsRemainder ? undefined : this.join(whole);
+  }
+
+  /** The same where some of the parts are rows together, `count` elements in all. */
+  private gatherRows(parts: (Element | Failed)[], count: number): Pulled {
+    while (count < this.size) {
+      const rows = this.input.atHand!(this.size - count);
+      if (rows) {
+        parts.push(rows);
+        count += rows[0]!.shape[0]!;
+        continue;
+      }
+      const pulled = attempted(this.input);
+      if (pulled instanceof Promise) return pulled.then((element) => this.goOnRows(parts, count, element));
+      if (!pulled) return this.endRows(parts, count);
+      parts.push(pulled);
+      count++;
+    }
+    return joinRows(succeeded(parts), count);
+  }
+
+  private goOnRows(parts: (Element | Failed)[], count: number, element: Element | Failed | undefined): Pulled {
+    if (!element) return this.endRows(parts, count);
+    parts.push(element);
+    return this.gatherRows(parts, count + 1);
+  }
+
+  private endRows(parts: readonly (Element | Failed)[], count: number): Element | undefined {
+    this.hasEnded = true;
+    const whole = succeeded(parts);
+    return count === 0 || this.dropsRemainder ? undefined : joinRows(whole, count);
   }
 
   protected override state(): Saved {

@@ -82,6 +82,11 @@ async function quietly(close: () => unknown): Promise<void> {
 /** Gives elements one after the other. Whoever pulls waits for an element before asking for the next. */
 export interface ElementIterator {
   next(): Pulled;
+  /**
+   * For elements of scalars that lie in columns: the next ones, not more than `most`, as vectors; undefined where `next` must be
+   * asked. The memory is the caller's.
+   */
+  atHand?(most: number): Element | undefined;
   /** Where it is, so that an iterator of the same dataset can go on from there. */
   save(): Soon<Saved>;
   restore(saved: Saved): Soon<void>;

@@ -32,9 +32,9 @@ export interface FileList {
   readonly chunk: number;
 }
 
-/** The bytes of a file, chunk by chunk, without their compression. */
-function openFile(path: string, compression: string, chunk: number): Readable {
-  const file = createReadStream(localPath(path), { highWaterMark: chunk });
+/** The bytes of a file from one on, chunk by chunk, without their compression. */
+export function openFile(path: string, compression: string, chunk: number, start = 0): Readable {
+  const file = createReadStream(localPath(path), { highWaterMark: chunk, start });
   if (compression === '') return file;
   const stream = compression === 'GZIP' ? createGunzip() : createInflate();
   file.on('error', (error) => stream.destroy(error));

@@ -241,7 +241,8 @@ describe('CsvDataset', () => {
       '1,2"3': /Unquoted fields cannot have quotes inside/,
       '"a"b",c': /Quote inside a string has to be escaped by another quote/,
       '1,2,3': /Expect 2 fields but have more in record/,
-      '\n1,2': /Expect 2 fields but have 1 in record/,
+      '1\n1,2': /Expect 2 fields but have 1 in record/,
+      '\n1,2': /Field 0 is required but missing in record!/,
       '1,"2': /Reached end of file without closing quoted field in record/,
     };
     for (const [content, message] of Object.entries(wrong))
