@@ -1,5 +1,4 @@
 /** @file FileWriter: adds summaries, graphs and other events to the files that TensorBoard reads. */
-
 import { NDArray } from '../../core/ndarray.ts';
 import { Graph, getDefaultGraph } from '../../graph/graph.ts';
 import { Operation } from '../../graph/operation.ts';
@@ -13,8 +12,10 @@ import { GraphDef } from '../../proto/graph.ts';
 import type { Init } from '../../proto/message.ts';
 import { MetaGraphDef } from '../../proto/metaGraph.ts';
 import { encodeRunMetadata, type RunRecord } from '../../proto/runMetadata.ts';
+import type { SaverSession } from '../saver.ts';
 import { exportMetaGraph } from '../saving/metaGraph.ts';
 import { type CamelInit, Event, protoRecord } from './messages.ts';
+import { SessionEventWriter } from './sessionWriter.ts';
 
 /** A count of steps: a number, or what a run gave for the global step; or an option of that name. */
 export type StepLike = Step | { readonly globalStep?: Step | undefined };
@@ -23,7 +24,10 @@ type Step = number | bigint | NDArray;
 export interface FileWriterOptions extends EventFileOptions {
   readonly graph?: Graph | GraphDef | undefined;
   readonly graphDef?: GraphDef | undefined;
+  /** A session whose graph writes the events, where it runs; all writers of it and of one folder share a file then. */
+  readonly session?: SaverSession | undefined;
 }
+const optionNames = ['graph', 'graphDef', 'session', 'maxQueue', 'flushSecs', 'filenameSuffix'] as const;
 /** A summary as a run gave it, as bytes, or as a record. */
 export type SummaryLike = NDArray | Uint8Array | CamelInit<proto.Summary>;
 
@@ -47,8 +51,9 @@ function stepOf(given: StepLike | undefined): { step?: number } {
  * await writer.close();
  */
 export class FileWriter implements AsyncDisposable {
-  private readonly events: EventFileWriter;
+  private readonly events: EventFileWriter | SessionEventWriter;
   private isClosed = false;
+  private closing: Promise<void> = Promise.resolve();
   /** Tags whose metadata is in the file. */
   private readonly seenTags = new Set<string>();
   private readonly runTags = new Set<string>();
@@ -56,12 +61,8 @@ export class FileWriter implements AsyncDisposable {
   constructor(logdir: string, graph?: Graph | GraphDef | FileWriterOptions | null, options: FileWriterOptions = {}) {
     const isGraph = graph instanceof Graph || (graph && 'node' in graph);
     const given = graph && !isGraph ? graph : options;
-    const {
-      graph: named,
-      graphDef,
-      ...rest
-    } = onlyOptions('tf.summary.FileWriter', given, 'graph', 'graphDef', 'maxQueue', 'flushSecs', 'filenameSuffix');
-    this.events = new EventFileWriter(logdir, rest);
+    const { graph: named, graphDef, session, ...rest } = onlyOptions('tf.summary.FileWriter', given, ...optionNames);
+    this.events = session ? new SessionEventWriter(session, logdir, rest) : new EventFileWriter(logdir, rest);
     const added = isGraph ? graph : (named ?? graphDef);
     if (!added) return;
     const def = graphDefOf(added);
@@ -121,11 +122,11 @@ export class FileWriter implements AsyncDisposable {
     if (this.isUsable()) await this.events.flush();
   }
 
-  /** Writes everything and closes the file. */
+  /** Writes everything and closes the file. A second call waits for the first. */
   async close(): Promise<void> {
-    if (this.isClosed) return;
+    if (!this.isClosed) this.closing = this.events.close();
     this.isClosed = true;
-    await this.events.close();
+    await this.closing;
   }
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();

@@ -266,3 +266,62 @@ describe('summaryIterator', () => {
     await expect(eventsIn(join(folder, 'none'))).rejects.toThrow(tf.errors.NotFoundError);
   });
 });
+
+describe('a writer of a session', () => {
+  beforeEach(() => tf.resetDefaultGraph());
+
+  it('has the nodes of Python, and one file for all writers of a folder', async () => {
+    const sess = new tf.Session();
+    const first = new tf.summary.FileWriter(folder, { session: sess, filenameSuffix: '.x' });
+    const second = new tf.summary.FileWriter(folder, { session: sess });
+    const nodes = sess.graph.asGraphDef().node.map((node) => node.name);
+    expect(nodes.filter((name) => name.startsWith('filewriter/') && name.split('/').length === 2)).toEqual([
+      'filewriter/SummaryWriter',
+      'filewriter/CreateSummaryFileWriter',
+      'filewriter/Const',
+      'filewriter/PlaceholderWithDefault',
+      'filewriter/ImportEvent',
+      'filewriter/FlushSummaryWriter',
+      'filewriter/CreateSummaryFileWriter_1',
+      'filewriter/FlushSummaryWriter_1',
+      'filewriter/FlushSummaryWriter_2',
+      'filewriter/CloseSummaryWriter',
+    ]);
+    expect(nodes).toContain('filewriter_1/Const_1'); // the empty suffix is a constant of its own
+    first.addSummary(scalarOf('a', 1), 3);
+    await first.flush();
+    second.addSummary(scalarOf('a', 2), 4);
+    await second.flush();
+    await first.close();
+    expect(files()).toHaveLength(1);
+    expect((await eventsIn(files()[0]!)).map(({ step }) => step)).toEqual([0, 3, 4]);
+    second.addSummary(scalarOf('a', 2), 5);
+    await expect(second.flush()).rejects.toThrow(
+      /Resource localhost\/logdir:.*\/SummaryWriterInterface does not exist/,
+    );
+    first.reopen();
+    first.addSummary(scalarOf('a', 1), 6);
+    await first.close();
+    expect(files()).toHaveLength(2);
+    expect((await eventsIn(files()[1]!)).map(({ step }) => step)).toEqual([0, 6]);
+    await sess.close();
+  });
+
+  it('says what went wrong', async () => {
+    const sess = new tf.Session();
+    fs.writeFileSync(join(folder, 'file'), '');
+    const writer = new tf.summary.FileWriter(join(folder, 'file'), { session: sess });
+    writer.addSummary(scalarOf('a', 1), 3);
+    await expect(writer.close()).rejects.toThrow(/Not a directory/);
+    await sess.close();
+  });
+});
+
+it('a second close waits for the first', async () => {
+  const writer = new tf.summary.FileWriter(join(folder, 'twice'));
+  writer.addSummary(scalarOf('a', 1), 1);
+  disk.isFull = true;
+  await expect(writer.flush()).rejects.toThrow(/No space left/);
+  const [first, second] = await Promise.allSettled([writer.close(), writer.close()]);
+  expect([first.status, second]).toEqual(['rejected', first]);
+});
