@@ -319,8 +319,8 @@ describe('a writer of a session', () => {
 
 it('a second close waits for the first', async () => {
   const writer = new tf.summary.FileWriter(join(folder, 'twice'));
-  writer.addSummary(scalarOf('a', 1), 1);
   disk.isFull = true;
+  writer.addSummary(scalarOf('a', 1), 1);
   await expect(writer.flush()).rejects.toThrow(/No space left/);
   const [first, second] = await Promise.allSettled([writer.close(), writer.close()]);
   expect([first.status, second]).toEqual(['rejected', first]);
