@@ -3,6 +3,10 @@ import { InvalidArgumentError } from './errors.ts';
 
 /** `options`, once it is sure that it has no keys but `names`; for what knows nothing of graphs. */
 export function knownOptions<T extends object>(owner: string, options: T, names: readonly (keyof T & string)[]): T {
+  if (typeof options !== 'object' || Array.isArray(options))
+    throw new InvalidArgumentError(
+      `${owner} takes its options as an object, but got ${JSON.stringify(options)}. The options are: ${names.join(', ')}.`,
+    );
   for (const key of Object.keys(options ?? {}))
     if (!(names as readonly string[]).includes(key)) throw new InvalidArgumentError(unknownOption(owner, key, names));
   return options;

@@ -83,21 +83,24 @@ export async function cachedFile(file: RemoteFile, options: DownloadOptions = {}
     throw new NotFoundError(`${path} does not exist, and downloads are turned off. Put it there, from ${file.urls[0]}`);
   }
   const problems: string[] = [];
-  let answered = false;
+  const why = new Set<string>();
   for (const url of file.urls) {
     try {
       await fetchTo(url, path, file, options.progress ?? terminalProgress());
       return path;
     } catch (error) {
+      const isMissing = error instanceof NotFoundError;
+      const isBroken = error instanceof UnavailableError;
       // Damage, a full disk or a folder that cannot be written are the same from everywhere.
-      if (error instanceof OpError && !(error instanceof NotFoundError)) throw error;
-      answered ||= error instanceof NotFoundError;
+      if (error instanceof OpError && !isMissing && !isBroken) throw error;
+      if (isMissing) why.add('no server has it');
+      if (isBroken) why.add('it does not arrive as a whole');
       problems.push(`${url}: ${reason(error)}`);
     }
   }
-  const why = answered ? 'no server has it' : 'there seems to be no network here';
+  if (why.size === 0) why.add('there seems to be no network here');
   throw new UnavailableError(
-    `${file.name} cannot be downloaded: ${why}.\n  ${problems.join('\n  ')}\n` +
+    `${file.name} cannot be downloaded: ${[...why].join(', ')}.\n  ${problems.join('\n  ')}\n` +
       `Put the file into ${dirname(path)} by hand, or name a folder that has it.`,
   );
 }
@@ -133,7 +136,9 @@ async function fetchTo(url: string, path: string, file: RemoteFile, progress: Pr
     await checkFile(partial, file);
     await rename(partial, path);
   } catch (error) {
-    throw fileError(error, path);
+    const found = fileError(error, path);
+    // What is no fault of the disk is one of the way here, as of this server: another may do better.
+    throw found instanceof OpError ? found : new UnavailableError(reason(error), { cause: error });
   } finally {
     await rm(partial, { force: true }).catch(() => {}); // where there is no folder, there is nothing to remove
   }

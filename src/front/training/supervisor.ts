@@ -87,6 +87,8 @@ export interface ManagedSessionOptions {
   readonly startStandardServices?: boolean | undefined;
   readonly closeSummaryWriter?: boolean | undefined;
 }
+/** What a managed session is for. */
+type SessionBody<T> = (session: GraphSession) => T | Promise<T>;
 export interface PrepareSessionOptions {
   readonly config?: object | undefined;
   readonly waitForCheckpoint?: boolean | undefined;
@@ -279,26 +281,24 @@ export class Supervisor {
   }
 
   /**
-   * Calls `body` with a session that is ready, and stops everything when it ends; an error ends all tasks and is thrown.
+   * Calls `body` with a session that is ready, and stops everything when it ends; an error ends all tasks and is thrown. Gives
+   * what `body` gives; undefined when the end of the data ended it.
    *
    * @example await sv.managedSession(async (sess) => { while (!sv.shouldStop()) await sess.run(trainOp); });
    */
-  managedSession(body: (session: GraphSession) => unknown): Promise<void>;
-  managedSession(master: string, body: (session: GraphSession) => unknown): Promise<void>;
-  managedSession(
-    master: string,
-    options: ManagedSessionOptions,
-    body: (session: GraphSession) => unknown,
-  ): Promise<void>;
-  async managedSession(...args: readonly unknown[]): Promise<void> {
-    const body = args.at(-1) as (session: GraphSession) => unknown; // the last argument in each form
+  managedSession<T>(body: SessionBody<T>): Promise<T | undefined>;
+  managedSession<T>(master: string, body: SessionBody<T>): Promise<T | undefined>;
+  managedSession<T>(master: string, options: ManagedSessionOptions, body: SessionBody<T>): Promise<T | undefined>;
+  async managedSession<T>(...args: readonly unknown[]): Promise<T | undefined> {
+    const body = args.at(-1) as SessionBody<T>; // the last argument in each form
     const master = typeof args[0] === 'string' ? args[0] : '';
     const options = (args.length === 3 ? args[1] : {}) as ManagedSessionOptions; // the middle one of three
     const { config, startStandardServices, closeSummaryWriter = true } = options;
     let session: GraphSession | undefined;
+    let result: T | undefined;
     try {
       session = await this.prepareOrWaitForSession(master, { config, startStandardServices });
-      await body(session);
+      result = await body(session);
     } catch (error) {
       this.requestStop(error);
     } finally {
@@ -308,6 +308,7 @@ export class Supervisor {
         await session?.close();
       }
     }
+    return result;
   }
 }
 

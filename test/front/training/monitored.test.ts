@@ -256,10 +256,11 @@ describe('Supervisor', () => {
     const last = tf.train.latestCheckpoint(folder)!;
     expect(last).toMatch(/model\.ckpt-\d+$/);
     const saved = await tf.train.loadVariable(last, 'w');
-    await sv.managedSession('', { startStandardServices: false }, async (sess) => {
+    const restored = await sv.managedSession('', { startStandardServices: false }, async (sess) => {
       await sv.summaryComputed(sess, { value: [{ tag: 'mine', simpleValue: 1 }] });
-      expect(await sess.run(w)).toEqual(saved);
+      return await sess.run(w);
     });
+    expect(restored).toEqual(saved);
     const listed = JSON.stringify(await events());
     expect(listed).toContain('"losses/total"');
     expect(listed).toContain('"mine"');

@@ -1,6 +1,6 @@
 /** @file Data for first programs: files from a server, from folders and from the cache; IDX, CIFAR and CSV files. */
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -95,6 +95,27 @@ describe('cachedFile', () => {
     await expect(cachedFile({ name: 'fine', urls: [`${url}/fine`] }, options)).rejects.toThrow(/Not a directory/);
   });
 
+  it('says that a download broke off, after trying the others', async () => {
+    const server = createServer((_, response) => {
+      response.writeHead(200, { 'content-length': 1000 });
+      response.write('the first bytes', () => response.destroy());
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    try {
+      served.set('/whole', Buffer.from('whole'));
+      const broken = `http://127.0.0.1:${(server.address() as AddressInfo).port}/whole`;
+      const options = { cacheFolder: join(folder, 'broken') };
+      await expect(cachedFile({ name: 'whole', urls: [broken] }, options)).rejects.toThrow(
+        /whole cannot be downloaded: it does not arrive as a whole\.[\s\S]*Put the file into/,
+      );
+      const path = await cachedFile({ name: 'whole', urls: [broken, `${url}/whole`] }, options);
+      expect(readFileSync(path, 'utf8')).toBe('whole');
+      expect(readdirSync(join(folder, 'broken'))).toEqual(['whole']);
+    } finally {
+      server.close();
+    }
+  });
+
   it('says plainly when there is no network', async () => {
     const options = { cacheFolder: join(folder, 'offline') };
     const file = { name: 'x', urls: ['http://127.0.0.1:9/x'] };
@@ -123,6 +144,13 @@ describe('tf.examples', () => {
     expect(validation.labels.toArray()).toEqual([[0, 0, 0, 0, 0, 0, 0, 1, 0, 0]]);
     expect(train.nextBatch(2)[0].shape).toEqual([2, 784]);
     await expect(tf.examples.mnist({ folder: join(folder, 'nowhere') })).rejects.toThrow(tf.errors.NotFoundError);
+  });
+
+  it('mnist says how a folder is given', async () => {
+    // @ts-expect-error the folder is an option
+    await expect(tf.examples.mnist(digits)).rejects.toThrow(
+      /tf\.examples\.mnist takes its options as an object, but got ".*digits"\. The options are: .*folder/,
+    );
   });
 
   it('mnist keeps images as pictures when asked to, and refuses what does not fit', async () => {
