@@ -145,7 +145,7 @@ export class NDArray<D extends DType = DType> {
   }
 
   equals(other: NDArray): boolean {
-    if (this.dtype !== (other.dtype as DType) || this.rank !== other.rank) return false;
+    if (this.dtype !== other.dtype || this.rank !== other.rank) return false;
     if (!this.shape.every((d, i) => d === other.shape[i])) return false;
     if (this.dtype === string)
       return this.objects.every((x, i) => sameBytes(x as Uint8Array, other.objects[i] as Uint8Array));

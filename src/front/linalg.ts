@@ -149,7 +149,7 @@ export function expm(input: TensorLike, options: NameOption = {}): Tensor {
         () => constant(false),
       );
     const squared = (i: Tensor, r: Tensor) => [i.add(1), whereV2(less(i, squarings), matmul(r, r), r)] as const;
-    const [, result] = whileLoop(goesOn, squared, [number(0), start] as readonly [Tensor, Tensor]);
+    const [, result] = whileLoop(goesOn, squared, [number(0), start]);
     const dims = result.shape?.slice(-2) ?? null;
     if (Array.isArray(batch) && isFullyDefined(matrix.shape) && isFullyDefined(dims))
       return reshape(result, [...batch, ...dims]);
@@ -197,7 +197,7 @@ function checkFactors(lowerUpper: Tensor, perm: Tensor): void {
   if (dims.length < 2) throw userError('lowerUpper must have at least 2 dimensions.');
   if (perm.rank !== null && dims.length !== perm.rank + 1)
     throw userError(`lowerUpper is ${lowerUpper}, so perm must have rank ${dims.length - 1}, but it is ${perm}.`);
-  const [rows, columns] = dims.slice(-2) as [number | null, number | null];
+  const [rows, columns] = dims.slice(-2);
   if (rows !== null && columns !== null && rows !== columns) throw userError('lowerUpper must be square.');
 }
 
@@ -278,7 +278,7 @@ export function luReconstruct(lowerUpper: TensorLike, perm: TensorLike, options:
     else {
       const [count, rows] = [reduceProd(whole.slice(':-2')), whole.slice('-1')];
       const matrices = reshape(product, [count, rows, rows]);
-      const back = mapFn((places: Tensor) => invertPermutation(places), reshape(order, [count, rows])) as Tensor; // one tensor in, one out
+      const back = mapFn((places: Tensor) => invertPermutation(places), reshape(order, [count, rows]));
       const numbers = broadcastTo(range(count).slice(':, newaxis'), [count, rows]);
       result = reshape(gatherNd(matrices, stack([numbers, back], -1)), whole);
     }

@@ -25,7 +25,7 @@ export function onlyOptions<T extends object>(owner: string, options: T, ...name
   checkObject(owner, options, names);
   for (const key in options) {
     // The names are keys of T by their type; what a caller really passed may have others.
-    if (!(names as readonly string[]).includes(key)) throw userError(unknownOption(owner, key, names));
+    if (!names.includes(key)) throw userError(unknownOption(owner, key, names));
   }
   return options;
 }

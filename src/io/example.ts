@@ -151,7 +151,7 @@ export class Feature extends Part<FeatureProto> {
     if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean')
       return Feature.from([value]);
     if (value instanceof Float32Array || value instanceof Float64Array) return new Feature({ floatList: { value } });
-    if (ArrayBuffer.isView(value)) return new Feature({ int64List: { value: value as Int32Array } }); // the other typed arrays hold integers
+    if (ArrayBuffer.isView(value)) return new Feature({ int64List: { value: value } }); // the other typed arrays hold integers
     if (value.length === 0)
       throw new InvalidArgumentError(
         'an empty list does not say what it is a list of; give a typed array or a tf.train.Feature',

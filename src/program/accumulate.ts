@@ -115,7 +115,7 @@ const isLike = (v: View, w: View): boolean =>
 
 function isSumOfTwo({ inputs, results }: MapInstruction): boolean {
   const [sum] = results;
-  const isInput = (x: Expr | undefined, index: number) => x?.op === 'input' && (x as { index: number }).index === index; // inputs carry an index
+  const isInput = (x: Expr | undefined, index: number) => x?.op === 'input' && x.index === index;
   if (results.length !== 1 || inputs.length !== 2 || sum!.op !== 'add' || !('args' in sum!)) return false;
   const [x, y] = sum.args;
   return (isInput(x, 0) && isInput(y, 1)) || (isInput(x, 1) && isInput(y, 0));

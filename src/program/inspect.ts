@@ -18,7 +18,7 @@ export function canFail(x: Expr, known = new Map<Expr, boolean>()): boolean {
 export function axesUsed(roots: readonly Expr[]): Set<number> {
   const axes = new Set<number>();
   visitOnce(roots, (x) => {
-    if (x.op === 'index') axes.add((x as { axis: number }).axis); // positions carry an axis
+    if (x.op === 'index') axes.add(x.axis);
   });
   return axes;
 }
@@ -45,8 +45,7 @@ export function rebuild(root: Expr, leaf: (index: number, e: Expr) => Expr, done
   const known = done.get(root);
   if (known) return known;
   let copy: Expr;
-  if (root.op === 'input')
-    copy = leaf((root as { index: number }).index, root); // inputs carry an index
+  if (root.op === 'input') copy = leaf(root.index, root);
   else if ('args' in root) copy = { ...root, args: root.args.map((a) => rebuild(a, leaf, done)) };
   else copy = root;
   done.set(root, copy);

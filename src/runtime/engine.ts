@@ -3,7 +3,7 @@
 import { FailedPreconditionError, InvalidArgumentError } from '../core/errors.ts';
 import { finish, inTurns, type Work, yieldIfLong } from '../core/eventLoop.ts';
 import type { NDArray } from '../core/ndarray.ts';
-import { type Shape, sameShape } from '../core/shape.ts';
+import { sameShape } from '../core/shape.ts';
 import type { Device } from '../devices/device.ts';
 import type { HostCall, RunScope } from '../program/instructions.ts';
 import type { GraphContent, HostFunction } from '../program/tracing.ts';
@@ -153,8 +153,7 @@ class TracedExecutable implements Executable {
 }
 
 function holds({ variables, feeds: known }: Guards, feeds: readonly NDArray[]): boolean {
-  for (const [variable, shape] of variables)
-    if (!variable.shape || !sameShape(variable.shape, shape as Shape)) return false;
+  for (const [variable, shape] of variables) if (!variable.shape || !sameShape(variable.shape, shape)) return false;
   for (const [i, array] of known) if (!feeds[i]!.equals(array)) return false;
   return true;
 }

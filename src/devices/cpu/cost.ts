@@ -94,10 +94,7 @@ export function costOf(instruction: DeviceInstruction): number {
     }
     case 'blocks':
     case 'together':
-      return (instruction.steps as readonly DeviceInstruction[]).reduce(
-        (sum, step) => sum + costOf(step),
-        perInstruction,
-      );
+      return instruction.steps.reduce((sum, step) => sum + costOf(step), perInstruction);
     case 'check':
       return perInstruction + sizeOf(instruction.input.shape);
   }

@@ -129,4 +129,4 @@ function checkSameResults(kind: Kind, graphs: readonly FuncGraph[], structures: 
     throw userError(`${branchName(kind, 0)} of tf.${kind} must return at least one tensor or operation`);
 }
 
-setAssertGuard((condition, body) => (cond(condition, () => noOp(), body, { name: 'AssertGuard' }) as Tensor).op); // an Identity
+setAssertGuard((condition, body) => cond(condition, () => noOp(), body, { name: 'AssertGuard' }).op); // an Identity

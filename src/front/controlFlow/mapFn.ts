@@ -174,7 +174,7 @@ function fold(kind: 'foldl' | 'foldr', fn: Step, elems: unknown, options: FoldOp
     const row = (at: TensorLike) => pack(arrays.map((a) => a.read(at)));
     const { initializer } = options;
     const isLeft = kind === 'foldl';
-    const last = () => (typeof count === 'number' ? count - 1 : minus(count as Tensor, 1)); // not a number: the tensor of the size
+    const last = () => (typeof count === 'number' ? count - 1 : minus(count, 1));
     let first: unknown;
     let begin: TensorLike;
     if (isLeft) {
@@ -220,7 +220,7 @@ export function scan<const E, const A = unknown>(
     const arrays = tensors
       .map((t) => new TensorArray(t.dtype, { size: count, elementShape: t.shape?.slice(1) ?? null }))
       .map((a, i) => a.unstack(tensors[i]!));
-    const ends = (back: number) => (typeof count === 'number' ? count - back : minus(count as Tensor, back)); // as in fold
+    const ends = (back: number) => (typeof count === 'number' ? count - back : minus(count, back));
     const edge = () => (reverse ? ends(1) : 0);
     const accumulated = initializer === undefined ? undefined : open(initializer);
     const begins = accumulated?.tensors ?? arrays.map((a) => a.read(edge()));

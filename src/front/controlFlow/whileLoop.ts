@@ -86,6 +86,19 @@ export function whileLoop(cond: Test, body: Step, loopVars: readonly unknown[], 
 type Test = (...vars: never[]) => TensorLike;
 type Step = (...vars: never[]) => unknown;
 
+/** `loop` for variables that a step gives back as it was given them: they have one type, before, inside and after. */
+export function uniformLoop<V extends [unknown, ...unknown[]]>(
+  cond: (...vars: V) => TensorLike,
+  body: (...vars: V) => V,
+  loopVars: V,
+  options: WhileOptions,
+): V {
+  // A loop keeps the structure of its variables.
+  const test: Test = (...vars) => cond(...(vars as unknown[] as V));
+  const step: Step = (...vars) => body(...(vars as unknown[] as V));
+  return loop(test, step, loopVars, options) as V;
+}
+
 /** `whileLoop` for functions that make their own loops: always gives the structure of the variables. */
 export function loop(cond: Test, body: Step, loopVars: readonly unknown[], options: WhileOptions): unknown[] {
   const { variables, structure } = enter(loopVars);

@@ -68,7 +68,7 @@ function expandedLabels(labels: Labels, predictions: Tensor): Classes {
         equal(rank(predictions), plus(size(l.denseShape), 1)),
         () => sparseReshape(l, concat([l.denseShape, [1]], 0), { name }),
         () => l,
-      ) as SparseTensor; // branches that give sparse tensors make one
+      );
     if (l.rank === null || predictions.rank === null)
       return cond(
         equal(rank(predictions), plus(rank(l), 1)),
@@ -238,7 +238,7 @@ function cleaned(labels: Labels, numClasses: Tensor): Classes {
       isAny,
       () => l.withValues(clean()),
       () => l,
-    ) as SparseTensor; // branches that give sparse tensors make one
+    );
   return cond(isAny, clean, () => l);
 }
 

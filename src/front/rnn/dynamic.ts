@@ -28,7 +28,7 @@ import {
   stackList,
 } from '../../ops/flow/tensorList/functions.ts';
 import { cast, equal, less, maximum, minimum, reduceAll, reduceMax, where } from '../../ops/math/index.ts';
-import { whileLoop } from '../controlFlow/whileLoop.ts';
+import { uniformLoop } from '../controlFlow/whileLoop.ts';
 import { flatten, mapStructure } from '../nest.ts';
 import { type VariableScope, variableScope } from '../variableScope.ts';
 import type { RNNCell } from './cell.ts';
@@ -143,7 +143,7 @@ function overTime<S>(
   const [outputs, inputs] = nameScope('dynamic_rnn', () => [
     reserveList(dtype, shapeInput(outputShape), steps),
     listFromTensor(x, shapeInput(x.shape!.slice(1))),
-  ]) as [Tensor, Tensor]; // two in, two out
+  ]);
   const step = (t: Tensor, list: Tensor, state: S): [Tensor, Tensor, S] => {
     const input = getItem(inputs, t, x.dtype, shapeInput(x.shape!.slice(1)));
     input.setShape(x.shape!.slice(1));
@@ -153,11 +153,11 @@ function overTime<S>(
     const kept = (before: Tensor, after: Tensor) => (after.rank === 0 ? after : where(isOver, before, after));
     return [t.add(1), setItem(list, t, kept(idle!, output)), mapStructure(kept, state, next) as S]; // the same structure
   };
-  const [, list, final] = whileLoop((t: Tensor) => less(t, bound), step as never, [time, outputs, initial], {
+  const [, list, final] = uniformLoop((t) => less(t, bound), step, [time, outputs, initial], {
     maximumIterations: steps,
     parallelIterations: options.parallelIterations ?? 32,
     swapMemory: options.swapMemory,
-  }) as [Tensor, Tensor, S]; // the structure that was put in
+  });
   const result = stackList(list, dtype, shapeInput(outputShape), { count: x.shape![0] });
   result.setShape([x.shape![0] ?? null, ...outputShape]);
   return [result, final];

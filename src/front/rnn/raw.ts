@@ -5,7 +5,7 @@ import type { Tensor } from '../../graph/tensor.ts';
 import { constant, shape, stack, zeros } from '../../ops/array/index.ts';
 import { logicalNot, logicalOr, reduceAll, where } from '../../ops/math/index.ts';
 import { TensorArray } from '../controlFlow/tensorArray.ts';
-import { whileLoop } from '../controlFlow/whileLoop.ts';
+import { uniformLoop } from '../controlFlow/whileLoop.ts';
 import { flatten, mapStructure } from '../nest.ts';
 import { type VariableScope, variableScope } from '../variableScope.ts';
 import type { RNNCell } from './cell.ts';
@@ -52,7 +52,7 @@ export interface RawRnnOptions {
 }
 
 /**
- * Applies a cell as long as `loop` says that some example is not finished. Gives what the steps gave out, the last state, and
+ * Applies a cell as long as `decide` says that some example is not finished. Gives what the steps gave out, the last state, and
  * the last loop state.
  *
  * @example
@@ -61,39 +61,40 @@ export interface RawRnnOptions {
  */
 export function rawRnn<S, L = null>(
   cell: RNNCell<S>,
-  loop: RawRnnLoop<S, L>,
+  decide: RawRnnLoop<S, L>,
   options: RawRnnOptions = {},
 ): [outputs: TensorArray, state: S, loopState: L | undefined] {
   onlyOptions('tf.nn.rawRnn', options, 'parallelIterations', 'swapMemory', 'scope');
   return variableScope(options.scope ?? 'rnn', () => {
     const time = constant(0, { dtype: int32 });
-    const first = asStep(loop(time, undefined, undefined, undefined));
+    const first = asStep(decide(time, undefined, undefined, undefined));
     const rows = first.input.shape?.[0] ?? null;
     const batch = rows ?? shape(first.input).slice('0');
     const dtype = first.emit?.dtype ?? (flatten(first.state)[0] as Tensor).dtype; // states consist of tensors
     const row = first.emit ? [...(first.emit.shape ?? [])].map((n) => n ?? -1) : [cell.outputSize];
     const outputs = new TensorArray(dtype, { size: 0, dynamicSize: true, elementShape: [rows, ...row] });
     const idle = zeros(stack([batch, ...row]), { dtype });
-    const step = (t: Tensor, finished: Tensor, input: Tensor, emitted: TensorArray, state: S, given: L) => {
+    type Variables = [Tensor, Tensor, Tensor, TensorArray, S, L | Tensor];
+    const step = (...[t, finished, input, emitted, state, given]: Variables): Variables => {
       const [output, next] = cell.apply(input, state);
-      const decided = asStep(loop(t.add(1), output, next, first.loopState === undefined ? undefined : given));
+      const own = first.loopState === undefined ? undefined : (given as L); // a constant goes round where there is none
+      const decided = asStep(decide(t.add(1), output, next, own));
       const kept = (before: Tensor, after: Tensor) => (after.rank === 0 ? after : where(finished, before, after));
       return [
         t.add(1),
         logicalOr(finished, decided.finished),
         decided.input,
         emitted.write(t, kept(idle, decided.emit ?? output)),
-        mapStructure(kept, state, decided.state),
+        mapStructure(kept, state, decided.state) as S, // the same structure
         decided.loopState ?? given,
       ];
     };
-    const results = whileLoop(
-      ((_: Tensor, finished: Tensor) => logicalNot(reduceAll(finished))) as never,
-      step as never,
+    const [, , , emitted, state, loopState] = uniformLoop<Variables>(
+      (_, finished) => logicalNot(reduceAll(finished)),
+      step,
       [time, first.finished, first.input, outputs, first.state, first.loopState ?? constant(0, { dtype: int32 })],
       { parallelIterations: options.parallelIterations ?? 32, swapMemory: options.swapMemory },
-    ) as unknown[]; // the structure that was put in
-    const [emitted, state, loopState] = results.slice(-3) as [TensorArray, S, L];
-    return [emitted, state, first.loopState === undefined ? undefined : loopState];
+    );
+    return [emitted, state, first.loopState === undefined ? undefined : (loopState as L)]; // as in the steps
   });
 }

@@ -16,7 +16,7 @@ function colocatedWith({ attr }: NodeDef): string[] {
 /** The nodes that are needed to compute the nodes of the given names, in the order they had. */
 export function extractSubGraph(graphDef: GraphDef, destNodes: readonly string[]): GraphDef {
   if (typeof destNodes === 'string')
-    throw new InvalidArgumentError(`extractSubGraph takes a list of names, as in ['${destNodes as string}']`);
+    throw new InvalidArgumentError(`extractSubGraph takes a list of names, as in ['${destNodes}']`);
   const byName = new Map(graphDef.node.map((node) => [node.name, node]));
   for (const name of destNodes) if (!byName.has(name)) throw new InvalidArgumentError(`${name} is not in graph`);
   const kept = new Set<string>();

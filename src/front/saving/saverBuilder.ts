@@ -165,5 +165,5 @@ class Builder {
 /** The shape that restored tensors take: that of the variable, known now or when it runs. */
 function shapeFor({ tensor }: SaveableObject['specs'][number]): TensorLike | Shape {
   const value = typeof tensor === 'function' ? tensor() : tensor;
-  return isFullyDefined(value.shape) ? (value.shape as Shape) : shapeOf(value);
+  return isFullyDefined(value.shape) ? value.shape : shapeOf(value);
 }

@@ -36,7 +36,7 @@ export function scoped<T>(name: string, values: readonly unknown[], body: (scope
 
 /** All entries, when every one is known. */
 export function complete(known: Known | undefined): readonly number[] | undefined {
-  return known?.every((x) => x !== null) ? (known as readonly number[]) : undefined; // no entry is null
+  return known?.every((x) => x !== null) ? known : undefined;
 }
 
 /** A static shape from what is known of a shape vector; -1 stands for an unknown size. */

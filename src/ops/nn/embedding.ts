@@ -87,7 +87,7 @@ export function embeddingLookup(
   options: EmbeddingOptions = {},
 ): Tensor {
   onlyOptions('tf.nn.embeddingLookup', options, 'partitionStrategy', 'maxNorm', 'name');
-  const tables = isTableList(params) ? [...params] : [params as TensorLike]; // anything else is one table
+  const tables = isTableList(params) ? [...params] : [params]; // anything else is one table
   if (tables.length === 0) throw userError('Length of params is currently 0. Need at least one param.');
   const { partitionStrategy = 'mod', maxNorm } = options;
   return nameScope(options.name ?? 'embedding_lookup', (name) => {

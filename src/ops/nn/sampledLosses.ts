@@ -57,7 +57,7 @@ interface Sampling {
 function tablesOf(weights: Tables): Tables {
   const isParts = typeof weights === 'object' && weights !== null && Symbol.iterator in weights;
   return isParts && !Array.isArray(weights) && !(weights instanceof Tensor) && !ArrayBuffer.isView(weights)
-    ? [...(weights as Iterable<TensorLike>)] // only partitioned variables can be iterated over
+    ? [...weights] // only partitioned variables can be iterated over
     : weights;
 }
 

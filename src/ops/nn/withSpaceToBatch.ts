@@ -139,7 +139,7 @@ function spreadOver(rows: Tensor, fill: number, spatialDims: readonly number[]):
     done = spatialDims[i]!;
     i++;
   }
-  return nested ? parts.flat() : concat(parts as readonly TensorLike[], 0);
+  return nested ? parts.flat() : concat(parts, 0);
 }
 
 export interface WithSpaceToBatchOptions {

@@ -202,7 +202,7 @@ function partsOf(objects: readonly object[], index: number, dtype: d.DType) {
         which,
         `be a ${which === 0 ? 'matrix' : 'vector'} of DT_INT64 but received dtype ${array.dtype.runtimeName}`,
       );
-  const [entries, rank] = indices.shape as readonly [number, number]; // just looked at
+  const [entries, rank] = indices.shape;
   if (entries !== values.size)
     throw new InvalidArgumentError(
       `Expected row counts of SparseTensor[${index}].indices and SparseTensor[${index}].values to match but they do not: ${entries} vs. ${values.size}`,

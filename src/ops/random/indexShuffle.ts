@@ -90,7 +90,7 @@ function staticShape(index: Dims, seed: Dims, largest: Dims): Dims {
   let count: number | null = null;
   for (const dims of [index?.length === 1 ? index : null, seed?.length === 2 ? seed : null, largest?.length === 1 ? largest : null]) // biome-ignore format: one after the other
     if (dims) {
-      const [n] = dims as readonly (number | null)[];
+      const [n] = dims;
       if (count !== null && count > 1 && n != null && n > 1 && n !== count)
         throw new InvalidArgumentError(`There are ${count} and ${n} indices, seeds or limits; they must be as many.`);
       count ??= n ?? null;

@@ -59,7 +59,7 @@ function defineScatter(name: string, form: Form): void {
     hostInputs: isResource ? [port] : [],
     shape: (dims, _, { op }) => {
       const params = variableShapeOf(op.inputs[0]!);
-      checkRows(params, dims['indices'] as Dims, dims['updates'] as Dims); // single ports
+      checkRows(params, dims['indices']!, dims['updates']!);
       return isResource ? {} : { output_ref: params };
     },
     grad: notDifferentiable,

@@ -61,7 +61,7 @@ class Translator {
   }
 
   private plain(rest: string): string {
-    const [character] = rest as Iterable<string>;
+    const [character] = rest;
     this.at += character!.length;
     if (character === '.') return this.flags.includes('s') ? `[^${escapedBytes}]` : `[^\\n${escapedBytes}]`;
     if (character === '^' || character === '$' || character === '|') return character;
@@ -152,7 +152,7 @@ class Translator {
       this.at++;
       return '-';
     }
-    const [character] = rest as Iterable<string>;
+    const [character] = rest;
     this.at += character!.length;
     return literal(character!, true);
   }

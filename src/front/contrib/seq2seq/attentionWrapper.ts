@@ -219,7 +219,7 @@ export class AttentionWrapper<
     this.checkQuery(output);
     const before = this.list(state.attentionState);
     const attentionFn = this.options.attentionFn ?? lookUp;
-    const looked = this.mechanisms.map((m, i) => attentionFn(m, output, before[i] as never, this.layers[i]));
+    const looked = this.mechanisms.map((m, i) => attentionFn(m, output, before[i] as never, this.layers[i])); // what it gave itself
     const histories = this.list(state.alignmentHistory);
     const attention = concat(
       looked.map(([found]) => found),

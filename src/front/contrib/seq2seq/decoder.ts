@@ -9,7 +9,7 @@ import { convertToTensor } from '../../../op/convert.ts';
 import { constant, transpose } from '../../../ops/array/index.ts';
 import { logicalNot, logicalOr, onesLike, reduceAll, where, zerosLike } from '../../../ops/math/index.ts';
 import { TensorArray } from '../../controlFlow/tensorArray.ts';
-import { whileLoop } from '../../controlFlow/whileLoop.ts';
+import { uniformLoop } from '../../controlFlow/whileLoop.ts';
 import { mapStructure } from '../../nest.ts';
 import { type VariableScope, variableScope } from '../../variableScope.ts';
 
@@ -81,14 +81,15 @@ export function dynamicDecode<O extends object, S, F = O, L = S>(
       }),
     );
     const lengths = zerosLike(over, { dtype: int32 });
-    const step = (
+    type Variables = [
       time: Tensor,
       written: Record<string, TensorArray>,
       state: S,
       inputs: Tensor,
       finished: Tensor,
       counts: Tensor,
-    ) => {
+    ];
+    const step = (...[time, written, state, inputs, finished, counts]: Variables): Variables => {
       const next = decoder.step(time, inputs, state);
       const over = decoder.tracksOwnFinished ? next.finished : logicalOr(next.finished, finished);
       const after = where(finished, counts, onesLike(counts).mul(time.add(1)));
@@ -96,24 +97,22 @@ export function dynamicDecode<O extends object, S, F = O, L = S>(
       const outputs = (
         imputeFinished ? mapStructure((t: Tensor) => where(finished, zerosLike(t), t), next.outputs) : next.outputs
       ) as Record<string, Tensor>; // a record of tensors
-      const carried = imputeFinished ? mapStructure(keepTensors(kept), state, next.state) : next.state;
+      const carried = imputeFinished ? (mapStructure(keepTensors(kept), state, next.state) as S) : next.state; // the same structure
       const arrays = Object.fromEntries(
         Object.entries(written).map(([key, ta]) => [key, ta.write(time, outputs[key]!)]),
       );
       return [time.add(1), arrays, carried, next.inputs, over, after];
     };
-    const [, written, state, , , final] = whileLoop(
-      // The loop's types follow records it knows; the states of a decoder are its own, so the functions say what they get.
-      ((_: unknown, __: unknown, ___: unknown, ____: unknown, finished: Tensor) =>
-        logicalNot(reduceAll(finished))) as never,
-      step as never,
+    const [, written, state, , , final] = uniformLoop<Variables>(
+      (...[, , , , finished]) => logicalNot(reduceAll(finished)),
+      step,
       [constant(0, { dtype: int32 }), arrays, first.state, first.inputs, over, lengths],
       {
         maximumIterations: most,
         parallelIterations: options.parallelIterations ?? 32,
         swapMemory: options.swapMemory,
       },
-    ) as unknown as [Tensor, Record<string, TensorArray>, S, Tensor, Tensor, Tensor]; // the structure that was put in
+    );
     const stacked = mapStructure((ta: TensorArray) => ta.stack(), written) as O; // one tensor per array
     const [outputs, last] = decoder.finalize
       ? decoder.finalize(stacked, state, final)

@@ -64,7 +64,7 @@ export function monotonicAttention(pChooseI: TensorLike, previousAttention: Tens
       (arrived: Tensor, now: { passes: Tensor; before: Tensor }) => now.passes.mul(arrived).add(now.before),
       { passes: transpose(shifted), before: transpose(before) },
       { initializer: before.slice(':, 0').mul(0) },
-    ) as Tensor; // one tensor in, one out
+    );
     const result = p.mul(transpose(reached));
     result.setShape(p.shape);
     return result;

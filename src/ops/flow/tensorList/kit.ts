@@ -111,7 +111,7 @@ export function onLists(
 export function listIn(array: NDArray): TensorList<NDArray> {
   const [list] = array.objects;
   if (!(list instanceof TensorList)) throw new InvalidArgumentError("Input handle is not a list. Saw: '<unknown>'");
-  return list as TensorList<NDArray>; // lists of values never leave the tracer
+  return list; // lists of values never leave the tracer
 }
 
 /** A shape given as numbers: -1 is an unknown size, the scalar -1 an unknown rank. */
