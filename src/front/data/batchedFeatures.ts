@@ -10,9 +10,22 @@ import { inTurns, TFRecordDataset } from './files.ts';
 import { parseExampleDataset } from './parseExamples.ts';
 import { componentsOf } from './spec.ts';
 
+// Their other arguments are `readerArgs`, which only they know.
+type RecordReader =
+  | ((filename: Tensor, ...args: never[]) => Dataset)
+  | (new (
+      filename: Tensor,
+      ...args: never[]
+    ) => Dataset);
+
 export interface BatchedFeaturesOptions {
-  /** What reads a file: gives serialized Examples, or pairs of which the second is one; TFRecordDataset unless said. */
-  readonly reader?: ((filename: Tensor) => Dataset) | undefined;
+  /**
+   * What reads a file, a function or a class of datasets: gives serialized Examples, or pairs of which the second is one;
+   * TFRecordDataset unless said.
+   */
+  readonly reader?: RecordReader | undefined;
+  /** What the reader takes after the name of the file. */
+  readonly readerArgs?: readonly unknown[] | undefined;
   /** The feature that stands apart from the others. */
   readonly labelKey?: string | undefined;
   /** How often to go through the files; for ever unless said. */
@@ -30,6 +43,7 @@ export interface BatchedFeaturesOptions {
 
 const optionNames = [
   'reader',
+  'readerArgs',
   'labelKey',
   'numEpochs',
   'shuffle',
@@ -62,7 +76,10 @@ export function makeBatchedFeaturesDataset<const F extends FeatureMap>(
   const { readerNumThreads = 1, parserNumThreads = 2, prefetchBufferSize = -1 } = given;
   if (labelKey !== undefined && !(labelKey in features))
     throw userError(`labelKey must be one of the features: ${Object.keys(features).join(', ')}. It is '${labelKey}'.`);
-  const read = given.reader ?? ((filename: Tensor): Dataset => new TFRecordDataset(filename));
+  const { reader = TFRecordDataset } = given;
+  const args = (given.readerArgs ?? []) as readonly never[]; // whatever the reader takes
+  const read = (filename: Tensor): Dataset =>
+    isClass(reader) ? new reader(filename, ...args) : reader(filename, ...args);
   const files = Dataset.listFiles(filePattern, { shuffle, seed });
   let records = inTurns(files, read, readerNumThreads, given.sloppyOrdering ?? false);
   if (componentsOf(records.elementSpec).length === 2)
@@ -78,3 +95,6 @@ export function makeBatchedFeaturesDataset<const F extends FeatureMap>(
   }
   return parsed.prefetch(prefetchBufferSize) as Dataset<FeaturesBatch<F>>; // a component for each feature
 }
+
+const isClass = (reader: RecordReader): reader is Extract<RecordReader, new (...args: never[]) => Dataset> =>
+  reader.prototype instanceof Dataset;

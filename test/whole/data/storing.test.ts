@@ -282,4 +282,25 @@ describe('Examples in files', () => {
     ]);
     expect(() => E.makeBatchedFeaturesDataset(pattern, 2, features, { labelKey: 'y' })).toThrow(/labelKey must be one/);
   });
+
+  it('are read by a class or a function, with further arguments', async () => {
+    const path = join(folder(), 'packed');
+    await using writer = new tf.io.TFRecordWriter(path, 'GZIP');
+    for (const x of upTo(3)) await writer.write(tf.train.Example.from({ x: [x] }).serialize());
+    await writer.close();
+    const features = { x: new tf.FixedLenFeature([], tf.int64) };
+    const once = { numEpochs: 1, shuffle: false };
+    const few = (file: tf.Tensor, compressionType: 'GZIP', n: number) =>
+      new tf.data.TFRecordDataset(file, { compressionType }).take(n);
+    for (const [options, wanted] of [
+      [{ reader: tf.data.TFRecordDataset, readerArgs: [{ compressionType: 'GZIP' }] }, [0, 1, 2]],
+      [{ readerArgs: [{ compressionType: 'GZIP' }] }, [0, 1, 2]],
+      [{ reader: few, readerArgs: ['GZIP', 2] }, [0, 1]],
+    ] as const) {
+      const batches = E.makeBatchedFeaturesDataset(path, 5, features, { ...once, ...options });
+      const found: unknown[] = [];
+      for await (const { x } of batches as tf.data.Dataset<{ x: tf.Tensor }>) found.push(x.toArray());
+      expect(found).toEqual([wanted]);
+    }
+  });
 });
