@@ -184,6 +184,30 @@ describe('a pipeline of queues', () => {
   });
 });
 
+describe('mistakes', () => {
+  it('name the function that was called, and the form of its arguments', () => {
+    // @ts-expect-error the options are an object
+    expect(() => tf.train.maybeBatch([1], true, 2)).toThrow(/^tf\.train\.maybeBatch takes its options as an object/);
+    // @ts-expect-error the options are an object
+    expect(() => tf.train.batch([1], 2)).toThrow(/^tf\.train\.batch takes its options as an object/);
+    // @ts-expect-error other queues take the shapes as an option
+    expect(() => new tf.PaddingFIFOQueue(10, [tf.int32], { shapes: [[null]] })).toThrow(
+      /Shapes are a list with one for each component, as in \[\[2, 3\], \[\]\], not \{"shapes":\[\[null\]\]\}/,
+    );
+  });
+
+  it('tell of local variables that have no value: the counters of epochs', async () => {
+    const queue = tf.train.stringInputProducer(['a'], { numEpochs: 1 });
+    const sess = new tf.Session();
+    const coord = new tf.train.Coordinator();
+    const threads = tf.train.startQueueRunners({ sess, coord });
+    await expect(sess.run(queue.dequeue())).rejects.toThrow(tf.errors.OutOfRangeError);
+    coord.requestStop();
+    await expect(coord.join(threads)).rejects.toThrow(/epochs.* does not exist.*tf\.localVariablesInitializer\(\)/);
+    await sess.close();
+  });
+});
+
 describe('QueueRunner', () => {
   it('keeps errors where there is no coordinator', async () => {
     const queue = new tf.FIFOQueue(10, tf.int32, { shapes: [[]] });

@@ -261,6 +261,7 @@ function firstOf(all: readonly BatchInputs[]): BatchInputs {
  * @example const [images, labels] = tf.train.batch([image, label], { batchSize: 32 });
  */
 export function batch<const T extends BatchInputs>(tensors: T, options: BatchOptions): Batched<T> {
+  onlyOptions('tf.train.batch', options, ...joinNames, 'dynamicPad', 'numThreads');
   return maybeBatch(tensors, true, options);
 }
 
@@ -270,7 +271,7 @@ export function maybeBatch<const T extends BatchInputs>(
   keepInput: TensorLike,
   options: BatchOptions,
 ): Batched<T> {
-  onlyOptions('tf.train.batch', options, ...joinNames, 'dynamicPad', 'numThreads');
+  onlyOptions('tf.train.maybeBatch', options, ...joinNames, 'dynamicPad', 'numThreads');
   return nameScope(options.name ?? 'batch', (name) => {
     const made = ofOne(tensors, keepInput, options, (types, shapes) => plainQueue(types, shapes, options));
     fullness(made.queue, options.capacity ?? 32);
@@ -283,6 +284,7 @@ export function batchJoin<const T extends BatchInputs>(
   tensorsList: readonly T[],
   options: BatchJoinOptions,
 ): Batched<T> {
+  onlyOptions('tf.train.batchJoin', options, ...joinNames, 'dynamicPad');
   return maybeBatchJoin(tensorsList, true, options);
 }
 
@@ -292,7 +294,7 @@ export function maybeBatchJoin<const T extends BatchInputs>(
   keepInput: TensorLike,
   options: BatchJoinOptions,
 ): Batched<T> {
-  onlyOptions('tf.train.batchJoin', options, ...joinNames, 'dynamicPad');
+  onlyOptions('tf.train.maybeBatchJoin', options, ...joinNames, 'dynamicPad');
   const first = firstOf(tensorsList);
   return nameScope(options.name ?? 'batch_join', (name) => {
     const made = ofMany(tensorsList, keepInput, options, (types, shapes) => plainQueue(types, shapes, options));
@@ -307,6 +309,7 @@ export function maybeBatchJoin<const T extends BatchInputs>(
  * @example tf.train.shuffleBatch([image, label], { batchSize: 32, capacity: 2000, minAfterDequeue: 1000 })
  */
 export function shuffleBatch<const T extends BatchInputs>(tensors: T, options: ShuffleBatchOptions): Batched<T> {
+  onlyOptions('tf.train.shuffleBatch', options, ...shuffleNames, 'numThreads');
   return maybeShuffleBatch(tensors, true, options);
 }
 
@@ -316,7 +319,7 @@ export function maybeShuffleBatch<const T extends BatchInputs>(
   keepInput: TensorLike,
   options: ShuffleBatchOptions,
 ): Batched<T> {
-  onlyOptions('tf.train.shuffleBatch', options, ...shuffleNames, 'numThreads');
+  onlyOptions('tf.train.maybeShuffleBatch', options, ...shuffleNames, 'numThreads');
   return nameScope(options.name ?? 'shuffle_batch', (name) => {
     checkCapacity(options);
     const made = ofOne(tensors, keepInput, options, (types, shapes) => shufflingQueue(types, shapes, options));
@@ -330,6 +333,7 @@ export function shuffleBatchJoin<const T extends BatchInputs>(
   tensorsList: readonly T[],
   options: ShuffleBatchJoinOptions,
 ): Batched<T> {
+  onlyOptions('tf.train.shuffleBatchJoin', options, ...shuffleNames);
   return maybeShuffleBatchJoin(tensorsList, true, options);
 }
 
@@ -339,7 +343,7 @@ export function maybeShuffleBatchJoin<const T extends BatchInputs>(
   keepInput: TensorLike,
   options: ShuffleBatchJoinOptions,
 ): Batched<T> {
-  onlyOptions('tf.train.shuffleBatchJoin', options, ...shuffleNames);
+  onlyOptions('tf.train.maybeShuffleBatchJoin', options, ...shuffleNames);
   const first = firstOf(tensorsList);
   return nameScope(options.name ?? 'shuffle_batch_join', (name) => {
     checkCapacity(options);

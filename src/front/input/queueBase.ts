@@ -59,6 +59,10 @@ export function asShapes(
   allows: { readonly unknownSizes?: boolean } = {},
 ): readonly Dims[] | undefined {
   if (shapes === undefined || shapes === null) return undefined;
+  if (!(shapes instanceof TensorShape) && !Array.isArray(shapes))
+    throw userError(
+      `Shapes are a list with one for each component, as in [[2, 3], []], not ${JSON.stringify(shapes)}.`,
+    );
   const list: readonly Dims[] =
     shapes instanceof TensorShape
       ? [shapes.dims]

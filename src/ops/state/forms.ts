@@ -31,16 +31,19 @@ export function variableOf(p: ProgramBuilder, port: Value): VariableState {
 /** What is said of a variable without a value, when an op that changes it in place comes first. */
 export function missing(port: Value, variable: VariableState): () => OpError {
   return port.dtype === resource
-    ? () => new NotFoundError(noResource(variable.name))
+    ? () => new NotFoundError(`${noResource(variable.name)} ${remedy}`)
     : () => new FailedPreconditionError(`Attempting to use uninitialized value ${variable.name}`);
 }
 
 const noResource = (name: string) => `Resource localhost/${name}/N10tensorflow3VarE does not exist.`;
+/** Local variables count epochs and steps of metrics; their initializer is easily forgotten. */
+const remedy =
+  'Run its initializer first, as tf.globalVariablesInitializer() does for all of them, and tf.localVariablesInitializer() for local ones.';
 
 /** What is said when a resource variable is read before it has a value. */
 export function unreadable(name: string): OpError {
   return new FailedPreconditionError(
-    `Could not find variable ${name}. This could mean that the variable has been deleted. In TF1, it can also mean the variable is uninitialized. Debug info: container=localhost, status error message=${noResource(name)} Run its initializer first, as tf.globalVariablesInitializer() does for all of them.`,
+    `Could not find variable ${name}. This could mean that the variable has been deleted. In TF1, it can also mean the variable is uninitialized. Debug info: container=localhost, status error message=${noResource(name)} ${remedy}`,
   );
 }
 
