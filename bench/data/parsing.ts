@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as tf from '../../src/api/index.ts';
+import { pipeline } from './pipeline.ts';
 import type { Row, Work } from './row.ts';
 
 const batchSize = 256;
@@ -33,6 +34,19 @@ async function parsing(
 
 const examples = (make: (i: number) => Parameters<typeof tf.train.Example.from>[0]) =>
   Array.from({ length: batchSize }, (_, i) => tf.train.Example.from(make(i)).serialize());
+
+const csvRecords = 20_000;
+
+/** A file of comma-separated values, read from its beginning to its end in batches. */
+function csvFile(folder: string): Work {
+  const path = join(folder, 'table.csv');
+  const line = (i: number) => Array.from({ length: 10 }, (_, k) => (k < 8 ? (i * k) / 7 : `name ${i}`)).join(',');
+  writeFileSync(path, Array.from({ length: csvRecords }, (_, i) => `${line(i)}\n`).join(''));
+  return pipeline(() => {
+    const columns = Array.from({ length: 10 }, (_, k) => (k < 8 ? tf.float32 : tf.string));
+    return new tf.data.experimental.CsvDataset(path, columns).batch(256) as tf.data.Dataset;
+  });
+}
 
 export const parsingRows: readonly Row[] = [
   {
@@ -105,4 +119,5 @@ export const parsingRows: readonly Row[] = [
           ),
       ),
   },
+  { name: 'csv_files', unit: 'rows', amount: csvRecords, prepare: async (folder) => csvFile(folder) },
 ];

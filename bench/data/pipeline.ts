@@ -7,7 +7,8 @@ export function pipeline(make: () => tf.data.Dataset): Work {
   const graph = new tf.Graph();
   const { iterator, next } = graph.asDefault(() => {
     const made = make().makeInitializableIterator();
-    return { iterator: made, next: made.getNext() as tf.Tensor };
+    const [first] = [made.getNext()].flat() as tf.Tensor[]; // one tensor, or a list of them
+    return { iterator: made, next: first! };
   });
   const session = new tf.Session({ graph, config: { intraOpParallelismThreads: 1, interOpParallelismThreads: 1 } });
   const begin = session.makeCallable(iterator.initializer);

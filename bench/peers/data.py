@@ -120,6 +120,11 @@ def csv(x):
     return tf.decode_csv(x, [[0.0]] * 8 + [[""]] * 2)
 
 
+def csv_files(_):
+    columns = [tf.float32] * 8 + [tf.string] * 2
+    return tf.data.experimental.CsvDataset(os.path.join(folder, "table.csv"), columns).batch(256)
+
+
 def checkpoint(work):
     def build():
         for i in range(4):
@@ -168,6 +173,7 @@ rows = {
     "examples_of_784_floats": lambda: parsing("examples_of_784_floats", images),
     "examples_sparse": lambda: parsing("examples_sparse", sparse),
     "csv_of_10_columns": lambda: parsing("csv_of_10_columns", csv),
+    "csv_files": lambda: pipeline(csv_files),
     "checkpoint_saved": lambda: checkpoint(lambda saver, s, p: saver.save(s, p, write_meta_graph=False)),
     "data_one_by_one": lambda: pipeline(lambda d: d.range(5000)),
     "data_range_batch": lambda: pipeline(lambda d: d.range(200000).batch(1000)),

@@ -10,8 +10,6 @@ namespace {
 enum ColumnType : int { strings = 0, float32 = 1, float64 = 2, int32 = 3, int64 = 4 };
 constexpr size_t sizes[] = {sizeof(int32_t), sizeof(float), sizeof(double), sizeof(int32_t), sizeof(int64_t)};
 
-bool isBlank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
 bool isWord(Text text, const char* word) {
   for (; text.at < text.end && *word != 0; text.at++, word++)
     if ((*text.at | 32) != *word) return false;
@@ -45,8 +43,7 @@ bool CsvColumns::take(size_t c, Text field, size_t i) {
     return true;
   }
   if (type == strings) return addString(c, field);
-  while (field.at < field.end && isBlank(*field.at)) field.at++;
-  while (field.at < field.end && isBlank(field.end[-1])) field.end--;
+  field = withoutBlanks(field);
   if (type == int32 || type == int64) {
     int64_t value;
     if (!readInteger(field, value)) return false;

@@ -67,13 +67,12 @@ class Reader {
 
   Outcome readRecord(size_t i) {
     size_t taken = 0;
-    const char* start = at;
     isAtEnd = false;
     for (size_t column = 0; !isAtEnd; column++) {
       Text field;
       const Outcome outcome = at == bytes.end ? nothing(field) : useQuotes && *at == csvQuote ? quoted(field) : unquoted(field);
       if (outcome != whole) return outcome;
-      if (isStrict && isAtEnd && column == 0 && field.size() == 0 && *start != csvQuote) return odd;
+      if (isStrict && isAtEnd && column == 0 && field.size() == 0) return odd;
       if (isWanted(taken, column)) {
         if (taken == columns.count || !columns.take(taken, field, i)) return odd;
         taken++;

@@ -12,6 +12,7 @@ namespace tl {
 
 namespace {
 
+bool isBlank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 bool isDigit(char c) { return c >= '0' && c <= '9'; }
 
 /** Powers of ten that are exact: a whole number below 2^53 times or divided by one of them is rounded once, as it should be. */
@@ -30,6 +31,12 @@ bool readSlowly(Text text, double& value) {
 }
 
 }  // namespace
+
+Text withoutBlanks(Text text) {
+  while (text.at < text.end && isBlank(*text.at)) text.at++;
+  while (text.at < text.end && isBlank(text.end[-1])) text.end--;
+  return text;
+}
 
 bool readDecimal(Text text, double& value) {
   const char* at = text.at;

@@ -11,6 +11,9 @@ struct Text {
   size_t size() const { return size_t(end - at); }
 };
 
+/** Text without what C calls white space at its ends. */
+Text withoutBlanks(Text text);
+
 /**
  * A decimal number: a sign, digits with or without a point, an exponent. False for anything else, and for numbers that are longer
  * than any that programs write.

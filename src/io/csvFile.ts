@@ -4,6 +4,7 @@ import { type DType, float32, string } from '../core/dtypes.ts';
 import { DataLossError, InvalidArgumentError } from '../core/errors.ts';
 import { fromElements, type NDArray } from '../core/ndarray.ts';
 import { knownOptions } from '../core/optionNames.ts';
+import { RowsBeside } from './csvFileBeside.ts';
 import { cachedFile, checkFile, type DownloadOptions, downloadOptions } from './download.ts';
 import { fileError } from './fileErrors.ts';
 
@@ -43,44 +44,77 @@ export async function csv(pathOrUrl: string, options: CsvOptions = {}): Promise<
   const remote = { name: pathOrUrl.replace(/^https?:\/\//, '').replace(/[^\w.-]+/g, '_'), urls: [pathOrUrl], sha256 };
   const path = isRemote ? await cachedFile(remote, options) : pathOrUrl;
   if (!isRemote && sha256 !== undefined) await checkFile(path, { sha256 });
-  const rows: string[][] = [];
   try {
-    for await (const row of csvRows(createReadStream(path, 'utf8'), options.delimiter ?? ',')) rows.push(row);
+    return (await tableBeside(path, options)) ?? (await tableIn(path, options));
   } catch (error) {
     throw fileError(error, path);
   }
+}
+
+const hasNames = ({ header, columns }: CsvOptions) => header ?? columns === undefined;
+
+/** The names that a table without any has. */
+const numbered = (row: readonly string[] | undefined) => row?.map((_, i) => String(i)) ?? [];
+
+function checkTypes({ types = {} }: CsvOptions, columns: readonly string[], path: string): void {
+  for (const name of Object.keys(types)) {
+    if (!columns.includes(name))
+      throw new InvalidArgumentError(`${path} has no column '${name}', but ${columns.join(', ')}.`);
+  }
+}
+
+/** The table in a file, read by the native library beside the event loop; undefined where it leaves that to TypeScript. */
+async function tableBeside(path: string, options: CsvOptions): Promise<CsvTable | undefined> {
+  const rows = await RowsBeside.read(path, options.delimiter ?? ',', hasNames(options));
+  if (!rows) return undefined;
+  const columns = options.columns ?? rows.header ?? numbered(rows.first);
+  if (columns.length !== rows.first.length) return undefined;
+  checkTypes(options, columns, path);
+  const arrays: NDArray[] = [];
+  for (const [i, name] of columns.entries()) {
+    const array = await rows.column(i, options.types?.[name], options.missing ?? NaN);
+    if (!array) return undefined;
+    arrays.push(array);
+  }
+  return new Table(path, columns, rows.count, arrays);
+}
+
+/** The same in TypeScript. */
+async function tableIn(path: string, options: CsvOptions): Promise<CsvTable> {
+  const rows: string[][] = [];
+  for await (const row of csvRows(createReadStream(path, 'utf8'), options.delimiter ?? ',')) rows.push(row);
   return tableOf(rows, options, path);
 }
 
+class Table implements CsvTable {
+  constructor(
+    private readonly path: string,
+    readonly columns: readonly string[],
+    readonly numRows: number,
+    private readonly arrays: readonly NDArray[],
+  ) {}
+
+  column(name: string): NDArray {
+    const array = this.arrays[this.columns.lastIndexOf(name)];
+    if (!array) throw new InvalidArgumentError(`${this.path} has no column '${name}', but ${this.columns.join(', ')}.`);
+    return array;
+  }
+}
+
 function tableOf(rows: string[][], options: CsvOptions, path: string): CsvTable {
-  const hasHeader = options.header ?? options.columns === undefined;
-  const header = hasHeader ? rows.shift() : undefined;
-  const columns = options.columns ?? header ?? rows[0]?.map((_, i) => String(i)) ?? [];
+  const header = hasNames(options) ? rows.shift() : undefined;
+  const columns = options.columns ?? header ?? numbered(rows[0]);
   const wrong = rows.findIndex((row) => row.length !== columns.length);
   if (wrong >= 0) {
     throw new DataLossError(
       `${path}: row ${wrong + 1} has ${rows[wrong]!.length} values, but there are ${columns.length} columns (${columns.join(', ')}).`,
     );
   }
-  for (const name of Object.keys(options.types ?? {})) {
-    if (!columns.includes(name))
-      throw new InvalidArgumentError(`${path} has no column '${name}', but ${columns.join(', ')}.`);
-  }
-  const arrays = new Map(
-    columns.map((name, i) => [
-      name,
-      columnOf(rows, i, options.types?.[name], options.missing ?? NaN, `${path}: ${name}`),
-    ]),
+  checkTypes(options, columns, path);
+  const arrays = columns.map((name, i) =>
+    columnOf(rows, i, options.types?.[name], options.missing ?? NaN, `${path}: ${name}`),
   );
-  return {
-    columns,
-    numRows: rows.length,
-    column(name) {
-      const array = arrays.get(name);
-      if (!array) throw new InvalidArgumentError(`${path} has no column '${name}', but ${columns.join(', ')}.`);
-      return array;
-    },
-  };
+  return new Table(path, columns, rows.length, arrays);
 }
 
 function columnOf(

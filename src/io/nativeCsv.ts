@@ -5,7 +5,15 @@ import type { Shape } from '../core/shape.ts';
 import type { CsvOptions } from './csv.ts';
 import type { CsvRecordOptions } from './csvRecords.ts';
 import { keep, nativeFamily } from './native.ts';
-import { callWithStrings, joinedKeys, NativeBlocks, nativeCall, separated, withBlocks } from './nativeStrings.ts';
+import {
+  callWithStrings,
+  joinedKeys,
+  NativeBlocks,
+  nativeCall,
+  separated,
+  separatedNow,
+  withBlocks,
+} from './nativeStrings.ts';
 
 const native = nativeFamily((functions) => ({
   parse: nativeCall(
@@ -15,6 +23,10 @@ const native = nativeFamily((functions) => ({
   records: nativeCall(
     functions,
     'int64_t tl_csv_records(int64_t columns, int64_t count, int64_t options, int64_t texts, int64_t data, int64_t from, int64_t to, int64_t isLast, int64_t isStrict)',
+  ),
+  numbers: nativeCall(
+    functions,
+    'int64_t tl_csv_numbers(int64_t bytes, int64_t ends, int64_t from, int64_t count, double missing, int64_t out)',
   ),
   address: functions.address,
 }));
@@ -79,9 +91,12 @@ export async function csvBeside(
 }
 
 /** The elements of a column: numbers, or strings one behind the other. */
-type CsvColumn =
-  | { readonly dtype: DType; readonly numbers: TypedArray }
-  | { readonly bytes: Uint8Array; readonly ends: Int32Array };
+type CsvColumn = { readonly dtype: DType; readonly numbers: TypedArray } | CsvTexts;
+export interface CsvTexts {
+  readonly bytes: Uint8Array;
+  /** Where each of them ends. */
+  readonly ends: Int32Array;
+}
 
 /** Records that follow each other in the bytes of a file. */
 export class CsvStretch {
@@ -95,6 +110,11 @@ export class CsvStretch {
 
   get count(): number {
     return this.ends.length;
+  }
+
+  /** A column of strings as it is. */
+  texts(column: number): CsvTexts {
+    return this.columns[column] as CsvTexts; // the caller knows the types
   }
 
   /** The values of a record, in memory of their own. */
@@ -111,14 +131,12 @@ export class CsvStretch {
     const shape = [end - start];
     return this.columns.map((column) => {
       if ('numbers' in column) return new NDArray(column.dtype, shape, column.numbers.slice(start, end));
-      const strings = new Array<Uint8Array>(end - start);
-      for (let i = start; i < end; i++) strings[i - start] = stringAt(column, i);
-      return new NDArray(string, shape, strings);
+      return new NDArray(string, shape, separatedNow(column.bytes, column.ends, start, end));
     });
   }
 }
 
-function stringAt({ bytes, ends }: { readonly bytes: Uint8Array; readonly ends: Int32Array }, i: number): Uint8Array {
+export function stringAt({ bytes, ends }: CsvTexts, i: number): Uint8Array {
   return bytes.slice(i === 0 ? 0 : ends[i - 1]!, ends[i]!);
 }
 
@@ -171,4 +189,20 @@ export class NativeCsvRecords {
 function columnIn(blocks: NativeBlocks, dtype: DType, which: number): CsvColumn {
   if (dtype === string) return { bytes: blocks.bytes(which), ends: blocks.int32s(which + 1) };
   return { dtype, numbers: blocks.copy(which, dtype.allocate(blocks.size(which) / dtype.size)) };
+}
+
+/** Texts as numbers, blank ones as `missing`, as JavaScript reads them; false where one of them is none, or there is no library. */
+export async function csvNumbers(texts: CsvTexts, missing: number, out: Float64Array): Promise<boolean> {
+  const library = native();
+  if (!library) return false;
+  const { bytes, ends } = texts;
+  for (let at = 0; at < ends.length; at++) {
+    const args = [bytes, ends, at, ends.length, missing, out] as const;
+    at = await (bytes.length <= worth.quick ? library.numbers.now(...args) : library.numbers.later(...args));
+    if (at === ends.length) break;
+    const value = Number(Buffer.from(stringAt(texts, at)).toString());
+    if (Number.isNaN(value)) return false;
+    out[at] = value;
+  }
+  return true;
 }

@@ -20,8 +20,9 @@ const stringsPerTurn = 1024;
 export async function joinRaw(strings: readonly Uint8Array[], width: number, entry: number): Promise<Uint8Array> {
   const total = strings.length * width;
   const library = total > quick ? native() : undefined;
-  const all = new Uint8Array(total);
   const isLong = library !== undefined && width >= longString;
+  // What the library writes to the last byte need not be cleared before: here, that would hold the event loop.
+  const all = isLong ? new Uint8Array(Buffer.allocUnsafeSlow(total).buffer) : new Uint8Array(total);
   if (!isLong) await inTurns(copy(strings, width, all));
   if (library && (isLong || entry > 1)) {
     const rows = isLong ? strings : [all];

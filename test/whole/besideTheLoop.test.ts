@@ -1,5 +1,8 @@
 /** @file Parsing that the native library does beside the event loop: handed over, and equal to what TypeScript makes of it. */
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import * as tf from '../../src/api/index.ts';
 import { nativeFunctions } from '../../src/io/native.ts';
 
@@ -256,5 +259,68 @@ describe('raw bytes', () => {
     using padded = parser((x) => [tf.decodeRaw(x, tf.int16, { littleEndian: false, fixedLength: length + 6 })]);
     await padded.compared(input.map((x, i) => x.subarray(0, length - (i % 5))));
     expect(library.later.filter((name) => name === 'tl_raw_join').length).toBeGreaterThan(4);
+  });
+});
+
+describe('tables in files', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tables-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, 'table.csv');
+
+  const outcome = async (options?: Parameters<typeof tf.examples.csv>[1]): Promise<string> => {
+    try {
+      const table = await tf.examples.csv(path, options);
+      return JSON.stringify([table.numRows, table.columns, table.columns.map((name) => shown(table.column(name)))]);
+    } catch (error) {
+      return String(error);
+    }
+  };
+  const compared = async (content: Uint8Array, options?: Parameters<typeof tf.examples.csv>[1]): Promise<string> => {
+    writeFileSync(path, content);
+    library.isOff = true;
+    const expected = await outcome(options);
+    library.isOff = false;
+    expect(await outcome(options)).toBe(expected);
+    return expected;
+  };
+  const tableOf = (next: (below: number) => number, rows: number) => {
+    const pick = <T>(...values: readonly T[]) => values[next(values.length)]!;
+    const row = () =>
+      [
+        pick('1', ' 2.5 ', '-3e4', '', '.5', '0x10', 'Infinity', '1234567890.123456789'),
+        String(next(1000)),
+        pick('plain', '"quoted, ""so"""', '"two\nlines"', '', 'é'),
+      ].join(',');
+    return `\ufeffx,count,name\n${Array.from({ length: rows }, row).join(pick('\n', '\r\n'))}\n`;
+  };
+
+  itNative('are cut into columns beside the event loop', async () => {
+    const next = numbers(7);
+    const options = { types: { count: tf.int64 }, missing: -1 };
+    expect(await compared(bytes(tableOf(next, 20_000)), options)).toMatch(/^\[20000,\["x","count","name"\]/);
+    expect(library.later).toContain('tl_csv_records');
+    expect(library.later).toContain('tl_csv_numbers');
+    expect(await compared(bytes('a,b\n1,2\n3,x\n'), { types: { b: tf.float32 } })).toMatch(
+      /'x' in row 2 is not a value/,
+    );
+  });
+
+  itNative('come out the same, also where something is wrong with them', async () => {
+    const next = numbers(8);
+    const odd = [
+      '',
+      '\n',
+      'a\n\n1\n',
+      'a\n""\n1\n',
+      'a\r1\r2',
+      'a,b\n1\n',
+      'a,b\n"1"2,3\n',
+      'a\n1\ufeff\n',
+      'a\n"open',
+      'a,a\n1,2',
+    ];
+    for (const content of odd) await compared(bytes(content));
+    for (const content of odd) await compared(bytes(content), { header: false });
+    for (let i = 0; i < 100; i++) await compared(damaged(bytes(tableOf(next, 8)), next));
   });
 });
