@@ -4,6 +4,7 @@ import { type DType, float32 } from '../core/dtypes.ts';
 import { fromOnePlace, getDefaultGraph } from '../graph/graph.ts';
 import { onlyOptions } from '../graph/options.ts';
 import { controlDependencies, nameScope } from '../graph/scopes.ts';
+import type { Fits, SameShape, ShapeOf } from '../graph/staticShapes.ts';
 import { Tensor, type TensorLike } from '../graph/tensor.ts';
 import { userError } from '../graph/userError.ts';
 import { convertToTensor } from '../op/convert.ts';
@@ -115,6 +116,9 @@ function added(loss: Tensor, { lossCollection = GraphKeys.LOSSES }: LossOptions)
   return loss;
 }
 
+/** Predictions for labels: types are converted, but shapes must agree. */
+type Paired<L, P> = P & Fits<SameShape<ShapeOf<L>, ShapeOf<P>, 'labels and predictions'>>;
+
 /** Both arguments of a loss as tensors of one type, in the order predictions, labels; their shapes must agree. */
 function prepared(predictions: TensorLike, labels: TensorLike, dtype: DType): [Tensor, Tensor] {
   const p = asType(predictions, dtype);
@@ -136,7 +140,11 @@ function lossIn(scope: string, options: LossOptions, losses: () => Tensor): Tens
  *
  * @example tf.losses.absoluteDifference([1.5, 2], [2, 4]) // runs to 1.25
  */
-export function absoluteDifference(labels: TensorLike, predictions: TensorLike, options: LossOptions = {}): Tensor {
+export function absoluteDifference<L extends TensorLike, P extends TensorLike>(
+  labels: L,
+  predictions: Paired<L, P>,
+  options: LossOptions = {},
+): Tensor {
   onlyOptions('tf.losses.absoluteDifference', options, ...optionNames);
   return lossIn('absolute_difference', options, () => {
     const [p, l] = prepared(predictions, labels, float32);
@@ -149,15 +157,15 @@ export function absoluteDifference(labels: TensorLike, predictions: TensorLike, 
  *
  * @example tf.losses.cosineDistance([[1, 0]], [[0.6, 0.8]], 1) // runs to 0.39999998
  */
-export function cosineDistance(
-  labels: TensorLike,
-  predictions: TensorLike,
+export function cosineDistance<L extends TensorLike, P extends TensorLike>(
+  labels: L,
+  predictions: Paired<L, P>,
   axis: number,
   options?: LossOptions,
 ): Tensor;
-export function cosineDistance(
-  labels: TensorLike,
-  predictions: TensorLike,
+export function cosineDistance<L extends TensorLike, P extends TensorLike>(
+  labels: L,
+  predictions: Paired<L, P>,
   options: LossOptions & { readonly axis: number },
 ): Tensor;
 export function cosineDistance(
@@ -180,7 +188,11 @@ export function cosineDistance(
  *
  * @example tf.losses.hingeLoss([1, 0], [0.5, -2]) // runs to 0.25
  */
-export function hingeLoss(labels: TensorLike, logits: TensorLike, options: LossOptions = {}): Tensor {
+export function hingeLoss<L extends TensorLike, P extends TensorLike>(
+  labels: L,
+  logits: Paired<L, P>,
+  options: LossOptions = {},
+): Tensor {
   onlyOptions('tf.losses.hingeLoss', options, ...optionNames);
   return lossIn('hinge_loss', options, () => {
     const [z, l] = prepared(logits, labels, float32);
@@ -195,9 +207,9 @@ export function hingeLoss(labels: TensorLike, logits: TensorLike, options: LossO
  *
  * @example tf.losses.huberLoss([0, 0], [0.5, 3]) // runs to 1.3125
  */
-export function huberLoss(
-  labels: TensorLike,
-  predictions: TensorLike,
+export function huberLoss<L extends TensorLike, P extends TensorLike>(
+  labels: L,
+  predictions: Paired<L, P>,
   options: LossOptions & { readonly delta?: number | undefined } = {},
 ): Tensor {
   onlyOptions('tf.losses.huberLoss', options, ...optionNames, 'delta');
@@ -218,9 +230,9 @@ export function huberLoss(
  *
  * @example tf.losses.logLoss([1, 0], [0.5, 0.5]) // runs to 0.69314694
  */
-export function logLoss(
-  labels: TensorLike,
-  predictions: TensorLike,
+export function logLoss<L extends TensorLike, P extends TensorLike>(
+  labels: L,
+  predictions: Paired<L, P>,
   options: LossOptions & { readonly epsilon?: number | undefined } = {},
 ): Tensor {
   onlyOptions('tf.losses.logLoss', options, ...optionNames, 'epsilon');
@@ -238,9 +250,9 @@ export function logLoss(
  *
  * @example tf.losses.meanPairwiseSquaredError([[1, 2]], [[1, 4]]) // runs to 4.0
  */
-export function meanPairwiseSquaredError(
-  labels: TensorLike,
-  predictions: TensorLike,
+export function meanPairwiseSquaredError<L extends TensorLike, P extends TensorLike>(
+  labels: L,
+  predictions: Paired<L, P>,
   options: Omit<LossOptions, 'reduction'> = {},
 ): Tensor {
   onlyOptions('tf.losses.meanPairwiseSquaredError', options, 'weights', 'scope', 'lossCollection');
@@ -270,7 +282,11 @@ export function meanPairwiseSquaredError(
  *
  * @example tf.losses.meanSquaredError([1.5, 2], [2, 4]) // runs to 2.125
  */
-export function meanSquaredError(labels: TensorLike, predictions: TensorLike, options: LossOptions = {}): Tensor {
+export function meanSquaredError<L extends TensorLike, P extends TensorLike>(
+  labels: L,
+  predictions: Paired<L, P>,
+  options: LossOptions = {},
+): Tensor {
   onlyOptions('tf.losses.meanSquaredError', options, ...optionNames);
   return lossIn('mean_squared_error', options, () => {
     const [p, l] = prepared(predictions, labels, float32);
@@ -296,9 +312,9 @@ function logitsAndLabels(logits: TensorLike, labels: TensorLike): [Tensor, Tenso
  *
  * @example tf.losses.sigmoidCrossEntropy([[1, 0]], [[2.5, -1.5]]) // runs to 0.14015128
  */
-export function sigmoidCrossEntropy(
-  multiClassLabels: TensorLike,
-  logits: TensorLike,
+export function sigmoidCrossEntropy<L extends TensorLike, P extends TensorLike>(
+  multiClassLabels: L,
+  logits: Paired<L, P>,
   options: CrossEntropyOptions = {},
 ): Tensor {
   onlyOptions('tf.losses.sigmoidCrossEntropy', options, ...optionNames, 'labelSmoothing');
@@ -315,9 +331,9 @@ export function sigmoidCrossEntropy(
  *
  * @example tf.losses.softmaxCrossEntropy([[1, 0]], [[2.5, 0.5]]) // runs to 0.126928
  */
-export function softmaxCrossEntropy(
-  onehotLabels: TensorLike,
-  logits: TensorLike,
+export function softmaxCrossEntropy<L extends TensorLike, P extends TensorLike>(
+  onehotLabels: L,
+  logits: Paired<L, P>,
   options: CrossEntropyOptions = {},
 ): Tensor {
   onlyOptions('tf.losses.softmaxCrossEntropy', options, ...optionNames, 'labelSmoothing');

@@ -53,6 +53,19 @@ export type OneDType<A, B> = [DTypeName<A> & DTypeName<B>] extends [never]
 type DTypeName<X> = DTypeOf<X>['name'];
 /** What goes beside `A`, when it has the same dtype. */
 export type Alike<A, B> = B & Fits<OneDType<A, B>>;
+/** A mismatch unless all members of a list can be of one dtype. Of a list of unknown length nothing is known. */
+export type OneDTypeOfAll<L, Seen extends string = DType['name']> =
+  IsAny<L> extends true
+    ? unknown
+    : L extends readonly [infer First, ...infer Rest]
+      ? [Seen & DTypeName<First>] extends [never]
+        ? DTypeMismatch<`${Seen} and ${DTypeName<First>} cannot be mixed: types are never converted, wrap one in tf.cast`>
+        : OneDTypeOfAll<Rest, Seen & DTypeName<First>>
+      : unknown;
+/** A mismatch unless something can be of one of these dtypes. */
+export type HasDType<X, Names extends string> = [DTypeName<X> & Names] extends [never]
+  ? DTypeMismatch<`${DTypeName<X>} is not ${Names}`>
+  : unknown;
 /** The dtype of a constant made of plain values. */
 export type LiteralDType<L> = L extends { readonly dtype: infer D extends DType }
   ? D
@@ -151,6 +164,35 @@ type ShowDims<S extends List> = S extends readonly [infer D extends Dim, ...infe
     : `${ShowDim<D>}, ${ShowDims<Rest>}`
   : '';
 type ShowDim<D extends Dim> = D extends number ? (number extends D ? '?' : `${D}`) : '?';
+
+/** A mismatch unless two shapes may be the same; `What` says whose they are. */
+export type SameShape<A, B, What extends string> =
+  IsOpen<A> extends true
+    ? unknown
+    : IsOpen<B> extends true
+      ? unknown
+      : A extends List
+        ? B extends List
+          ? Agree<A, B> extends true
+            ? unknown
+            : ShapeMismatch<`${What} have shapes ${Show<A>} and ${Show<B>}, which must be the same`>
+          : unknown
+        : unknown;
+type Agree<A extends List, B extends List> = A extends readonly [infer D, ...infer RestA extends List]
+  ? B extends readonly [infer E, ...infer RestB extends List]
+    ? MayEqual<D, E> extends true
+      ? Agree<RestA, RestB>
+      : false
+    : false
+  : B extends readonly []
+    ? true
+    : false;
+type MayEqual<D, E> =
+  IsKnown<D> extends true ? (IsKnown<E> extends true ? ([D & E] extends [never] ? false : true) : true) : true;
+/** A mismatch unless labels have the shape of the logits without their last axis, that of the classes. */
+export type FitsClasses<Labels, Logits> = Logits extends readonly [...infer Outer extends List, Dim]
+  ? SameShape<Labels, Outer, 'labels, and logits without their last axis,'>
+  : unknown;
 
 /** What two operands broadcast to. */
 export type Broadcasted<A, B> = KnownShape<Broadcast<ShapeOf<A>, ShapeOf<B>>>;

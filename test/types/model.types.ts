@@ -126,6 +126,29 @@ tf.add(count, tf.constant(1)).floordiv(2);
 x.less(0).logicalAnd(true);
 tf.equal(tf.constant('a'), 'b');
 
+// @ts-expect-error a list is of one dtype
+tf.concat([x, count], 0);
+// @ts-expect-error the same
+tf.stack([x, count]);
+// @ts-expect-error also beside what is open
+tf.concat([x, [[0]], count], 0);
+
+// Losses compare what has one shape; types they convert themselves.
+const scores = tf.matmul(x, w);
+const classes = tf.placeholder(tf.int32, [null]);
+// @ts-expect-error [null, 10] and [null]
+tf.losses.meanSquaredError(classes, scores);
+// @ts-expect-error [null, 10] and [null, 784]
+tf.losses.softmaxCrossEntropy(count, scores);
+// @ts-expect-error the same, where types are not converted either
+tf.nn.sigmoidCrossEntropyWithLogits({ labels: x, logits: scores });
+// @ts-expect-error float32 and int32 cannot be mixed
+tf.nn.sigmoidCrossEntropyWithLogits({ labels: count, logits: x });
+// @ts-expect-error labels have one axis less than logits
+tf.nn.sparseSoftmaxCrossEntropyWithLogits({ labels: count, logits: scores });
+// @ts-expect-error classes are counted in whole numbers
+tf.nn.sparseSoftmaxCrossEntropyWithLogits({ labels: tf.cast(classes, tf.float32), logits: scores });
+
 // What is not known is always allowed.
 const unknown: tf.Tensor = x;
 tf.matmul(unknown, w).add(unknown);
@@ -137,6 +160,16 @@ unknown
   .matmul(tf.zeros([4, 5]))
   .reduceSum(1)
   .reshape([2, 3]);
+tf.concat([x, unknown, [[1, 2]]], 0);
+tf.concat([x as tf.Tensor<typeof tf.float32> | tf.Tensor<typeof tf.int32>, count], 0);
+tf.concat(new Array<tf.Tensor>(unknown), 0);
+tf.stack([x, 0]);
+tf.stack([count, tf.constant(1), 2], 1);
+tf.losses.meanSquaredError(count, x);
+tf.losses.meanSquaredError([[1, 2]], x);
+tf.losses.meanSquaredError(unknown, x, { weights: 2 });
+tf.nn.sparseSoftmaxCrossEntropyWithLogits({ labels: classes, logits: scores });
+tf.nn.sparseSoftmaxCrossEntropyWithLogits({ labels: [1, 2], logits: unknown });
 function layer(input: tf.TensorLike, weights: tf.TensorLike): tf.Tensor {
   return tf.nn.relu(tf.matmul(input, weights));
 }

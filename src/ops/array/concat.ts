@@ -5,7 +5,14 @@ import { intVector } from '../../core/ndarray.ts';
 import { type Dims, isFullyDefined, type Shape, showRuntime, showShape } from '../../core/shape.ts';
 import { IndexedSlices } from '../../graph/indexedSlices.ts';
 import { onlyOptions } from '../../graph/options.ts';
-import type { Concat as Concatenated, DTypeOf, KnownShape, ShapeOf } from '../../graph/staticShapes.ts';
+import type {
+  Concat as Concatenated,
+  DTypeOf,
+  Fits,
+  KnownShape,
+  OneDTypeOfAll,
+  ShapeOf,
+} from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { anyType, attr, indexTypes } from '../../op/attrs.ts';
@@ -261,11 +268,11 @@ function inputShapes(values: readonly Tensor[]): readonly Tensor[] {
  *
  * @example tf.concat([[[1, 2]], [[3, 4]]], 0) // runs to [[1 2] [3 4]]
  */
-export function concat<X extends TensorLike, const A extends TensorLike>(
-  values: readonly X[],
+export function concat<const L extends readonly TensorLike[], const A extends TensorLike>(
+  values: L & Fits<OneDTypeOfAll<L>>,
   axis: A,
   options?: Named,
-): Tensor<DTypeOf<X>, KnownShape<Concatenated<ShapeOf<X>, A>>>;
+): Tensor<DTypeOf<L[number]>, KnownShape<Concatenated<ShapeOf<L[number]>, A>>>;
 export function concat(values: readonly TensorLike[], axis: TensorLike, options: Named = {}): Tensor {
   const { name = 'concat' } = onlyOptions('tf.concat', options, 'name');
   if (!Array.isArray(values))

@@ -3,7 +3,15 @@
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { type Dims, mergeShapes, normalizeAxis, showRuntime, showShape } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
-import type { AxisIn, DTypeOf, KnownShape, ShapeOf, Stack as Stacked } from '../../graph/staticShapes.ts';
+import type {
+  AxisIn,
+  DTypeOf,
+  Fits,
+  KnownShape,
+  OneDTypeOfAll,
+  ShapeOf,
+  Stack as Stacked,
+} from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { anyType, attr } from '../../op/attrs.ts';
@@ -204,14 +212,18 @@ interface StackOptions extends Named {
  * @example tf.stack([tf.constant([1, 2]), tf.constant([3, 4])], { axis: 1 }) // runs to [[1 3] [2 4]]
  */
 export function stack<const L extends readonly TensorLike[], const A extends number | StackOptions = 0>(
-  values: L,
+  values: L & Fits<OneDTypeOfAll<L>>,
   axis?: A,
   options?: StackOptions,
 ): Tensor<
   DTypeOf<L[number]>,
   KnownShape<Stacked<ShapeOf<L[number]>, number extends L['length'] ? null : L['length'], AxisIn<A, 0>>>
 >;
-export function stack(values: TensorLike, axis?: number | StackOptions, options?: StackOptions): Tensor;
+export function stack<const V extends TensorLike>(
+  values: V & Fits<OneDTypeOfAll<V>>,
+  axis?: number | StackOptions,
+  options?: StackOptions,
+): Tensor;
 export function stack(
   values: readonly TensorLike[] | TensorLike,
   given?: number | StackOptions,

@@ -4,6 +4,7 @@ import { scalar } from '../../core/ndarray.ts';
 import { compatible, type Dims, isFullyDefined, showTuple } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import { controlDependencies, nameScope } from '../../graph/scopes.ts';
+import type { Alike, Fits, FitsClasses, HasDType, SameShape, ShapeOf } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { constantNode, convertToTensor } from '../../op/convert.ts';
@@ -117,10 +118,10 @@ export function softmaxCrossEntropyWithLogits(args: SoftmaxCrossEntropy): Tensor
   return softmaxCrossEntropyWithLogitsV2({ labels, logits: args.logits, axis: classAxis(args), name });
 }
 
-export interface SparseSoftmaxCrossEntropy {
+export interface SparseSoftmaxCrossEntropy<L = TensorLike, Z = TensorLike> {
   /** Class numbers, int32 or int64: the shape of the logits without the last axis. */
-  readonly labels: TensorLike;
-  readonly logits: TensorLike;
+  readonly labels: L & Fits<HasDType<L, 'int32' | 'int64'>>;
+  readonly logits: Z & Fits<FitsClasses<ShapeOf<L>, ShapeOf<Z>>>;
   readonly name?: string | undefined;
 }
 
@@ -143,7 +144,9 @@ function checkRanks(labels: Dims, logits: Dims): void {
  *
  * @example tf.nn.sparseSoftmaxCrossEntropyWithLogits({ labels: [1], logits: [[1.5, 1.5]] }) // runs to [0.6931472]
  */
-export function sparseSoftmaxCrossEntropyWithLogits(args: SparseSoftmaxCrossEntropy): Tensor {
+export function sparseSoftmaxCrossEntropyWithLogits<L extends TensorLike, Z extends TensorLike>(
+  args: SparseSoftmaxCrossEntropy<L, Z>,
+): Tensor {
   checkArgs('sparseSoftmaxCrossEntropyWithLogits', args);
   return nameScope(args.name ?? 'SparseSoftmaxCrossEntropyWithLogits', () => {
     const labels = convertToTensor(args.labels);
@@ -181,9 +184,9 @@ function checkSameShape(labels: Tensor, logits: Tensor): void {
  *
  * @example tf.nn.sigmoidCrossEntropyWithLogits({ labels: [1.0, 0.5], logits: [0.0, 0.0] }) // runs to [0.6931472 0.6931472]
  */
-export function sigmoidCrossEntropyWithLogits(args: {
-  readonly labels: TensorLike;
-  readonly logits: TensorLike;
+export function sigmoidCrossEntropyWithLogits<L extends TensorLike, Z extends TensorLike>(args: {
+  readonly labels: L;
+  readonly logits: Alike<L, Z> & Fits<SameShape<ShapeOf<L>, ShapeOf<Z>, 'labels and logits'>>;
   readonly name?: string | undefined;
 }): Tensor {
   checkArgs('sigmoidCrossEntropyWithLogits', args);

@@ -145,6 +145,7 @@ describe('weights of losses', () => {
       /weights can not be broadcast to values. values.rank=2. weights.rank=1/,
     );
     expect(() => losses.meanSquaredError([[1, 2]], [[2, 4]], { weights: [[1, 2, 3]] })).toThrow(/Mismatch at dim 1/);
+    // @ts-expect-error the editor says so too
     expect(() => losses.meanSquaredError([1, 2], [[2, 4]])).toThrow(/Shapes \(1, 2\) and \(2,\) are incompatible/);
   });
 
