@@ -46,6 +46,11 @@ export interface RangeOptions extends DatasetOptions {
   readonly outputType?: DType | undefined;
 }
 
+export interface EnumerateOptions extends DatasetOptions {
+  /** The first number; 0 unless given. */
+  readonly start?: TensorLike | undefined;
+}
+
 /** The elements of datasets side by side. */
 export type Zipped<T> =
   T extends Dataset<infer E> ? E : T extends object ? { -readonly [K in keyof T]: Zipped<T[K]> } : never;
@@ -285,9 +290,11 @@ export class Dataset<E = unknown> implements IsDataset, AsyncIterable<ValueOf<E>
   }
 
   /** Elements beside their numbers, which begin at `start`. Adds `RangeDataset`, `RewriteDataset` and `ZipDataset`. */
-  enumerate(start: TensorLike = 0, options: DatasetOptions = {}): Dataset<[Tensor, E]> {
-    const numbers = Dataset.range(start, 2n ** 63n - 1n);
-    const pairs = arranging.zip([0, 0], [arranging.replicated(numbers), this], options);
+  enumerate(start: TensorLike | EnumerateOptions = 0, options: DatasetOptions = {}): Dataset<[Tensor, E]> {
+    const given = (isOptions(start) ? start : { start, ...options }) as EnumerateOptions; // what is no tensor is this
+    const { start: first = 0, ...named } = onlyOptions('Dataset.enumerate', given, 'start', 'name');
+    const numbers = Dataset.range(first, 2n ** 63n - 1n);
+    const pairs = arranging.zip([0, 0], [arranging.replicated(numbers), this], named);
     return pairs as Dataset<[Tensor, E]>; // as it was put together
   }
 

@@ -150,6 +150,18 @@ it('counts and draws without end', async () => {
   expect(other.slice(0, 2)).not.toEqual(other.slice(2));
 });
 
+it('numbers elements from where it is told, as an argument or by name', async () => {
+  const letters = Dataset.fromTensorSlices(['a', 'b']);
+  const numbered = [
+    [5, 'a'],
+    [6, 'b'],
+  ];
+  expect(await elements(letters.enumerate(5))).toEqual(numbered);
+  expect(await elements(letters.enumerate({ start: 5 }))).toEqual(numbered);
+  // @ts-expect-error a misspelt option
+  expect(() => letters.enumerate({ begin: 5 })).toThrow(/Dataset\.enumerate has no option 'begin'/);
+});
+
 it('an iterator refuses datasets whose elements have other shapes', () => {
   const iterator = tf.data.Iterator.fromStructure(tf.int64, { outputShapes: [] });
   iterator.makeInitializer(Dataset.range(4));
