@@ -2,6 +2,7 @@
 import { type DType, int64, string } from '../../core/dtypes.ts';
 import { intVector } from '../../core/ndarray.ts';
 import type { Dims } from '../../core/shape.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import { SparseTensor } from '../../graph/sparseTensor.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
@@ -12,16 +13,26 @@ import type { RaggedTensor } from '../ragged/raggedTensor.ts';
 import { sparseMerge } from '../sparse/sparseReorder.ts';
 import { RaggedFeature, raggedOf } from './raggedFeature.ts';
 
+/** What stands for a feature where it is missing, by itself or by name; without one that is an error. */
+type DefaultValue = TensorLike | { readonly defaultValue?: TensorLike | undefined };
+
 /** A feature of a fixed shape, which becomes a tensor. */
 export class FixedLenFeature {
   readonly kind = 'FixedLenFeature';
+  readonly defaultValue: TensorLike | undefined;
   constructor(
     readonly shape: readonly number[],
     readonly dtype: DType,
-    /** What stands for it where it is missing; without one that is an error. */
-    readonly defaultValue?: TensorLike,
-  ) {}
+    defaultValue?: DefaultValue,
+  ) {
+    this.defaultValue = isOption(defaultValue)
+      ? onlyOptions('tf.FixedLenFeature', defaultValue, 'defaultValue').defaultValue
+      : defaultValue;
+  }
 }
+
+const isOption = (value: DefaultValue | undefined): value is { readonly defaultValue?: TensorLike | undefined } =>
+  typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 
 /** A feature of any length, which becomes a sparse tensor. */
 export class VarLenFeature {
@@ -41,7 +52,9 @@ export class FixedLenSequenceFeature {
       /** What the end of the shorter ones is filled with. */
       readonly defaultValue?: TensorLike | undefined;
     } = {},
-  ) {}
+  ) {
+    onlyOptions('tf.FixedLenSequenceFeature', options, 'allowMissing', 'defaultValue');
+  }
 }
 
 /** A sparse tensor whose positions and values are in two features (or more: one for each axis). */
@@ -54,7 +67,9 @@ export class SparseFeature {
     /** The size of each axis. */
     readonly size: number | readonly number[],
     readonly options: { readonly alreadySorted?: boolean | undefined } = {},
-  ) {}
+  ) {
+    onlyOptions('tf.SparseFeature', options, 'alreadySorted');
+  }
 }
 
 export type AnyFeature = FixedLenFeature | VarLenFeature | FixedLenSequenceFeature | SparseFeature | RaggedFeature;
@@ -62,7 +77,7 @@ export type AnyFeature = FixedLenFeature | VarLenFeature | FixedLenSequenceFeatu
 export type FeatureMap = Readonly<Record<string, AnyFeature>>;
 
 /** `new tf.FixedLenFeature(…)`. */
-export const fixedLenFeature = (shape: readonly number[], dtype: DType, defaultValue?: TensorLike): FixedLenFeature =>
+export const fixedLenFeature = (shape: readonly number[], dtype: DType, defaultValue?: DefaultValue): FixedLenFeature =>
   new FixedLenFeature(shape, dtype, defaultValue);
 /** `new tf.VarLenFeature(…)`. */
 export const varLenFeature = (dtype: DType): VarLenFeature => new VarLenFeature(dtype);

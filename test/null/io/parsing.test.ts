@@ -209,6 +209,23 @@ describe('feature configurations', () => {
     expect(() => tf.io.parseSequenceExample(sequences, {})).toThrow(/at least one should have values/);
   });
 
+  it('take a default by itself or by name, and refuse misspelt options', async () => {
+    const one = tf.train.Example.from({ x: 1 }).serialize();
+    for (const feature of [
+      tf.fixedLenFeature([1], tf.float32, [9]),
+      tf.fixedLenFeature([1], tf.float32, { defaultValue: [9] }),
+    ]) {
+      const { none } = tf.parseSingleExample(one, { none: feature });
+      expect((await new tf.Session().run(none)).toArray()).toEqual([9]);
+    }
+    // @ts-expect-error misspelt
+    expect(() => tf.fixedLenFeature([], tf.float32, { defaultvalue: 1 })).toThrow(/Did you mean 'defaultValue'/);
+    // @ts-expect-error misspelt
+    expect(() => tf.fixedLenSequenceFeature([], tf.float32, { allowMising: true })).toThrow(
+      /Did you mean 'allowMissing'/,
+    );
+  });
+
   it('of one key twice, the last counts; what is not asked for is not looked at', async () => {
     const { Example } = tf.train;
     const joined = Buffer.concat([Example.from({ a: 1, b: 'x' }).serialize(), Example.from({ a: 2 }).serialize()]);
