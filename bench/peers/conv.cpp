@@ -10,6 +10,8 @@
 #include <dnnl.hpp>
 #endif
 
+#include <memory>
+
 #include "turns.h"
 
 namespace {
@@ -39,9 +41,16 @@ constexpr Case kCases[] = {
 enum Pass { forward, inputGradient, filterGradient };
 constexpr const char* kPasses[] = {"forward", "input gradient", "filter gradient"};
 
-std::vector<float> numbers(int64_t count) {
-  std::vector<float> all(static_cast<size_t>(count));
-  for (size_t i = 0; i < all.size(); i++) all[i] = static_cast<float>(i * 7919 % 2003) / 1000 - 1;
+/** Numbers in memory that begins with a line of the cache, as arrays of programs do. */
+struct Aligned {
+  void operator()(float* data) const { std::free(data); }
+};
+using Numbers = std::unique_ptr<float, Aligned>;
+
+Numbers numbers(int64_t count) {
+  const size_t size = static_cast<size_t>(count);
+  Numbers all(static_cast<float*>(std::aligned_alloc(64, (size * sizeof(float) + 63) / 64 * 64)));
+  for (size_t i = 0; i < size; i++) all.get()[i] = static_cast<float>(i * 7919 % 2003) / 1000 - 1;
   return all;
 }
 
@@ -113,7 +122,7 @@ int main(int argc, char** argv) {
   const int threads = std::atoi(argv[2]), rounds = std::atoi(argv[3]);
   setenv("OMP_NUM_THREADS", argv[2], 1);
   Loom loom(argv[1]);
-  std::vector<std::vector<float>> arrays;
+  std::vector<Numbers> arrays;
   std::vector<Contest> contests;
   for (const Case& c : kCases)
     for (const Pass pass : {forward, inputGradient, filterGradient}) {
@@ -122,7 +131,7 @@ int main(int argc, char** argv) {
       std::vector<void*> table;
       for (const int64_t count : {c.batch * c.size * c.size * c.channels, c.taps * c.taps * c.channels * c.features,
                                   c.batch * c.out() * c.out() * c.features})
-        table.push_back(arrays.emplace_back(numbers(count)).data());
+        table.push_back(arrays.emplace_back(numbers(count)).get());
       contest.by.push_back({"tensorloom", ours(loom, c, pass, table, threads)});
 #if defined(HAS_DNNL)
       contest.by.push_back({"oneDNN", oneDnn(c, pass)});

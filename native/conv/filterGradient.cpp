@@ -3,7 +3,8 @@
  * over positions.
  *
  * Positions are cut into boxes, whose parts of the sum are added to the filter one after the other, always in this
- * order. Rows are neighbouring channels, which the kernel reads from the image where they are; see strip.simd.cpp.
+ * order; those of a small filter in several pieces, which threads share. Rows are neighbouring channels, which the kernel reads
+ * from the image where they are; see strip.simd.cpp.
  */
 #include <algorithm>
 #include <vector>
@@ -24,6 +25,8 @@ constexpr int64_t kChannels = 1024;
 constexpr int64_t kBytes = 192 << 10;
 /** Rows that are shared out together. */
 constexpr int64_t kJobRows = 56;
+/** Boxes are divided into so many pieces, each with a filter of its own, where that has at most so many elements. */
+constexpr int64_t kPieces = 8, kDividedSums = 1 << 14;
 
 void runStrip(const Strip<float>& s) { simd().stripF32(s); }
 void runStrip(const Strip<double>& s) { simd().stripF64(s); }
@@ -32,7 +35,23 @@ void runStrip(const Strip<double>& s) { simd().stripF64(s); }
 struct Job {
   int64_t group, slice, panel, rows;
   int64_t image, filter;
+  /** Where the second half of the rows begins in the image, if it does not follow the first. */
+  int64_t second = 0;
 };
+
+/** Whether all of the filter lies side by side: features, then channels, then taps. */
+template <class T>
+bool isDense(const Convolution<T>& c) {
+  int64_t step = 1;
+  const auto follows = [&](int64_t count, int64_t along) {
+    const bool does = count == 1 || along == step;
+    step *= count;
+    return does;
+  };
+  bool dense = c.groups == 1 && follows(c.features, c.filter.feature) && follows(c.channels, c.filter.channel);
+  for (int axis = kAxes - 1; axis >= 0; axis--) dense = dense && follows(c.axes[axis].taps, c.filter.tap[axis]);
+  return dense;
+}
 
 template <class T>
 std::vector<Job> jobsOf(const Convolution<T>& c, const Cuts<T>& cuts, int64_t panels) {
@@ -42,7 +61,9 @@ std::vector<Job> jobsOf(const Convolution<T>& c, const Cuts<T>& cuts, int64_t pa
   // Where neighbouring taps read neighbouring channels, their rows are one stretch.
   const bool joined = cuts.slices() == 1 && a[3].dilation == 1 && along[3] == c.channels &&
                       tap[3] == c.channels * c.filter.channel;
-  const int64_t lastTaps = joined ? 1 : a[3].taps;
+  const int64_t lastTaps = joined ? 1 : a[3].taps, neighbours = c.channels * a[3].taps;
+  // Two short stretches fill a tile better.
+  const bool paired = joined && 2 * neighbours <= simd().stripRows && tap[2] == neighbours * c.filter.channel;
   std::vector<Job> jobs;
   const auto addTap = [&](int64_t group, int64_t slice, int64_t panel, const int64_t(&at)[kAxes]) {
     int64_t image = 0, filter = cuts.firstOf(slice) * c.filter.channel;
@@ -50,7 +71,11 @@ std::vector<Job> jobsOf(const Convolution<T>& c, const Cuts<T>& cuts, int64_t pa
       image += at[axis] * a[axis].dilation * along[axis];
       filter += at[axis] * tap[axis];
     }
-    const int64_t rows = cuts.channelsOf(slice) * (joined ? a[3].taps : 1);
+    const int64_t rows = joined ? neighbours : cuts.channelsOf(slice);
+    if (paired && at[2] + 1 < a[2].taps) {
+      jobs.push_back({group, slice, panel, 2 * rows, image, filter, a[2].dilation * along[2]});
+      return;
+    }
     for (int64_t row = 0; row < rows; row += kJobRows)
       jobs.push_back(
           {group, slice, panel, std::min(kJobRows, rows - row), image + row, filter + row * c.filter.channel});
@@ -60,7 +85,7 @@ std::vector<Job> jobsOf(const Convolution<T>& c, const Cuts<T>& cuts, int64_t pa
       for (int64_t panel = 0; panel < panels; panel++)
         for (int64_t i = 0; i < a[0].taps; i++)
           for (int64_t j = 0; j < a[1].taps; j++)
-            for (int64_t k = 0; k < a[2].taps; k++)
+            for (int64_t k = 0; k < a[2].taps; k += paired ? 2 : 1)
               for (int64_t l = 0; l < lastTaps; l++) addTap(group, slice, panel, {i, j, k, l});
   return jobs;
 }
@@ -122,15 +147,23 @@ void filterGradient(const Convolution<T>& given) {
   const int64_t panels = (c.features + width - 1) / width;
   const Cuts<T> cuts(c, {kPositions, kChannels, kBytes, 1});
   const std::vector<Job> jobs = jobsOf(c, cuts, panels);
-  const int64_t parts = std::min(Pool::get().parts(c.work(), kGrain), static_cast<int64_t>(jobs.size()));
+  const int64_t jobCount = static_cast<int64_t>(jobs.size()), threads = Pool::get().parts(c.work(), kGrain);
+  const int64_t sums = c.taps() * c.channels * c.features;
+  // How a sum is divided must not depend on the number of threads.
+  const bool divided = isDense(c) && sums <= kDividedSums && c.work() > kPieces * kGrain;
+  const int64_t pieces = divided ? std::min(kPieces, cuts.boxes()) : 1;
+  const int64_t parts = divided ? pieces : std::min(threads, jobCount), seats = std::min(threads, parts);
   // Whole vectors of features can be read where they are.
   const bool packs = c.output.channel != 1 || c.features % width != 0;
   const int64_t room = cuts.room() + (packs ? cuts.positions() * width : 0);
-  T* const scratch = reinterpret_cast<T*>(Pool::scratch(parts * room * static_cast<int64_t>(sizeof(T))));
+  T* const scratch = reinterpret_cast<T*>(Pool::scratch((seats * room + (pieces - 1) * sums) * static_cast<int64_t>(sizeof(T))));
+  T* const others = scratch + seats * room;
 
-  Pool::get().run(parts, [&](int64_t part) {
-    const Range mine = rangeOf(part, parts, static_cast<int64_t>(jobs.size()));
-    T* const copied = scratch + part * room;
+  Pool::get().run(parts, [&](int64_t part, int64_t seat) {
+    const Range mine = divided ? Range{0, jobCount} : rangeOf(part, parts, jobCount);
+    const Range boxes = divided ? rangeOf(part, pieces, cuts.boxes()) : Range{0, cuts.boxes()};
+    T* const filter = divided && part > 0 ? others + (part - 1) * sums : c.filter.data;
+    T* const copied = scratch + seat * room;
     T* const packed = copied + cuts.room();
     std::vector<Run> runs;
     Strip<T> s;
@@ -139,12 +172,12 @@ void filterGradient(const Convolution<T>& given) {
     s.bStep = packs ? width : c.output.along[3];
     s.cRow = c.filter.channel;
     s.cColumn = c.filter.feature;
-    for (int64_t index = 0; index < cuts.boxes(); index++) {
+    for (int64_t index = boxes.begin; index < boxes.end; index++) {
       const Box box = cuts.box(index);
       runsOf(c, cuts, box, packs, width, runs);
       s.runs = runs.data();
       s.runCount = static_cast<int64_t>(runs.size());
-      s.add = index > 0;
+      s.add = index > boxes.begin;
       const T* image = nullptr;
       const Job* before = nullptr;
       for (int64_t i = mine.begin; i < mine.end; i++) {
@@ -164,11 +197,15 @@ void filterGradient(const Convolution<T>& given) {
         before = &job;
         s.rows = job.rows;
         s.a = image + job.image;
-        s.c = c.filter.data + job.group * c.filter.group + job.panel * width * c.filter.feature + job.filter;
+        s.aSecond = job.second;
+        s.c = filter + job.group * c.filter.group + job.panel * width * c.filter.feature + job.filter;
         runStrip(s);
       }
     }
-  });
+  }, seats);
+  const BlockFn add = simd().ops[static_cast<int>(Op::add)][static_cast<int>(sizeof(T) == sizeof(float) ? Kind::f32 : Kind::f64)];
+  for (int64_t piece = 1; piece < pieces; piece++)
+    add(sums, {c.filter.data, {c.filter.data, others + (piece - 1) * sums}, {1, 1}, 0, nullptr});
 }
 
 template void filterGradient(const Convolution<float>&);

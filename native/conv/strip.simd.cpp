@@ -26,8 +26,8 @@ template <class T> struct Simd {
   typedef T Loose __attribute__((vector_size(kVectorBytes), aligned(sizeof(T)), may_alias));
 };
 
-/** Which of the two steps through a is 1: the one along a sum, or the one from row to row. */
-enum Layout { stepsAreOne, rowsAreOne };
+/** Which of the two steps through a is 1: the one along a sum, or the one from row to row, of all rows or of each half. */
+enum Layout { stepsAreOne, rowsAreOne, halvesAreOne, kLayouts };
 
 /** Where the rows of a are now. Addresses of three rows at a time are one register and a multiple of another. */
 template <class T, int Rows, Layout L> struct Left;
@@ -35,7 +35,7 @@ template <class T, int Rows> struct Left<T, Rows, stepsAreOne> {
   static constexpr int kGroups = (Rows + 2) / 3;
   const T* every3[kGroups];
   int64_t row;
-  TL_INLINE Left(const T* a, int64_t row_, int64_t) : row(row_) {
+  TL_INLINE Left(const T* a, const Strip<T>& s) : row(s.aRow) {
 #pragma GCC unroll 8
     for (int g = 0; g < kGroups; g++) every3[g] = a + 3 * g * row;
   }
@@ -48,9 +48,19 @@ template <class T, int Rows> struct Left<T, Rows, stepsAreOne> {
 template <class T, int Rows> struct Left<T, Rows, rowsAreOne> {
   const T* first;
   int64_t step;
-  TL_INLINE Left(const T* a, int64_t, int64_t step_) : first(a), step(step_) {}
+  TL_INLINE Left(const T* a, const Strip<T>& s) : first(a), step(s.aStep) {}
   TL_INLINE T at(int i) const { return first[i]; }
   TL_INLINE void next() { first += step; }
+};
+template <class T, int Rows> struct Left<T, Rows, halvesAreOne> {
+  const T *first, *second;
+  int64_t step;
+  TL_INLINE Left(const T* a, const Strip<T>& s) : first(a), second(a + s.aSecond), step(s.aStep) {}
+  TL_INLINE T at(int i) const { return i < Rows / 2 ? first[i] : second[i - Rows / 2]; }
+  TL_INLINE void next() {
+    first += step;
+    second += step;
+  }
 };
 
 template <class T, int Rows, int Width, Layout L>
@@ -64,7 +74,7 @@ void tile(const Strip<T>& s, const T* a, T* c, int64_t cRow, bool add) {
 #pragma GCC unroll 2
     for (int j = 0; j < Width; j++) sum[i][j] = V{};
   for (const Run* run = s.runs; run < s.runs + s.runCount; run++) {
-    Left<T, Rows, L> left(a + run->a, s.aRow, s.aStep);
+    Left<T, Rows, L> left(a + run->a, s);
     const T* b = s.b + run->b;
     for (int64_t t = run->length; t > 0; t--, b += s.bStep, left.next()) {
       V right[Width];
@@ -93,10 +103,14 @@ template <class T, int Rows> constexpr void enterTiles(TileFn<T> (*table)[kRows 
   table[stepsAreOne][Rows][1] = tile<T, Rows, 2, stepsAreOne>;
   table[rowsAreOne][Rows][0] = tile<T, Rows, 1, rowsAreOne>;
   table[rowsAreOne][Rows][1] = tile<T, Rows, 2, rowsAreOne>;
+  if constexpr (Rows % 2 == 0) {
+    table[halvesAreOne][Rows][0] = tile<T, Rows, 1, halvesAreOne>;
+    table[halvesAreOne][Rows][1] = tile<T, Rows, 2, halvesAreOne>;
+  }
   if constexpr (Rows > 1) enterTiles<T, Rows - 1>(table);
 }
 template <class T> struct TileTable {
-  TileFn<T> of[2][kRows + 1][2] = {};
+  TileFn<T> of[kLayouts][kRows + 1][2] = {};
   constexpr TileTable() { enterTiles<T, kRows>(of); }
 };
 template <class T> constexpr TileTable<T> tiles{};
@@ -105,7 +119,7 @@ template <class T> void strip(const Strip<T>& s) {
   constexpr int64_t lanes = Simd<T>::lanes, width = Simd<T>::columns;
   const int vectors = s.columns > lanes ? 2 : 1;
   const bool whole = s.cColumn == 1 && s.columns == vectors * lanes;
-  const auto& kernels = tiles<T>.of[s.aRow == 1 ? rowsAreOne : stepsAreOne];
+  const auto& kernels = tiles<T>.of[s.aSecond != 0 ? halvesAreOne : s.aRow == 1 ? rowsAreOne : stepsAreOne];
   for (int64_t i = 0; i < s.rows;) {
     // Even shares, so that no low tile is left for the end: 16 rows are two tiles of 8.
     const int64_t left = s.rows - i, shares = (left + kRows - 1) / kRows, rows = (left + shares - 1) / shares;

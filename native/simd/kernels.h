@@ -132,7 +132,8 @@ struct Run {
 /**
  * c[row, column] = or += the sum over all runs and their steps t of
  * a[run.a + row * aRow + t * aStep] * b[run.b + t * bStep + column]. Either aStep or aRow is 1. There are at most as many
- * columns as fit `stripBytes`; b can be read for whole vectors of them.
+ * columns as fit `stripBytes`; b can be read for whole vectors of them. If `aSecond` is not 0, the second half of the rows, which
+ * are one tile, begins so far from the first; aRow is then 1.
  */
 template <class T>
 struct Strip {
@@ -146,6 +147,7 @@ struct Strip {
   T* c;
   int64_t cRow, cColumn;
   bool add;
+  int64_t aSecond = 0;
 };
 
 /**

@@ -298,6 +298,18 @@ export function convContract(device: Device): void {
       }
   });
 
+  it('adds up many positions for a small filter', async () => {
+    const s = sizes([5, 1, 1, 32], [32, 32], [5, 5], { before: [2, 2] });
+    const all = shapesOf(s);
+    const values = {
+      input: wave(sizeOf(all.input), 1),
+      filter: wave(sizeOf(all.filter), 2),
+      output: wave(sizeOf(all.output), 3),
+    };
+    const got = await convolve(device, d.float32, s, 'filter', values, channelsLast);
+    expect(got.numbers().map((x) => x + 0)).toEqual(expected(s, 'filter', values).map((x) => x + 0));
+  });
+
   it('repeats a filter through zero strides', async () => {
     const b = new SegmentBuilder();
     const input = b.bind(fromNested([[[[1, 2, 3, 4]]]], d.float32));
