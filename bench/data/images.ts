@@ -7,7 +7,8 @@ import { encodePng } from '../../src/io/png.ts';
 import { pipeline } from './pipeline.ts';
 import { noise, type Row, type Work } from './row.ts';
 
-const perCall = 100;
+/** Enough to get warm: what JavaScript does for an image is compiled only after some hundreds of them. */
+const perCall = 400;
 
 /** A picture with soft waves and some noise, as photographs have. */
 function picture(side: number, channels: number) {
@@ -50,7 +51,7 @@ const row = (name: string, make: () => Promise<Uint8Array>, decode: (x: tf.Tenso
   prepare: async (folder) => decoding(folder, name, await make(), decode),
 });
 
-const files = 200;
+const files = 1000;
 
 /** Files read, decoded, flipped at random and scaled, in batches. */
 async function augmentation(folder: string): Promise<Work> {

@@ -85,14 +85,14 @@ def decoding(name, decode):
     step = session.make_callable(image.op, [x])
 
     def run():
-        for _ in range(100):
+        for _ in range(400):
             step(contents)
 
     return run
 
 
 def augmentation(d):
-    names = [os.path.join(folder, "pictures", f"{i}.png") for i in range(200)]
+    names = [os.path.join(folder, "pictures", f"{i}.png") for i in range(1000)]
 
     def one(name):
         image = tf.image.decode_png(tf.read_file(name), channels=3)

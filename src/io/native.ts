@@ -31,6 +31,24 @@ interface KoffiFunction {
   async(...args: [...PlainArgument[], Callback]): void;
 }
 
+/** So many calls may be under way beside the event loop: koffi refuses more than 256, and threads are far fewer. */
+const mostAtOnce = 64;
+let underWay = 0;
+const waiting: (() => void)[] = [];
+
+/** Begins a call when not too many are under way; the call says when it is over. */
+function inTurn(begin: (leave: () => void) => void): void {
+  if (underWay === mostAtOnce) {
+    waiting.push(() => inTurn(begin));
+    return;
+  }
+  underWay++;
+  begin(() => {
+    underWay--;
+    waiting.shift()?.();
+  });
+}
+
 function load(): NativeFunctions | null {
   const path = nativeLibraryPath();
   if (path === undefined || !existsSync(path)) return null;
@@ -44,10 +62,14 @@ function load(): NativeFunctions | null {
         const called: KoffiFunction = library.func(prototype);
         return (...args) =>
           new Promise<number>((resolve, reject) => {
-            // The arguments are named in the callback, which keeps their memory until the call is over.
-            called.async(...args.map(plain), (error, result) =>
-              error && args.length > 0 ? reject(error) : resolve(Number(result)),
-            );
+            inTurn((leave) => {
+              // The arguments are named in the callback, which keeps their memory until the call is over.
+              called.async(...args.map(plain), (error, result) => {
+                leave();
+                if (error && args.length > 0) reject(error);
+                else resolve(Number(result));
+              });
+            });
           });
       },
       now(prototype) {

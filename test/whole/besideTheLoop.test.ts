@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import * as tf from '../../src/api/index.ts';
 import { nativeFunctions } from '../../src/io/native.ts';
+import { decodePng, encodePng } from '../../src/io/png.ts';
 
 const library = vi.hoisted(() => ({ isOff: false, later: [] as string[], now: [] as string[] }));
 
@@ -260,6 +261,15 @@ describe('raw bytes', () => {
     await padded.compared(input.map((x, i) => x.subarray(0, length - (i % 5))));
     expect(library.later.filter((name) => name === 'tl_raw_join').length).toBeGreaterThan(4);
   });
+});
+
+itNative('more images at once than can be under way are decoded all the same', async () => {
+  const side = 64;
+  const data = Uint8Array.from({ length: side * side * 3 }, (_, i) => (i * i) % 251);
+  const file = await encodePng({ width: side, height: side, channels: 3, data });
+  const images = await Promise.all(Array.from({ length: 300 }, () => decodePng(file)));
+  expect(images.every((image) => Buffer.compare(image.data as Uint8Array, data) === 0)).toBe(true); // eight bits
+  expect(library.later.filter((name) => name === 'tl_png_decode').length).toBe(300);
 });
 
 describe('tables in files', () => {
