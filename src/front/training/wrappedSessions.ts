@@ -155,7 +155,14 @@ export class CoordinatedSessionCreator {
     for (const runner of getCollection<TaskStarter>(GraphKeys.QUEUE_RUNNERS))
       for (const task of runner.createThreads(session, { coord, daemon: true, start: true }))
         coord.registerThread(task);
-    for (const hook of this.hooks) await hook.afterCreateSession(session, coord);
+    try {
+      for (const hook of this.hooks) await hook.afterCreateSession(session, coord);
+    } catch (error) {
+      // Nobody will close what nobody gets: the tasks that fill queues would go on for ever.
+      coord.requestStop();
+      await session.close();
+      throw error;
+    }
     return new CoordinatedSession(new HookedSession(session, this.hooks), coord, this.stopGracePeriodSecs);
   }
 }

@@ -151,6 +151,20 @@ describe('MonitoredTrainingSession', () => {
     expect(tf.getDefaultGraph().isFinalized).toBe(false);
   });
 
+  it('closes a session that a hook refuses, and stops its tasks', async () => {
+    const gs = tf.train.getOrCreateGlobalStep();
+    const seen: { session?: tf.train.GraphSession; coord?: tf.train.Coordinator } = {};
+    class Refusing extends tf.train.SessionRunHook {
+      override afterCreateSession(session: tf.train.GraphSession, coord: tf.train.Coordinator): void {
+        Object.assign(seen, { session, coord });
+        throw new tf.errors.InternalError('not this one');
+      }
+    }
+    await expect(tf.train.MonitoredTrainingSession({ hooks: [new Refusing()] })).rejects.toThrow('not this one');
+    expect(seen.coord!.shouldStop()).toBe(true);
+    await expect(seen.session!.run(gs)).rejects.toThrow(/Session has been closed/);
+  });
+
   it('takes the end of the data as the end of the loop', async () => {
     model();
     const ended: string[] = [];
