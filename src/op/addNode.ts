@@ -9,7 +9,7 @@ import { Tensor, type TensorLike } from '../graph/tensor.ts';
 import { userError } from '../graph/userError.ts';
 import type { AttrValue } from '../proto/attr.ts';
 import { type AttrSpec, type AttrSpecs, attrMistake, encodeAttr } from './attrs.ts';
-import { convertToTensor, isSymbolic } from './convert.ts';
+import { checkGiven, convertToTensor, isSymbolic } from './convert.ts';
 import { isListPort } from './ports.ts';
 import type { PortSpec } from './registry.ts';
 import type { Signature } from './signature.ts';
@@ -98,6 +98,7 @@ class Conversion {
   }
 
   private single(port: PortSpec, value: TensorLike): Tensor {
+    checkGiven(`${this.signature.name}: ${port.name}`, value);
     const known = this.knownType(port);
     const spec = this.typeSpec(port);
     const hint = spec && literalHint(spec);
@@ -120,6 +121,7 @@ class Conversion {
     const tensors = values.map((value, k) => {
       const wanted = each?.[k] ?? softly(value, dtype);
       const name = `${port.name}_${k}`;
+      checkGiven(`${this.signature.name}: ${port.name}[${k}]`, value);
       const tensor = convertToTensor(value, { dtype: wanted, hint: dtype ?? hint, name, asRef });
       if (typeListAttr === undefined) dtype ??= tensor.dtype;
       return tensor;

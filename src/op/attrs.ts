@@ -227,25 +227,37 @@ export function decodeAttr(name: string, spec: AttrSpec, value: AttrValue): unkn
   return result;
 }
 
-/** JavaScript does not tell 2.0 from 2, so a literal of whole numbers is int32 where Python would see floats. */
-function wholeNumberHint(given: DType, allowed: readonly DType[]): string {
-  const isLikely = given === d.int32 && allowed.includes(d.float32);
-  return isLikely ? '. Whole numbers make int32; for floats say so, as in tf.constant([3, 4], tf.float32).' : '';
+/** How to get another type. `port` is the input that decides it, if there is one. */
+function typeHint(given: DType, allowed: readonly DType[], port: string | undefined): string {
+  // JavaScript does not tell 2.0 from 2, so a literal of whole numbers is int32 where Python would see floats.
+  if (given === d.int32 && allowed.includes(d.float32))
+    return '. Whole numbers make int32; for floats say so, as in tf.constant([3, 4], tf.float32).';
+  return port === undefined ? '' : `. It is the type of ${port}; tf.cast makes another of it.`;
 }
 
-/** Checks a value against what its spec admits. */
-export function checkAttr(name: string, spec: AttrSpec, value: unknown): void {
+function spellingHint(value: unknown, choices: readonly string[]): string {
+  const meant = choices.find((choice) => choice.toLowerCase() === String(value).toLowerCase());
+  return meant === undefined ? '' : `. Write '${meant}'.`;
+}
+
+/** Checks a value against what its spec admits; `portOf` finds the input whose type an attribute is. */
+export function checkAttr(
+  name: string,
+  spec: AttrSpec,
+  value: unknown,
+  portOf: (attr: string) => string | undefined = () => undefined,
+): void {
   if (spec.kind === 'type' || spec.kind === 'list(type)') {
     for (const dtype of (Array.isArray(value) ? value : [value]) as DType[]) // a type kind holds dtypes
       if (spec.allowed && !spec.allowed.includes(dtype))
         throw new InvalidArgumentError(
-          `Value for attr '${name}' of ${dtype.runtimeName} is not in the list of allowed values: ${spec.allowed.map((t) => t.runtimeName).join(', ')}${wholeNumberHint(dtype, spec.allowed)}`,
+          `Value for attr '${name}' of ${dtype.runtimeName} is not in the list of allowed values: ${spec.allowed.map((t) => t.runtimeName).join(', ')}${typeHint(dtype, spec.allowed, portOf(name))}`,
         );
   }
   if (spec.choices && !spec.choices.includes(value as string))
     // choices belong to string attributes
     throw new InvalidArgumentError(
-      `Value for attr '${name}' of "${value}" is not in the list of allowed values: ${spec.choices.map((c) => `"${c}"`).join(', ')}`,
+      `Value for attr '${name}' of "${value}" is not in the list of allowed values: ${spec.choices.map((c) => `"${c}"`).join(', ')}${spellingHint(value, spec.choices)}`,
     );
   const count = Array.isArray(value) ? value.length : value;
   if (spec.minimum !== undefined && typeof count === 'number' && count < spec.minimum)

@@ -46,10 +46,17 @@ export function convertToTensor(value: TensorLike, options: ConvertOptions = {})
   if (isConvertible(value))
     return checkDtype(value.toTensor({ dtype, name, ...(options.asRef ? { asRef: true } : {}) }), dtype);
   if (Array.isArray(value) && containsSymbolic(value)) return packed(value as readonly TensorLike[], options);
+  checkGiven(name ?? 'the value', value);
   return constantNode(
     namingCaller(() => toArray(value as Literalish, dtype, options.hint)),
     name,
   );
+}
+
+/** Refuses nothing where there must be something: types do not hold callers that do not check them. */
+export function checkGiven(what: string, value: unknown): void {
+  if (value === undefined || value === null)
+    throw userError(`${what} is ${value}, but must be a tensor or a value that can become one.`);
 }
 
 /** Whether something is a symbolic value: a tensor, a variable, indexed slices. */

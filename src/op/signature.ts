@@ -69,7 +69,8 @@ export class Signature {
       all[name] = encodeAttr(spec, spec.default);
     }
     const values = this.decode(all);
-    for (const [name, spec] of Object.entries(this.attrSpecs)) checkAttr(name, spec, values[name]);
+    const portOf = (attr: string) => this.inputPorts.find((p) => p.typeAttr === attr || p.typeListAttr === attr)?.name;
+    for (const [name, spec] of Object.entries(this.attrSpecs)) checkAttr(name, spec, values[name], portOf);
     this.checkInputs(values, inputs);
     if (key !== undefined && isPlain) this.attrsByTypes.set(key, Object.freeze(all));
     return all;

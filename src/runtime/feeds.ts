@@ -3,6 +3,7 @@ import { InvalidArgumentError } from '../core/errors.ts';
 import { type NDArray, scalar } from '../core/ndarray.ts';
 import { compatible, showTuple } from '../core/shape.ts';
 import type { Graph } from '../graph/graph.ts';
+import type { Operation } from '../graph/operation.ts';
 import type { FeedKey, Feeds, FeedValue } from '../graph/runTypes.ts';
 import { SparseTensor, SparseTensorValue } from '../graph/sparseTensor.ts';
 import { Tensor } from '../graph/tensor.ts';
@@ -40,12 +41,20 @@ function sparsePairs(
 /** The tensor that a key of a feed stands for. */
 export function feedTensor(key: FeedKey, graph: Graph): Tensor {
   if (key instanceof Tensor && key.graph === graph) return key;
-  const element = graph.asGraphElement(key);
+  const element = typeof key === 'string' ? named(key, graph) : graph.asGraphElement(key);
   if (!(element instanceof Tensor))
     throw userError(
       `${element} cannot be fed: it is an operation, not a tensor. Feed one of its outputs, as in '${element.name}:0'.`,
     );
   return element;
+}
+
+function named(key: string, graph: Graph): Tensor | Operation {
+  if (!key.includes(':') && !graph.has(key))
+    throw userError(
+      `The name '${key}' refers to an Operation not in the graph. Feeds go by tensors, as in new Map([[${key}, value]]), or by names of tensors, as in { 'Placeholder:0': value }.`,
+    );
+  return graph.asGraphElement(key);
 }
 
 /** The array to feed for a tensor: of its dtype, and of a shape that fits. */

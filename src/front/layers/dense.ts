@@ -26,7 +26,9 @@ export class Dense extends BiasedLayer<DenseOptions> {
     super(options);
     onlyOptions('tf.layers.Dense', options, ...kernelOptionNames);
     if (!Number.isInteger(units) || units < 0)
-      throw userError(`Received an invalid value for \`units\`, expected a positive integer, got ${units}.`);
+      throw userError(
+        `Received an invalid value for \`units\`, expected a positive integer, got ${JSON.stringify(units)}.`,
+      );
     this.inputSpec = { minRank: 2 };
   }
 

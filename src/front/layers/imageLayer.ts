@@ -43,7 +43,9 @@ export abstract class ImageLayer<O extends ImageOptions> extends BiasedLayer<O> 
   ) {
     super(options);
     if (!Number.isInteger(filters) || filters <= 0)
-      throw userError(`Received an invalid value for \`filters\`, expected a positive integer, got ${filters}.`);
+      throw userError(
+        `Received an invalid value for \`filters\`, expected a positive integer, got ${JSON.stringify(filters)}.`,
+      );
     this.kernelSize = perSpatialAxis(kernelSize, rank, 'kernelSize');
     this.strides = perSpatialAxis(options.strides ?? 1, rank, 'strides');
     this.format = new ImageFormat(rank, options.dataFormat);
