@@ -91,7 +91,7 @@ describe('mistakes that JavaScript would turn into NaN', () => {
   const missing = undefined as never;
   it('are refused where a tensor is made', () => {
     expect(() => tf.constant(missing)).toThrow(/expected float32, but got undefined/);
-    expect(() => tf.mul(tf.constant(1.5), missing)).toThrow(/but got undefined/);
+    expect(() => tf.mul(tf.constant(1.5), missing)).toThrow(/y is undefined, but must be a tensor/);
     expect(() => tf.constant([1, null] as never)).toThrow(/but got null/);
     expect(() => tf.add(1.5, tf.noOp() as never)).toThrow(/but got <tf.Operation 'NoOp'/);
   });
