@@ -9,6 +9,7 @@
 #include "../core/pool.h"
 #include "../dot/method.h"
 #include "boxes.h"
+#include "tallProduct.h"
 
 namespace tl {
 namespace {
@@ -56,17 +57,25 @@ void forPixels(const Convolution<T>& c, const F& f) {
           f(c.input.data + i * step(0) + j * step(1) + k * step(2) + l * step(3));
 }
 
+/** A product with a row for every pixel. */
+template <class T>
+void multiplyPixels(const Gemm<T>& g) {
+  if constexpr (sizeof(T) == sizeof(float))
+    if (multiplyTall(g)) return;
+  multiply<T>(g);
+}
+
 template <class T>
 void multiplyRows(const Convolution<T>& c, ConvResult result, const Rows<T>& in) {
   const int64_t rows = c.positions();
   const Rows<T> out = {c.output.data, stepOf(c, c.output, false), c.output.channel};
   const Filter<T>& f = c.filter;
   if (result == ConvResult::output)
-    multiply<T>({rows, c.features, c.channels, in.data, in.step, in.channel, f.data, f.channel, f.feature, out.data, out.step,
-                 out.channel});
+    multiplyPixels<T>({rows, c.features, c.channels, in.data, in.step, in.channel, f.data, f.channel, f.feature, out.data, out.step,
+                       out.channel});
   else if (result == ConvResult::input)
-    multiply<T>({rows, c.channels, c.features, out.data, out.step, out.channel, f.data, f.feature, f.channel, in.data, in.step,
-                 in.channel});
+    multiplyPixels<T>({rows, c.channels, c.features, out.data, out.step, out.channel, f.data, f.feature, f.channel, in.data, in.step,
+                       in.channel});
   else
     multiply<T>({c.channels, c.features, rows, in.data, in.channel, in.step, out.data, out.step, out.channel, f.data, f.channel,
                  f.feature});

@@ -1,0 +1,69 @@
+/**
+ * Products of many rows whose result is larger than both factors, on the matrix unit: convolutions of one by one over large images.
+ *
+ * Such a product takes little longer than its result takes to be written. A thread computes some rows of it aside, where they stay
+ * in the cache, and copies them to their place from one end to the other, which memory likes better than columns of tiles. The
+ * second factor is packed once.
+ */
+#include <algorithm>
+#include <cstring>
+
+#include "tallProduct.h"
+
+#include "../dot/method.h"
+
+namespace tl {
+namespace {
+
+/** Rows that are computed together, and bytes of a result from which on it is worth while. */
+constexpr int64_t kRows = 64, kFarBytes = 1 << 20;
+/** Bytes of a second factor that stays in the second cache. */
+constexpr int64_t kNearBytes = 512 << 10;
+
+int64_t stepsOf(const Gemm<float>& g) { return (g.k + kTileTerms - 1) / kTileTerms; }
+int64_t packedBytes(const Gemm<float>& g) { return (g.n + kTileSide - 1) / kTileSide * stepsOf(g) * kPackedBytes; }
+
+bool packColumns(const Gemm<float>& g, char* to) {
+  constexpr int64_t side = 2 * kTileSide;
+  const int64_t second = stepsOf(g) * kPackedBytes;
+  bool finite = true;
+  for (int64_t j = 0; j < g.n; j += side)
+    for (int64_t p = 0; p < g.k; p += kTileTerms)
+      finite &= simd().tiles.packRight(std::min(side, g.n - j), std::min(kTileTerms, g.k - p), g.b + j * g.bColumn + p * g.bRow,
+                                       g.bColumn, g.bRow, to + j / kTileSide * second + p / kTileTerms * kPackedBytes, second);
+  return finite;
+}
+
+}  // namespace
+
+bool multiplyTall(const Gemm<float>& whole) {
+  const int64_t resultBytes = whole.m * whole.n * static_cast<int64_t>(sizeof(float));
+  if (!simd().tiles.gemm || whole.cColumn != 1 || resultBytes < kFarBytes || packedBytes(whole) > kNearBytes) return false;
+  if (whole.n <= whole.k || !simd().tiles.suitsPacked(whole.m, whole.n, whole.k)) return false;
+  char* const packed = Pool::sharedScratch(packedBytes(whole));
+  if (!packColumns(whole, packed)) return false;
+  const double work = static_cast<double>(whole.m) * static_cast<double>(whole.n) * static_cast<double>(whole.k);
+  const int64_t chunks = (whole.m + kRows - 1) / kRows, threads = Pool::get().parts(work, kTileGemmGrain);
+  const int64_t parts = Pool::finer(threads, chunks), gemmBytes = roundUp(simd().tiles.gemmScratch(kRows, whole.n, whole.k));
+  Pool::get().run(parts, [&](int64_t part) {
+    char* const scratch = Pool::scratch(gemmBytes + kRows * whole.n * static_cast<int64_t>(sizeof(float)));
+    float* const aside = reinterpret_cast<float*>(scratch + gemmBytes);
+    const Range mine = rangeOf(part, parts, chunks);
+    for (int64_t i = mine.begin * kRows; i < std::min(mine.end * kRows, whole.m); i += kRows) {
+      Gemm<float> g = whole;
+      g.m = std::min(kRows, whole.m - i);
+      g.a += i * g.aRow;
+      g.packedB = packed;
+      g.c = aside;
+      g.cRow = g.n;
+      simd().tiles.gemm(g, scratch, multiplyAside);
+      const bool follow = whole.cRow == whole.n;
+      const int64_t rows = follow ? 1 : g.m, length = follow ? g.m * g.n : g.n;
+      for (int64_t r = 0; r < rows; r++)
+        std::memcpy(whole.c + (i + r) * whole.cRow, aside + r * g.n, static_cast<size_t>(length) * sizeof(float));
+    }
+  }, threads);
+  return true;
+}
+
+}  // namespace tl
