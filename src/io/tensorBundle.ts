@@ -1,6 +1,6 @@
 /** @file Checkpoints (V2, "tensor bundles"): `P.index`, a table of what there is, and `P.data-…`, the bytes of the tensors. */
 import { readFileSync } from 'node:fs';
-import { type FileHandle, open, readFile, rm, rmdir } from 'node:fs/promises';
+import { copyFile, type FileHandle, open, readFile, rm, rmdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { DType } from '../core/dtypes.ts';
 import { DataLossError, InvalidArgumentError, NotFoundError, UnimplementedError } from '../core/errors.ts';
@@ -34,33 +34,88 @@ export interface StoredTensor {
 
 /** Writes a checkpoint. Nobody sees it before it is complete, and a checkpoint of that name stays until then. */
 export async function writeBundle(prefix: string, tensors: readonly StoredTensor[]): Promise<void> {
-  const items = tensors.map((t) => ({ key: keyOf(t), ...t }));
-  const keys = new Set<string>();
-  for (const { key, name } of items) {
-    if (keys.has(latin1(key))) throw new InvalidArgumentError(`Adding duplicate key: ${name}`);
-    keys.add(latin1(key));
-  }
-  const local = localPath(prefix);
-  const data = dataPath(local, 0, 1) + unfinished();
+  const writer = await BundleWriter.open(prefix);
   try {
-    await makeFolder(dirname(local));
-    const entries: [Uint8Array, Uint8Array][] = [];
-    const file = await open(data, 'w');
-    try {
-      let offset = 0;
-      for (const { key, array } of items) {
-        const { size, crc } = await writeTensor(file, array);
-        entries.push([key, entryBytes(array.dtype, array.shape, { offset, size, crc })]);
-        offset += size;
-      }
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await publish(local, [data], [...entries, ...wholeEntries(items)]);
+    for (const tensor of tensors) await writer.add(tensor);
   } catch (error) {
-    await rm(data, { force: true }).catch(() => undefined);
-    throw wholeFileError(error, prefix);
+    await writer.abandon();
+    throw error;
+  }
+  await writer.finish();
+}
+
+/** Writes a checkpoint tensor by tensor, each to the disk as it comes; nobody sees it before it is finished. */
+export class BundleWriter {
+  private readonly entries = new Map<string, [key: Uint8Array, entry: Uint8Array]>();
+  private readonly slices: StoredSlice[] = [];
+  private offset = 0;
+
+  private constructor(
+    private readonly prefix: string,
+    private readonly data: string,
+    private readonly file: FileHandle,
+  ) {}
+
+  static async open(prefix: string): Promise<BundleWriter> {
+    const local = localPath(prefix);
+    const data = dataPath(local, 0, 1) + unfinished();
+    try {
+      await makeFolder(dirname(local));
+      return new BundleWriter(prefix, data, await open(data, 'w'));
+    } catch (error) {
+      throw wholeFileError(error, prefix);
+    }
+  }
+
+  async add(tensor: StoredTensor): Promise<void> {
+    const { name, array, sliceOf } = tensor;
+    const key = keyOf(tensor);
+    if (this.entries.has(latin1(key))) throw new InvalidArgumentError(`Adding duplicate key: ${name}`);
+    try {
+      const { size, crc } = await writeTensor(this.file, array);
+      this.entries.set(latin1(key), [key, entryBytes(array.dtype, array.shape, { offset: this.offset, size, crc })]);
+      this.offset += size;
+    } catch (error) {
+      throw wholeFileError(error, this.prefix);
+    }
+    if (sliceOf) this.slices.push({ name, dtype: array.dtype, ...sliceOf });
+  }
+
+  /** Makes a checkpoint of another name from what there is so far; more may be added here. */
+  async copyTo(prefix: string): Promise<void> {
+    const local = localPath(prefix);
+    const data = dataPath(local, 0, 1) + unfinished();
+    try {
+      await copyFile(this.data, data);
+      await publish(local, [data], this.allEntries());
+    } catch (error) {
+      await rm(data, { force: true }).catch(() => undefined);
+      throw wholeFileError(error, prefix);
+    }
+  }
+
+  async finish(): Promise<void> {
+    try {
+      try {
+        await this.file.sync();
+      } finally {
+        await this.file.close();
+      }
+      await publish(localPath(this.prefix), [this.data], this.allEntries());
+    } catch (error) {
+      await rm(this.data, { force: true }).catch(() => undefined);
+      throw wholeFileError(error, this.prefix);
+    }
+  }
+
+  /** Leaves nothing behind. */
+  async abandon(): Promise<void> {
+    await this.file.close().catch(() => undefined);
+    await rm(this.data, { force: true }).catch(() => undefined);
+  }
+
+  private allEntries(): [Uint8Array, Uint8Array][] {
+    return [...this.entries.values(), ...wholeEntries(this.slices)];
   }
 }
 
@@ -68,13 +123,20 @@ function keyOf({ name, sliceOf }: StoredTensor): Uint8Array {
   return sliceOf ? sliceKey(name, sliceOf.slice) : text.encode(name);
 }
 
+/** A slice that was written, of the tensor of that name and shape. */
+interface StoredSlice {
+  readonly name: string;
+  readonly dtype: DType;
+  readonly shape: Shape;
+  readonly slice: TensorSlice;
+}
+
 /** One entry without data per tensor that is stored in slices: its shape, and which slices there are. */
-function wholeEntries(tensors: readonly StoredTensor[]): [Uint8Array, Uint8Array][] {
+function wholeEntries(stored: readonly StoredSlice[]): [Uint8Array, Uint8Array][] {
   const found = new Map<string, { dtype: DType; shape: Shape; slices: TensorSlice[] }>();
-  for (const { name, array, sliceOf } of tensors) {
-    if (!sliceOf) continue;
-    const whole = found.get(name) ?? { dtype: array.dtype, shape: sliceOf.shape, slices: [] };
-    whole.slices.push(sliceOf.slice);
+  for (const { name, dtype, shape, slice } of stored) {
+    const whole = found.get(name) ?? { dtype, shape, slices: [] };
+    whole.slices.push(slice);
     found.set(name, whole);
   }
   return [...found].map(([name, { dtype, shape, slices }]) => [

@@ -3,9 +3,8 @@ import { existsSync } from 'node:fs';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { AlreadyExistsError } from '../../core/errors.ts';
 import type { NDArray } from '../../core/ndarray.ts';
-
 import { localPath } from '../../io/paths.ts';
-import { BundleReader, writeBundle } from '../../io/tensorBundle.ts';
+import { BundleReader, BundleWriter } from '../../io/tensorBundle.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
 import {
   Dataset,
@@ -79,11 +78,16 @@ function keyOf(index: number, component: number, width: number): string {
   return `${String(index).padStart(10)}_${String(component).padStart(width)}`;
 }
 
-/** Reads a file that is complete, or writes it while elements come by. */
+/** An input whose elements go to a file as they come. */
+interface Writing {
+  readonly input: ElementIterator;
+  readonly writer: BundleWriter;
+}
+
+/** Reads a file that is complete, or writes it while elements come by; it holds one element at a time. */
 class FileIterator implements ElementIterator {
   private position = 0;
-  private gathered: Element[] = [];
-  private input: ElementIterator | undefined;
+  private writing: Writing | undefined;
   private reader: BundleReader | undefined;
   private isOver = false;
   private readonly width: number;
@@ -100,11 +104,11 @@ class FileIterator implements ElementIterator {
 
   async next(): Promise<Element | undefined> {
     if (this.isOver) return undefined;
-    if (!this.input && !this.reader) {
-      if (existsSync(localPath(`${this.prefix}.index`))) await this.open();
+    if (!this.writing && !this.reader) {
+      if (isThere(this.prefix)) await this.open();
       else await this.begin();
     }
-    const element = this.reader ? await this.read(this.reader) : await this.write(this.input!);
+    const element = this.reader ? await this.read(this.reader) : await this.write(this.writing!);
     if (element) this.position++;
     else this.isOver = true;
     return element;
@@ -112,7 +116,7 @@ class FileIterator implements ElementIterator {
 
   /** Begins to write, unless another iterator does, or one has written a part and is to be restored. */
   private async begin(): Promise<void> {
-    if (existsSync(`${this.part}.index`))
+    if (isThere(this.part))
       throw new AlreadyExistsError(
         `Existing cache files found: \n${this.part}.index\n${this.part}.data-00000-of-00001\n To continue delete the above files.`,
       );
@@ -127,12 +131,18 @@ class FileIterator implements ElementIterator {
     }
     this.unlock = () => rm(lock, { force: true });
     this.scope.onStop(this.unlock);
-    this.input = this.dataset.iterate(this.scope);
+    this.writing = await this.startWriting();
   }
   private unlock = async () => {};
 
+  private async startWriting(): Promise<Writing> {
+    const writer = await BundleWriter.open(this.prefix);
+    this.scope.onStop(() => this.writing && writer.abandon());
+    return { writer, input: this.dataset.iterate(this.scope) };
+  }
+
   private async open(): Promise<void> {
-    this.reader = await BundleReader.open(this.prefix);
+    this.reader = BundleReader.open(this.prefix);
     const { reader } = this;
     this.scope.onStop(() => reader.close());
   }
@@ -151,31 +161,29 @@ class FileIterator implements ElementIterator {
     return arrays;
   }
 
-  private async write(input: ElementIterator): Promise<Element | undefined> {
+  private async write({ input, writer }: Writing): Promise<Element | undefined> {
     const element = await input.next();
-    if (element) this.gathered.push(element);
+    if (element) await this.put(writer, this.position, element);
     else {
-      await this.writeAll(this.prefix);
+      this.writing = undefined;
+      await writer.finish();
       await this.unlock();
-      for (const ending of ['index', 'data-00000-of-00001']) await rm(`${this.part}.${ending}`, { force: true });
-      this.gathered = [];
+      for (const ending of ['index', 'data-00000-of-00001'])
+        await rm(localPath(`${this.part}.${ending}`), { force: true });
     }
     return element;
   }
 
-  private writeAll(prefix: string): Promise<void> {
-    const tensors = this.gathered.flatMap((arrays, i) =>
-      arrays.map((array, c) => ({ name: keyOf(i, c, this.width), array })),
-    );
-    return writeBundle(prefix, tensors);
+  private async put(writer: BundleWriter, position: number, element: Element): Promise<void> {
+    for (const [c, array] of element.entries()) await writer.add({ name: keyOf(position, c, this.width), array });
   }
 
-  /** What has been gathered so far goes to a file of its own, so that the state stays small. */
+  /** What has been written so far becomes a file of its own, so that the state stays small. */
   async save(): Promise<Saved> {
-    const isWriting = this.input !== undefined && !this.isOver;
-    if (isWriting) await this.writeAll(this.part);
-    const input = isWriting ? this.input!.save() : null;
-    return await savedAll({ position: this.position, isOver: this.isOver, isWriting, input });
+    const { writing, position, isOver } = this;
+    await writing?.writer.copyTo(this.part);
+    const input = writing ? writing.input.save() : null;
+    return await savedAll({ position, isOver, isWriting: writing !== undefined, input });
   }
 
   async restore(saved: Saved): Promise<void> {
@@ -183,18 +191,21 @@ class FileIterator implements ElementIterator {
     this.position = savedNumber(position);
     this.isOver = isOver === true;
     // Another iterator may have written everything since.
-    if (isWriting !== true || existsSync(`${this.prefix}.index`)) return;
-    const reader = await BundleReader.open(this.part);
+    if (isWriting !== true || isThere(this.prefix)) return;
+    const reader = BundleReader.open(this.part);
     try {
-      this.gathered = [];
-      for (let i = 0; i < this.position; i++) this.gathered.push((await this.elementAt(reader, i))!);
+      this.writing = await this.startWriting();
+      for (let i = 0; i < this.position; i++)
+        await this.put(this.writing.writer, i, (await this.elementAt(reader, i))!);
     } finally {
       await reader.close();
     }
-    this.input = this.dataset.iterate(this.scope);
-    await this.input.restore(input!);
+    await this.writing.input.restore(input!);
   }
 }
+
+/** Whether there is a file of elements of that name, complete by itself. */
+const isThere = (prefix: string): boolean => existsSync(localPath(`${prefix}.index`));
 
 function cached(input: Dataset, filename: string, cache: MemoryCache): Dataset {
   const { types, shapes } = input;

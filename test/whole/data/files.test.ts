@@ -1,7 +1,7 @@
 /** @file Datasets of files: lines, records and stretches of equal length, compressed or not; caches; what goes wrong. */
-import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { deflateSync, gzipSync } from 'node:zlib';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import * as tf from '../../../src/api/index.ts';
@@ -98,6 +98,19 @@ describe('files', () => {
     await expect(texts(new TFRecordDataset(at('r.tfrecords'), { compressionType: 'GZIP' }))).rejects.toBeInstanceOf(
       tf.errors.DataLossError,
     );
+  });
+
+  it('go to the file of a cache as they come, which is nobody’s until all are there', async () => {
+    const rows = Dataset.range(4).map((x) => tf.fill([1000], x));
+    const prefix = at('streamed');
+    const inFolder = () => readdirSync(dirname(prefix)).filter((name) => name.startsWith('streamed'));
+    const written = () => inFolder().flatMap((name) => (name.includes('.data-') ? [statSync(at(name)).size] : []));
+    let seen = 0;
+    for await (const _ of rows.cache(`file://${prefix}`)) expect(written()).toEqual([8000 * ++seen]);
+    expect(inFolder().sort()).toEqual(['streamed.data-00000-of-00001', 'streamed.index']);
+    const left = at('left');
+    for await (const _ of rows.cache(left)) break;
+    expect(readdirSync(dirname(left)).filter((name) => name.startsWith('left'))).toEqual([]);
   });
 
   it('keep what a cache has seen once it was complete', async () => {
