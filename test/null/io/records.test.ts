@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deflateSync, gzipSync } from 'node:zlib';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import { DataLossError } from '../../../src/core/errors.ts';
 import { crc32c, maskCrc, maskedCrc, portableCrc32c } from '../../../src/io/crc32c.ts';
 import { encodeRecord, type RecordCompression, RecordSplitter, tfRecordIterator } from '../../../src/io/records.ts';
@@ -197,6 +197,49 @@ describe('records that are written', () => {
     const expected = Buffer.concat(all.map(encodeRecord));
     expect(await sealed((block) => block.seal())).toEqual(expected);
     expect(await sealed((block) => block.sealHere())).toEqual(expected);
+  });
+
+  describe('that are still on their way', () => {
+    /** Sealing the first block takes until `release`; the others are sealed at once. */
+    function slowFirstBlock() {
+      let release = () => {};
+      const held = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      const seal = vi.spyOn(RecordBlock.prototype, 'seal').mockImplementation(async function (this: RecordBlock) {
+        if (seal.mock.calls.length === 1) await held;
+        this.sealHere();
+      });
+      return { seal, release, [Symbol.dispose]: () => seal.mockRestore() };
+    }
+    /** Whatever could happen without the first block has happened by then. */
+    const turns = async () => {
+      for (let i = 0; i < 10; i++) await new Promise(setImmediate);
+    };
+
+    it.each([
+      ['a record larger than a block', [10, 1 << 19, 20]],
+      ['more blocks', [1 << 17, 1 << 17, 1 << 17, 1 << 17, 1 << 17, 5]],
+    ])('are not overtaken by %s', async (_what, lengths) => {
+      using slow = slowFirstBlock();
+      const path = join(folder, `overtaking ${lengths.length}`);
+      const writer = new TFRecordWriter(path);
+      const all = lengths.map((length, i) => noise(length, i));
+      for (const record of all) void writer.write(record);
+      await turns();
+      expect(slow.seal).toHaveBeenCalledTimes(1);
+      slow.release();
+      await writer.close();
+      const found = await contents(path, '');
+      expect(found.map((record, i) => Buffer.compare(record, all[i]!))).toEqual(all.map(() => 0));
+    });
+
+    it('are none when nothing was written', async () => {
+      using slow = slowFirstBlock();
+      await using writer = new TFRecordWriter(join(folder, 'nothing'));
+      await writer.flush();
+      expect(slow.seal).not.toHaveBeenCalled();
+    });
   });
 
   it('are in the file after flush', async () => {
