@@ -101,12 +101,7 @@ function parse<const F extends FeatureMap>(
     return {
       ...sparseByKey(sparse, sparse_indices, sparse_values, sparse_shapes),
       ...Object.fromEntries(dense.map(({ key }, i) => [key, dense_values[i]!])),
-      ...Object.fromEntries(
-        ragged.map(({ key }, i) => {
-          const values = ragged_values[i]!;
-          return [key, examples.rank === 0 ? values : RaggedTensor.fromRowSplits(values, ragged_row_splits[i]!)];
-        }),
-      ),
+      ...raggedByKey(ragged, examples.rank, ragged_values, ragged_row_splits),
     };
   });
   return combined(asked, result) as Parsed<F>; // of each feature what its kind asks for
@@ -119,6 +114,19 @@ function sparseByKey(
   shapes: readonly Tensor[],
 ): Record<string, SparseTensor> {
   return Object.fromEntries(features.map(({ key }, i) => [key, new SparseTensor(indices[i]!, values[i]!, shapes[i]!)]));
+}
+
+/** Values of one example as they are, and those of several in rows. */
+function raggedByKey(
+  features: readonly { readonly key: string }[],
+  rank: number | null,
+  values: readonly (Tensor | RaggedTensor)[],
+  splits: readonly Tensor[],
+): Record<string, Tensor | RaggedTensor> {
+  if (rank === null && features.length > 0)
+    throw userError('serialized must have statically-known rank to parse ragged features.');
+  const inRows = (i: number) => (rank === 0 ? values[i]! : RaggedTensor.fromRowSplits(values[i]!, splits[i]!));
+  return Object.fromEntries(features.map(({ key }, i) => [key, inRows(i)]));
 }
 
 /** In examples a FixedLenSequenceFeature has one more axis, of unknown size, which the op wants to see in its shape. */
@@ -164,17 +172,17 @@ function asScalar(value: Tensor): Tensor {
 }
 
 export interface ParseSequenceExampleOptions<C extends FeatureMap, S extends FeatureMap> {
-  /** Features that hold for a whole example: `FixedLenFeature`s and `VarLenFeature`s. */
+  /** Features that hold for a whole example: `FixedLenFeature`s, `VarLenFeature`s and `RaggedFeature`s. */
   readonly contextFeatures?: C | undefined;
-  /** Features of each step: `FixedLenSequenceFeature`s and `VarLenFeature`s. */
+  /** Features of each step: `FixedLenSequenceFeature`s, `VarLenFeature`s and `RaggedFeature`s. */
   readonly sequenceFeatures?: S | undefined;
   /** Names of the examples, which errors mention. */
   readonly exampleNames?: TensorLike | undefined;
   readonly name?: string | undefined;
 }
 
-const contextKinds = [VarLenFeature, FixedLenFeature];
-const sequenceKinds = [VarLenFeature, FixedLenSequenceFeature];
+const contextKinds = [VarLenFeature, FixedLenFeature, RaggedFeature];
+const sequenceKinds = [VarLenFeature, FixedLenSequenceFeature, RaggedFeature];
 
 function listsOf(context: FeatureMap | undefined, sequence: FeatureMap | undefined) {
   if (Object.keys(context ?? {}).length + Object.keys(sequence ?? {}).length === 0)
@@ -201,10 +209,10 @@ function parseSequences(
         debug_name: debugName ?? [],
         context_sparse_keys: context.sparse.map(({ key }) => key),
         context_dense_keys: context.dense.map(({ key }) => key),
-        context_ragged_keys: [],
+        context_ragged_keys: context.ragged.map(({ key }) => key),
         feature_list_sparse_keys: lists.sparse.map(({ key }) => key),
         feature_list_dense_keys: lists.dense.map(({ key }) => key),
-        feature_list_ragged_keys: [],
+        feature_list_ragged_keys: lists.ragged.map(({ key }) => key),
         feature_list_dense_missing_assumed_empty: lists.dense.map(({ defaultValue }) => defaultValue === null),
         context_dense_defaults: context.defaults(),
       },
@@ -215,12 +223,12 @@ function parseSequences(
           Nfeature_list_sparse: lists.sparse.length,
           Nfeature_list_dense: lists.dense.length,
           context_sparse_types: context.sparse.map(({ dtype }) => dtype),
-          context_ragged_value_types: [],
-          context_ragged_split_types: [],
+          context_ragged_value_types: context.ragged.map(({ dtype }) => dtype),
+          context_ragged_split_types: context.ragged.map(({ splits }) => splits),
           feature_list_dense_types: lists.dense.map(({ dtype }) => dtype),
           feature_list_sparse_types: lists.sparse.map(({ dtype }) => dtype),
-          feature_list_ragged_value_types: [],
-          feature_list_ragged_split_types: [],
+          feature_list_ragged_value_types: lists.ragged.map(({ dtype }) => dtype),
+          feature_list_ragged_split_types: lists.ragged.map(({ splits }) => splits),
           context_dense_shapes: context.dense.map(({ shape }) => shape),
           feature_list_dense_shapes: lists.dense.map(({ shape }) => shape),
         },
@@ -228,6 +236,8 @@ function parseSequences(
     );
     const byKey = (features: FeatureList['dense'], values: readonly Tensor[]) =>
       Object.fromEntries(features.map(({ key }, i) => [key, values[i]!]));
+    const steps = (values: readonly Tensor[], splits: readonly Tensor[]) =>
+      values.map((value, i) => RaggedTensor.fromRowSplits(value, splits[i]!));
     return {
       context: {
         ...sparseByKey(
@@ -237,6 +247,7 @@ function parseSequences(
           outputs.context_sparse_shapes,
         ),
         ...byKey(context.dense, outputs.context_dense_values),
+        ...raggedByKey(context.ragged, examples.rank, outputs.context_ragged_values, outputs.context_ragged_row_splits),
       },
       sequences: {
         ...sparseByKey(
@@ -246,6 +257,12 @@ function parseSequences(
           outputs.feature_list_sparse_shapes,
         ),
         ...byKey(lists.dense, outputs.feature_list_dense_values),
+        ...raggedByKey(
+          lists.ragged,
+          examples.rank,
+          steps(outputs.feature_list_ragged_values, outputs.feature_list_ragged_inner_splits),
+          outputs.feature_list_ragged_outer_splits,
+        ),
       },
       lengths: byKey(lists.dense, outputs.feature_list_dense_lengths),
     };
@@ -267,7 +284,11 @@ export function parseSequenceExample<const C extends FeatureMap = None, const S 
   const [context, lists] = listsOf(contextFeatures, sequenceFeatures);
   return nameScope(name ?? 'ParseSequenceExample', () => {
     const result = parseSequences(serialized, exampleNames, context, lists, name);
-    return [result.context as Parsed<C>, result.sequences as Parsed<S>, result.lengths] as const; // by the same keys
+    const [parsedContext, parsedSteps] = [
+      combined(contextFeatures ?? {}, result.context),
+      combined(sequenceFeatures ?? {}, result.sequences),
+    ];
+    return [parsedContext as Parsed<C>, parsedSteps as Parsed<S>, result.lengths] as const; // by the same keys
   });
 }
 
@@ -284,6 +305,10 @@ export function parseSingleSequenceExample<const C extends FeatureMap = None, co
       asScalar(convertToTensor(serialized, { name: 'serialized' })),
     );
     const result = parseSequences(scalar, exampleName, context, lists, name);
-    return [result.context as Parsed<C>, result.sequences as Parsed<S>] as const; // by the same keys
+    const [parsedContext, parsedSteps] = [
+      combined(contextFeatures ?? {}, result.context),
+      combined(sequenceFeatures ?? {}, result.sequences),
+    ];
+    return [parsedContext as Parsed<C>, parsedSteps as Parsed<S>] as const; // by the same keys
   });
 }
