@@ -208,7 +208,17 @@ export async function* checkpointsIterator(
     readonly secondsToSleep?: number | undefined;
   } = {},
 ): AsyncGenerator<string, void> {
-  const { minIntervalSecs = 0, timeout = Number.POSITIVE_INFINITY, timeoutFn, secondsToSleep = 1 } = options;
+  const {
+    minIntervalSecs = 0,
+    timeout = Number.POSITIVE_INFINITY,
+    timeoutFn,
+    secondsToSleep = 1,
+  } = knownOptions('tf.train.checkpointsIterator', options, [
+    'minIntervalSecs',
+    'timeout',
+    'timeoutFn',
+    'secondsToSleep',
+  ]);
   const now = () => performance.now() / 1000;
   let seen: string | null = null;
   let since = now();

@@ -12,6 +12,7 @@ import {
   unlinkSync,
 } from 'node:fs';
 import { AlreadyExistsError, FailedPreconditionError, NotFoundError } from '../core/errors.ts';
+import { knownOptions } from '../core/optionNames.ts';
 import { fileError } from './fileErrors.ts';
 import { makeFoldersNow } from './folders.ts';
 import { matchingPaths } from './glob.ts';
@@ -83,13 +84,13 @@ export interface OverwriteOptions {
 
 /** Gives a file or folder another name. */
 export function rename(oldName: string, newName: string, options: OverwriteOptions = {}): void {
-  checkTarget(newName, options.overwrite);
+  checkTarget(newName, knownOptions('tf.gfile.rename', options, ['overwrite']).overwrite);
   onFile(oldName, (local) => renameSync(local, localPath(newName)));
 }
 
 /** Copies a file. */
 export function copy(oldPath: string, newPath: string, options: OverwriteOptions = {}): void {
-  checkTarget(newPath, options.overwrite);
+  checkTarget(newPath, knownOptions('tf.gfile.copy', options, ['overwrite']).overwrite);
   onFile(oldPath, (local) => copyFileSync(local, localPath(newPath)));
 }
 

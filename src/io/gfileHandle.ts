@@ -10,15 +10,23 @@ const modes: readonly string[] = ['r', 'w', 'a'].flatMap((way) => ['', '+', 'b',
 const lineFeed = 10;
 const chunkSize = 1 << 16;
 
+interface Ahead {
+  readonly at: number;
+  readonly bytes: Uint8Array;
+}
+const nothingAhead: Ahead = { at: 0, bytes: new Uint8Array(0) };
+
 /**
- * A file; `using` closes it where its block ends. It is opened when it is first read or written, so a name that does not exist is an error only then, as in
- * TensorFlow.
+ * A file; `using` closes it where its block ends. It is opened when it is first read or written, so a name that does not exist
+ * is an error only then, as in TensorFlow.
  *
  * @example const text = new tf.gfile.GFile('notes.txt', 'r').read();
  */
 export class GFile implements Iterable<string | Uint8Array>, Disposable {
   private descriptor: number | undefined;
   private position = 0;
+  /** Bytes that were read for a line and belong to the next ones, from the position on; empty when it has moved otherwise. */
+  private ahead: Ahead = nothingAhead;
   private readonly isBinary: boolean;
   private readonly mayRead: boolean;
   private readonly mayWrite: boolean;
@@ -73,17 +81,26 @@ export class GFile implements Iterable<string | Uint8Array>, Disposable {
 
   /** The next line with its line feed; empty at the end of the file. */
   readline(): string | Uint8Array {
-    const start = this.position;
     const parts: Uint8Array[] = [];
-    for (;;) {
-      const part = this.bytes(chunkSize);
-      const end = part.indexOf(lineFeed);
-      parts.push(end < 0 ? part : part.subarray(0, end + 1));
-      if (end >= 0 || part.length < chunkSize) break;
+    for (let isOver = false; !isOver; ) {
+      const part = this.stretch();
+      const length = part.indexOf(lineFeed) + 1 || part.length;
+      parts.push(part.subarray(0, length));
+      this.ahead = { at: this.position + length, bytes: part.subarray(length) };
+      this.position += length;
+      isOver = part.length === 0 || part[length - 1] === lineFeed;
     }
-    const line = Buffer.concat(parts);
-    this.position = start + line.length;
-    return this.asContent(line);
+    return this.asContent(parts.length === 1 ? parts[0]! : Buffer.concat(parts));
+  }
+
+  /** Some bytes from the position on, which stays where it is; none at the end of the file. */
+  private stretch(): Uint8Array {
+    const { at, bytes } = this.ahead;
+    if (at === this.position && bytes.length > 0) return bytes;
+    const start = this.position;
+    const more = this.bytes(chunkSize);
+    this.position = start;
+    return more;
   }
 
   /** The lines that are left. */
@@ -112,6 +129,7 @@ export class GFile implements Iterable<string | Uint8Array>, Disposable {
     const descriptor = this.opened('writing');
     const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : content;
     const at = this.mode.startsWith('a') ? null : this.position;
+    this.ahead = nothingAhead; // what is written may be behind the position
     for (let done = 0; done < bytes.length; ) {
       const place = at === null ? null : at + done;
       done += onFile(this.name, () => writeSync(descriptor, bytes, done, bytes.length - done, place));
@@ -154,6 +172,7 @@ export class GFile implements Iterable<string | Uint8Array>, Disposable {
     if (this.descriptor !== undefined) closeSync(this.descriptor);
     this.descriptor = undefined;
     this.position = 0;
+    this.ahead = nothingAhead;
   }
   [Symbol.dispose](): void {
     this.close();
