@@ -1,5 +1,6 @@
 /** @file tf.train.Example and its parts: training data that is built, written to records and read back. */
 import { InvalidArgumentError } from '../core/errors.ts';
+import { knownOptions } from '../core/optionNames.ts';
 import {
   BytesListProto,
   ExampleProto,
@@ -38,8 +39,9 @@ export class BytesList extends Part<BytesListProto> {
   protected get message() {
     return BytesListProto;
   }
-  constructor({ value = [] }: { value?: readonly (Uint8Array | string)[] } = {}) {
+  constructor(init: { value?: readonly (Uint8Array | string)[] } = {}) {
     super();
+    const { value = [] } = knownOptions('tf.train.BytesList', init, ['value']);
     this.value = value.map((x) => (typeof x === 'string' ? encoder.encode(x) : x));
   }
   toProto(): BytesListProto {
@@ -56,8 +58,9 @@ export class FloatList extends Part<FloatListProto> {
   protected get message() {
     return FloatListProto;
   }
-  constructor({ value = [] }: { value?: Iterable<number> } = {}) {
+  constructor(init: { value?: Iterable<number> } = {}) {
     super();
+    const { value = [] } = knownOptions('tf.train.FloatList', init, ['value']);
     this.value = Array.from(value, Math.fround);
   }
   toProto(): FloatListProto {
@@ -74,8 +77,9 @@ export class Int64List extends Part<Int64ListProto> {
   protected get message() {
     return Int64ListProto;
   }
-  constructor({ value = [] }: { value?: Iterable<number | bigint | boolean> } = {}) {
+  constructor(init: { value?: Iterable<number | bigint | boolean> } = {}) {
     super();
+    const { value = [] } = knownOptions('tf.train.Int64List', init, ['value']);
     this.value = Array.from(value, wholeNumber);
   }
   toProto(): Int64ListProto {
@@ -108,6 +112,8 @@ export type FeatureInit =
       int64List?: Int64ListInit | undefined;
     };
 
+const listNames = ['bytesList', 'floatList', 'int64List'] as const;
+
 /** One named value: a list of one of three kinds, or nothing. */
 export class Feature extends Part<FeatureProto> {
   readonly bytesList: BytesList | undefined;
@@ -116,8 +122,9 @@ export class Feature extends Part<FeatureProto> {
   protected get message() {
     return FeatureProto;
   }
-  constructor({ bytesList, floatList, int64List }: FeatureInit = {}) {
+  constructor(init: FeatureInit = {}) {
     super();
+    const { bytesList, floatList, int64List } = knownOptions('tf.train.Feature', init, listNames);
     if ([bytesList, floatList, int64List].filter((list) => list !== undefined).length > 1)
       throw new InvalidArgumentError('a Feature holds one list: give only one of bytesList, floatList and int64List');
     this.bytesList = bytesList && (bytesList instanceof BytesList ? bytesList : new BytesList(bytesList));
@@ -180,8 +187,9 @@ export class Features extends Part<FeaturesProto> {
   protected get message() {
     return FeaturesProto;
   }
-  constructor({ feature = {} }: FeaturesInit = {}) {
+  constructor(init: FeaturesInit = {}) {
     super();
+    const { feature = {} } = knownOptions('tf.train.Features', init, ['feature']);
     this.feature = mapValues(feature, (x) => (x instanceof Feature ? x : new Feature(x)));
   }
   toProto(): FeaturesProto {
@@ -206,8 +214,9 @@ export class FeatureList extends Part<FeatureListProto> {
   protected get message() {
     return FeatureListProto;
   }
-  constructor({ feature = [] }: FeatureListInit = {}) {
+  constructor(init: FeatureListInit = {}) {
     super();
+    const { feature = [] } = knownOptions('tf.train.FeatureList', init, ['feature']);
     this.feature = feature.map((x) => (x instanceof Feature ? x : new Feature(x)));
   }
   toProto(): FeatureListProto {
@@ -229,8 +238,9 @@ export class FeatureLists extends Part<FeatureListsProto> {
   protected get message() {
     return FeatureListsProto;
   }
-  constructor({ featureList = {} }: FeatureListsInit = {}) {
+  constructor(init: FeatureListsInit = {}) {
     super();
+    const { featureList = {} } = knownOptions('tf.train.FeatureLists', init, ['featureList']);
     this.featureList = mapValues(featureList, (x) => (x instanceof FeatureList ? x : new FeatureList(x)));
   }
   toProto(): FeatureListsProto {
@@ -254,8 +264,9 @@ export class Example extends Part<ExampleProto> {
   protected get message() {
     return ExampleProto;
   }
-  constructor({ features = {} }: { features?: FeaturesInit } = {}) {
+  constructor(init: { features?: FeaturesInit } = {}) {
     super();
+    const { features = {} } = knownOptions('tf.train.Example', init, ['features']);
     this.features = features instanceof Features ? features : new Features(features);
   }
   toProto(): ExampleProto {
@@ -277,8 +288,10 @@ export class SequenceExample extends Part<SequenceExampleProto> {
   protected get message() {
     return SequenceExampleProto;
   }
-  constructor({ context = {}, featureLists = {} }: { context?: FeaturesInit; featureLists?: FeatureListsInit } = {}) {
+  constructor(init: { context?: FeaturesInit; featureLists?: FeatureListsInit } = {}) {
     super();
+    const names = ['context', 'featureLists'] as const;
+    const { context = {}, featureLists = {} } = knownOptions('tf.train.SequenceExample', init, names);
     this.context = context instanceof Features ? context : new Features(context);
     this.featureLists = featureLists instanceof FeatureLists ? featureLists : new FeatureLists(featureLists);
   }

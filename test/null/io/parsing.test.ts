@@ -176,6 +176,20 @@ describe('tf.train.Example', () => {
     expect(feature['long']!.int64List!.value).toEqual([5]);
   });
 
+  it('refuses fields that it does not have, such as those of Python, instead of dropping them', () => {
+    const { Example, Feature, Features, Int64List } = tf.train;
+    // @ts-expect-error Python's name
+    expect(() => new Feature({ int64_list: new Int64List({ value: [1] }) })).toThrow(/Did you mean 'int64List'/);
+    // @ts-expect-error the list by itself
+    expect(() => new Int64List([1, 2])).toThrow(/tf\.train\.Int64List takes its options as an object, but got \[1,2\]/);
+    // @ts-expect-error one level is missing
+    expect(() => new Example({ feature: {} })).toThrow(/tf\.train\.Example has no option 'feature'/);
+    const inner = new Features({ feature: { x: new Feature({ floatList: { value: [1] } }) } });
+    expect(new Example({ features: new Features(inner) }).serialize()).toEqual(
+      new Example({ features: inner }).serialize(),
+    );
+  });
+
   it('refuses what does not fit', () => {
     expect(() => ints(1.5)).toThrow(/1.5 is not a whole number/);
     expect(() => ints(2n ** 63n)).toThrow(/does not fit in an Int64List/);
