@@ -19,6 +19,7 @@ export {
   ThreadingOptions,
 } from '../front/data/options.ts';
 export { parseExampleDataset } from '../front/data/parseExamples.ts';
+export { denseToRaggedBatch, type RaggedBatchOptions } from '../front/data/ragged.ts';
 export { type ResampleOptions, rejectionResample } from '../front/data/resampling.ts';
 export { makeSaveableFromIterator } from '../front/data/saveable.ts';
 export { denseToSparseBatch } from '../front/data/sparse.ts';

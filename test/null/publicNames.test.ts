@@ -95,8 +95,9 @@ const leftOut: Record<string, Record<string, readonly string[]>> = {
     'describes types, of which TypeScript has its own': words(`DatasetStructure OptionalStructure RaggedTensorStructure
       SparseTensorStructure Structure TensorArrayStructure TensorStructure`),
     'reads SQLite files, which need a library of their own': words('SqlDataset'),
-    'functions of TensorFlow 2 and of its data service': words(`AutotuneAlgorithm ServiceOptions dense_to_ragged_batch
-      distributed_save enable_debug_mode get_model_proto pad_to_cardinality`),
+    'functions of TensorFlow 2 and of its data service':
+      words(`AutotuneAlgorithm ServiceOptions distributed_save enable_debug_mode get_model_proto
+      pad_to_cardinality`),
   },
   errors: { 'about Python itself': words('raise_exception_on_not_ok_status') },
   io: {

@@ -12,6 +12,7 @@ import { type BucketOptions, bucketBySequenceLength } from './bucketing.ts';
 import { Dataset, type Inside } from './dataset.ts';
 import type { MapOptions } from './elementwise.ts';
 import * as experimental from './experimental.ts';
+import { denseToRaggedBatch, type RaggedBatchOptions } from './ragged.ts';
 import { type ResampleOptions, rejectionResample } from './resampling.ts';
 import { denseToSparseBatch } from './sparse.ts';
 import { type Arguments, componentsOf, type ElementOf, elementAttrs, mapSpec, type ValueOf } from './spec.ts';
@@ -67,6 +68,8 @@ declare module './dataset.ts' {
       batchSize: TensorLike,
       rowShape: readonly (number | null)[],
     ): Dataset<SparseTensor>;
+    /** Batches of elements of different sizes, as ragged tensors. Adds `MapDataset` and `BatchDatasetV2`. */
+    raggedBatch<R = E>(batchSize: TensorLike, options?: RaggedBatchOptions): Dataset<R>;
     /** Leaves out elements so that classes come in the proportions of `targetDist`; gives each beside its class. */
     rejectionResample(
       classFunc: (...args: Arguments<E>) => TensorLike,
@@ -153,6 +156,9 @@ const methods = {
   },
   sparseBatch(this: Dataset<Tensor>, ...args: Parameters<typeof denseToSparseBatch>) {
     return this.apply(denseToSparseBatch(...args));
+  },
+  raggedBatch(this: Dataset, ...args: Parameters<typeof denseToRaggedBatch>) {
+    return this.apply(denseToRaggedBatch(...args));
   },
   rejectionResample(this: Tuples, ...args: Parameters<typeof rejectionResample>) {
     return this.apply(rejectionResample(...args));

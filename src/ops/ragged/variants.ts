@@ -136,7 +136,8 @@ function partsOf(encoded: NDArray, rank: number, types: Types): RaggedVariant[] 
   });
 }
 
-function decoded(encoded: NDArray, inputRank: number, outputRank: number, types: Types): RaggedVariant {
+/** The ragged tensor in an array of variants, which become its rows. */
+export function decoded(encoded: NDArray, inputRank: number, outputRank: number, types: Types): RaggedVariant {
   const { rank, shape: outer } = encoded;
   if (outputRank === 0) {
     const parts = partsOf(encoded, 0, types).map(({ values }) => values);
