@@ -151,6 +151,30 @@ describe('gradients', () => {
     });
   });
 
+  it('of one operation named twice count twice', async () => {
+    const graph = new tf.Graph();
+    const dx = graph.asDefault(() => {
+      const x = tf.constant([3, 5], tf.float32);
+      const y = tf.square(x);
+      const [first, second] = tf.unstack(x) as [tf.Tensor, tf.Tensor];
+      return [...gradients([y, y], x), ...gradients([first, second.mul(4)], x)] as tf.Tensor[];
+    });
+    const [twice, parts] = await new tf.Session({ graph }).run(dx);
+    expect(twice!.toArray()).toEqual([12, 20]);
+    expect(parts!.toArray()).toEqual([1, 4]);
+  });
+
+  it('wait for each other only where there is more than one', () => {
+    const gates = (build: (x: tf.Tensor) => tf.Tensor) =>
+      inGraph(() => {
+        const x = x4();
+        gradients(build(x), x, { gateGradients: true });
+        return tf.getDefaultGraph().operations.filter(({ name }) => name.includes('/tuple/')).length;
+      });
+    expect(gates((x) => tf.reshape(x, [2, 2]))).toBe(0);
+    expect(gates((x) => tf.multiply(x, x))).toBeGreaterThan(0);
+  });
+
   it('refuse the wrong number of gradYs', () => {
     inGraph(() => {
       const x = x4();

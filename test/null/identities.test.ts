@@ -57,6 +57,13 @@ const keeps: typeof fires = {
       return product.add(x.mul(y.floor())).add(product.abs());
     },
   ],
+  'a product that another node computes too': [
+    'common factor',
+    (x, y) => {
+      const [product, same] = [x.mul(y), x.mul(y)];
+      return product.add(x.mul(y.floor())).add(same.abs());
+    },
+  ],
   'a product used twice before a factor': [
     '(x * c1) * c2',
     (x) => {
@@ -77,6 +84,39 @@ describe('identities', () => {
     it(`${name} is left alone`, async () => {
       expect(await applies(rule, build)).toBe(false);
     });
+
+  it('what is fed is what counts, not what it would have been', async () => {
+    const graph = new tf.Graph();
+    const { x, inner, result } = graph.asDefault(() => {
+      const x = tf.placeholder(tf.float32, []);
+      const inner = x.neg();
+      return { x, inner, result: inner.neg() };
+    });
+    const fed = await new tf.Session({ graph }).run(result, [
+      [inner, 5],
+      [x, 1],
+    ]);
+    expect(Number(fed)).toBe(-5);
+  });
+
+  it('operands that change places make the same node, if the op does not mind', () => {
+    const merged = (build: (x: tf.Tensor, y: tf.Tensor) => [tf.Tensor, tf.Tensor]) =>
+      new tf.Graph().asDefault(() => {
+        const both = build(tf.placeholder(tf.float32, []), tf.placeholder(tf.float32, []));
+        return explain(...both).includes('merged: ');
+      });
+    expect(merged((x, y) => [x.mul(y), y.mul(x)])).toBe(true);
+    expect(merged((x, y) => [x.sub(y), y.sub(x)])).toBe(false);
+  });
+
+  it('equal nodes of two devices stay two', () => {
+    new tf.Graph().asDefault(() => {
+      const x = tf.placeholder(tf.float32, []);
+      const on = (device: string) => tf.device(device, () => tf.exp(x));
+      expect(explain(on('/cpu:0'), on('/cpu:1'))).not.toContain('merged: ');
+      expect(explain(on('/cpu:0'), on('/cpu:0'))).toContain('merged: ');
+    });
+  });
 
   it('log(softmax(x)) becomes logSoftmax(x), which does not underflow', async () => {
     const graph = new tf.Graph();

@@ -84,6 +84,15 @@ describe('an iterator that many ask at once', () => {
     expect(await Promise.all([...early, ...late])).toEqual([0, 1, 2, 3]);
   });
 
+  it('begins once, however many ask before it has begun', async () => {
+    const { dataset, iterators, asked } = onDemand();
+    const iterator = new IteratorResource([int64], [[]], async () => dataset);
+    const all = [iterator.next(), iterator.next()].map(numberIn);
+    for (let i = 0; i < 2; i++) (await asked()).give();
+    expect(await Promise.all(all)).toEqual([0, 1]);
+    expect(iterators).toHaveLength(1);
+  });
+
   it('is asked by one after the other when it is initialized again meanwhile', async () => {
     const { dataset, iterators, asked } = onDemand();
     const iterator = new IteratorResource([int64], [[]]);

@@ -399,6 +399,16 @@ describe('the simplifier', () => {
     expect([...new Set(ran)]).toEqual([other.op.name, unique.op.name, first.op.name]);
   });
 
+  it('looks again at an array that decides a shape, though it is the same array', async () => {
+    const sizes = tf.placeholder(tf.int32, [2]);
+    const result = tf.reshape(tf.range(6), sizes);
+    const sess = new tf.Session();
+    const given = new Int32Array([2, 3]);
+    expect((await sess.run(result, [[sizes, given]])).shape).toEqual([2, 3]);
+    given.set([3, 2]);
+    expect((await sess.run(result, [[sizes, given]])).shape).toEqual([3, 2]);
+  });
+
   it('merges equal nodes and folds constants, and never crosses a feed', async () => {
     const x = tf.placeholder(tf.float32, [2]);
     const y = tf.exp(x).add(tf.exp(x));
