@@ -89,7 +89,7 @@ export class FileWriter implements AsyncDisposable {
 
   /** Adds a whole event as it is. */
   addEvent(event: CamelInit<proto.Event>): void {
-    if (this.isUsable()) this.events.add(protoRecord<proto.Event>(event));
+    if (this.isUsable()) this.events.add(protoRecord(proto.Event, event));
   }
 
   /** Adds a graph, with the static shapes of its tensors. */
@@ -114,7 +114,7 @@ export class FileWriter implements AsyncDisposable {
 
   /** Adds the news that a session started, stopped or wrote a checkpoint. */
   addSessionLog(sessionLog: CamelInit<proto.SessionLog>, globalStep?: StepLike): void {
-    this.add({ session_log: protoRecord<proto.SessionLog>(sessionLog), ...stepOf(globalStep) });
+    this.add({ session_log: protoRecord(proto.SessionLog, sessionLog), ...stepOf(globalStep) });
   }
 
   /** Waits until everything so far is in the file. */
@@ -154,7 +154,7 @@ function summaryRecord(summary: SummaryLike): proto.Summary {
   if (summary instanceof Uint8Array) return proto.Summary.decode(summary);
   if (!(summary instanceof NDArray)) {
     checkRecord(summary);
-    return proto.Summary.create(protoRecord<proto.Summary>(summary));
+    return proto.Summary.create(protoRecord(proto.Summary, summary));
   }
   if (summary.size !== 1 || !(summary.objects[0] instanceof Uint8Array))
     throw userError(`A summary is a scalar of type string, but this is a ${summary.dtype} array of ${summary.size}.`);

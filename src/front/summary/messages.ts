@@ -1,6 +1,9 @@
 /** @file The messages of event files as users meet them: classes with Python's names, fields in camelCase. */
+import { nearest } from '../../core/optionNames.ts';
+import { userError } from '../../graph/userError.ts';
 import * as proto from '../../proto/event.ts';
 import type { Init, Message } from '../../proto/message.ts';
+import type { AnyMessage } from '../../proto/schema.ts';
 import type { TensorProto } from '../../proto/tensor.ts';
 
 type CamelKey<S extends string> = S extends `${infer A}_${infer B}` ? `${A}${Capitalize<CamelKey<B>>}` : S;
@@ -32,10 +35,42 @@ function renamed(value: unknown, rename: (key: string) => string): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [rename(key), renamed(inner, rename)]));
 }
 
-/** The message's own record of one in camelCase. */
-export function protoRecord<T>(record: CamelInit<T>): Init<T> {
-  return renamed(record, snakeKey) as Init<T>; // the inverse of the renaming that made the type
+/** The message's own record of one in camelCase. Fields that the message does not have are refused: they would be lost. */
+export function protoRecord<T>(message: Message<T>, record: CamelInit<T>): Init<T> {
+  const own = renamed(record, snakeKey);
+  checkFields(message, own);
+  return own as Init<T>; // the inverse of the renaming that made the type
 }
+
+function checkFields(message: AnyMessage, record: unknown): void {
+  const name = `tf.${shortName(message)}`;
+  if (typeof record !== 'object' || record === null || Array.isArray(record) || ArrayBuffer.isView(record))
+    throw userError(`${name} is a record of its fields, but this is ${kindOf(record)}.`);
+  for (const [key, value] of Object.entries(record)) {
+    const field = message.table.byName.get(key);
+    if (!field) throw userError(unknownField(name, camelKey(key), message));
+    if (value === undefined || field.label === 'map') continue;
+    if (field.label !== 'repeated') {
+      if (field.message) checkFields(field.message, value);
+      continue;
+    }
+    if (!Array.isArray(value) && !ArrayBuffer.isView(value))
+      throw userError(`'${camelKey(key)}' of ${name} is a list, but this is ${kindOf(value)}.`);
+    if (field.message && Array.isArray(value)) for (const element of value) checkFields(field.message, element);
+  }
+}
+
+const kindOf = (value: unknown): string =>
+  Array.isArray(value) ? 'a list' : typeof value === 'object' ? 'an object' : `'${String(value)}'`;
+
+function unknownField(name: string, key: string, message: AnyMessage): string {
+  const known = message.table.fields.map((field) => camelKey(field.name));
+  const near = nearest(key, known);
+  const remedy = near === undefined ? `The fields are: ${known.join(', ')}.` : `Did you mean '${near}'?`;
+  return `${name} has no field '${key}'. ${remedy}`;
+}
+
+const shortName = (message: AnyMessage): string => message.name.split('.').at(-1)!;
 
 /** A message as a class: `new tf.Summary({ … })`, `tf.Summary.fromString(bytes)`, `summary.serializeToString()`. */
 export interface MessageClass<T> {
@@ -47,18 +82,18 @@ export interface MessageClass<T> {
 function messageClass<T>(message: Message<T>): MessageClass<T> {
   class PublicMessage {
     constructor(init?: CamelInit<T>) {
-      const record = init === undefined ? message.create() : message.create(protoRecord<T>(init));
+      const record = init === undefined ? message.create() : message.create(protoRecord(message, init));
       Object.assign(this, renamed(record, camelKey));
     }
     static fromString(bytes: Uint8Array): PublicMessage {
       return Object.assign(new PublicMessage(), renamed(message.decode(bytes), camelKey));
     }
     serializeToString(): Uint8Array {
-      const fields: unknown = renamed(Object.fromEntries(Object.entries(this)), snakeKey);
-      return message.encode(fields as Init<T>); // the fields are those the constructor gave it
+      const fields = Object.fromEntries(Object.entries(this)) as CamelInit<T>; // those that the constructor gave it
+      return message.encode(protoRecord(message, fields));
     }
   }
-  Object.defineProperty(PublicMessage, 'name', { value: message.name.split('.').at(-1) });
+  Object.defineProperty(PublicMessage, 'name', { value: shortName(message) });
   return PublicMessage as MessageClass<T>; // instances have the fields that the constructor assigns
 }
 

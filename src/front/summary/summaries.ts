@@ -133,7 +133,7 @@ export function tensorSummary(name: string, tensor: TensorLike, options: TensorS
     'displayName',
   );
   const metadata = {
-    ...(summaryMetadata && protoRecord<SummaryMetadataProto>(summaryMetadata)),
+    ...(summaryMetadata && protoRecord(SummaryMetadataProto, summaryMetadata)),
     ...(summaryDescription !== undefined && { summary_description: summaryDescription }),
     ...(displayName !== undefined && { display_name: displayName }),
   };

@@ -325,3 +325,26 @@ it('a second close waits for the first', async () => {
   const [first, second] = await Promise.allSettled([writer.close(), writer.close()]);
   expect([first.status, second]).toEqual(['rejected', first]);
 });
+
+it('records with fields that messages do not have are refused, for they would be lost', async () => {
+  await using writer = new tf.summary.FileWriter(join(folder, 'fields'));
+  const value = [{ tag: 'x', simpleValue: 1 }];
+  // @ts-expect-error misspelt
+  expect(() => writer.addSummary({ values: value }, 1)).toThrow(
+    /tf\.Summary has no field 'values'. Did you mean 'value'/,
+  );
+  // @ts-expect-error not a list
+  expect(() => writer.addSummary({ value: value[0] }, 1)).toThrow(
+    /'value' of tf\.Summary is a list, but this is an object/,
+  );
+  // @ts-expect-error there is none
+  expect(() => new tf.Summary({ value: [{ tag: 'x', number: 1 }] })).toThrow(
+    /has no field 'number'. The fields are: .*simpleValue/,
+  );
+  // @ts-expect-error misspelt
+  expect(() => writer.addEvent({ stp: 1 })).toThrow(/tf\.Event has no field 'stp'. Did you mean 'step'/);
+  const summary = new tf.Summary({
+    value: [{ tag: 'x', tensor: tf.makeTensorProto(new tf.NDArray(tf.int32, [2], Int32Array.of(1, 2))) }],
+  });
+  expect(tf.Summary.fromString(summary.serializeToString())).toEqual(summary);
+});
