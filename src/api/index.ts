@@ -31,6 +31,7 @@ export { colocateWith, container, controlDependencies, device, nameScope } from 
 export { Tensor, type TensorLike } from '../graph/tensor.ts';
 export { convertToTensor, convertToTensorOrIndexedSlices, isTensor } from '../op/convert.ts';
 export { importGraphDef } from '../op/importGraphDef.ts';
+export { type MakeTensorProtoOptions, makeTensorProto } from '../op/makeTensorProto.ts';
 export * from '../ops/array/index.ts';
 export * from '../ops/files/index.ts';
 export * from '../ops/flow/index.ts';
@@ -50,7 +51,7 @@ export * from '../ops/random/index.ts';
 export * from '../ops/sparse/index.ts';
 export * from '../ops/state/index.ts';
 export * from '../ops/string/index.ts';
-export { constantToProto as makeTensorProto, tensorFromProto as makeNdarray } from '../proto/tensorProto.ts';
+export { tensorFromProto as makeNdarray } from '../proto/tensorProto.ts';
 export { RunMetadata, RunOptions, type SessionConfig } from '../runtime/config.ts';
 export { ConfigProto, GPUOptions, GraphOptions } from '../runtime/configProto.ts';
 export { getDefaultSession } from '../runtime/defaultSession.ts';

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { allDtypes, bool, dtypeFromName, float32, int64, resource, string, variant } from '../../../src/core/dtypes.ts';
 import { InvalidArgumentError } from '../../../src/core/errors.ts';
 import { type Element, fromElements, NDArray } from '../../../src/core/ndarray.ts';
+import { makeTensorProto } from '../../../src/op/makeTensorProto.ts';
 import type { Init } from '../../../src/proto/message.ts';
 import { ResourceHandleProto, TensorProto, VariantTensorDataProto } from '../../../src/proto/tensor.ts';
 import {
@@ -164,5 +165,24 @@ describe('shapes', () => {
   it('keep unknown sizes and ranks', () => {
     for (const dims of [[2, null, 0], [], null]) expect(shapeFromProto(shapeToProto(dims))).toEqual(dims);
     expect(() => shapeFromProto({ dim: [{ size: -2, name: '' }], unknown_rank: false })).toThrow(InvalidArgumentError);
+  });
+});
+
+describe('tf.makeTensorProto', () => {
+  it('takes plain values, and writes what Python writes', () => {
+    const bytes = (...args: Parameters<typeof makeTensorProto>) =>
+      Buffer.from(TensorProto.encode(makeTensorProto(...args))).toString('hex');
+    expect(bytes([1, 2])).toBe('080312041202080222080100000002000000');
+    expect(bytes([1, 2], { shape: [4] })).toBe('08031204120208043a020102');
+    expect(bytes(3.5)).toBe('080112002a0400006040');
+    expect(bytes(['a'])).toBe('0807120412020801420161');
+    expect(bytes([1, 2], { dtype: float32 })).toBe('080112041202080222080000803f00000040');
+  });
+
+  it('refuses what does not fit', () => {
+    expect(() => makeTensorProto([1, 2, 3], { shape: [2] })).toThrow(/Takes at most 2, but got 3: the shape is \[2\]/);
+    expect(() => makeTensorProto([1, 2], { shape: [1, 2], verifyShape: true })).toThrow(
+      /Expected Tensor's shape: \[1, 2\], but got \[2\]/,
+    );
   });
 });
