@@ -4,7 +4,14 @@ import './methods.ts';
 export type { DatasetOptions } from './arguments.ts';
 export type { ShuffleOptions, WindowOptions } from './arranging.ts';
 export type { BatchOptions, PaddedBatchOptions } from './batching.ts';
-export { Dataset, type Inside, type RangeOptions, type Windows, type Zipped } from './dataset.ts';
+export {
+  Dataset,
+  type EnumerateOptions,
+  type Inside,
+  type RangeOptions,
+  type Windows,
+  type Zipped,
+} from './dataset.ts';
 export type { InterleaveOptions, MapOptions } from './elementwise.ts';
 export { AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY } from './experimental.ts';
 export {
