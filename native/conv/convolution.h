@@ -72,6 +72,9 @@ void correlate(const Convolution<T>& c);
 /** Computes the input. */
 template <class T>
 void inputGradient(const Convolution<T>& c);
+/** The same for few channels, if they are few; false where nothing has been computed. */
+template <class T>
+bool windowGradient(const Convolution<T>& c);
 /** Computes the filter. */
 template <class T>
 void filterGradient(const Convolution<T>& c);

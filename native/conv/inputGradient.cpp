@@ -63,6 +63,7 @@ void computeRemainders(const Convolution<T>& c, const Convolution<T>& narrowed, 
 
 template <class T>
 void inputGradient(const Convolution<T>& c) {
+  if (windowGradient(c)) return;
   computeRemainders(c, exchanged(c), 0);
 }
 

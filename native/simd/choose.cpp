@@ -24,6 +24,7 @@ namespace tl {
   void fillGemm(SimdKernels&);                \
   void fillStrip(SimdKernels&);               \
   void fillLanes(SimdKernels&);               \
+  void fillWindows(SimdKernels&);             \
   void fillPhilox(SimdKernels&);              \
   void fillNormals(SimdKernels&);             \
   }
@@ -61,6 +62,7 @@ bool getMatrixUnit() {
     variant::fillGemm(k);                     \
     variant::fillStrip(k);                    \
     variant::fillLanes(k);                    \
+    variant::fillWindows(k);                  \
     variant::fillPhilox(k);                   \
     variant::fillNormals(k);                  \
   }

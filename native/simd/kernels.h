@@ -168,6 +168,16 @@ struct Lanes {
   bool add;
 };
 
+/** to[position, row, i] += from[position, row, i] for i < length, one after the other: what is added to may overlap. */
+template <class T>
+struct Windows {
+  int64_t positions, rows, length;
+  const T* from;
+  int64_t fromStep, fromRow;
+  T* to;
+  int64_t toStep, toRow;
+};
+
 /** Rows of a tile of the matrix unit, 32-bit words in one of its rows, and its bytes. */
 constexpr int64_t kTileSide = 16, kTileBytes = 1024;
 /** Terms of a sum that one tile of each side has. */
@@ -284,6 +294,8 @@ struct SimdKernels {
   int64_t stripRows, stripBytes;
   void (*lanesF32)(const Lanes<float>&);
   void (*lanesF64)(const Lanes<double>&);
+  void (*addWindowsF32)(const Windows<float>&);
+  void (*addWindowsF64)(const Windows<double>&);
   /** Blocks of Philox, of four words each, for the counters `counter`, `counter + step` … in a key. */
   void (*philox)(const uint32_t* counter, const uint32_t* key, int64_t count, uint64_t step, uint32_t* out);
   /** The same for the counters that lie `offsets` after `counter`. */

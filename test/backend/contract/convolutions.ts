@@ -222,6 +222,18 @@ const shapes: Readonly<Record<string, ConvSizes>> = {
     dilations: [2, 1, 1],
   }),
   'no axes': sizes([3, 1, 4, 5], [], []),
+  'few channels': sizes([2, 1, 3, 16], [20, 23], [5, 4], { before: [2, 1], after: [2, 2] }),
+  'few channels, strides and dilations': sizes([3, 1, 2, 40], [21, 26], [4, 5], {
+    strides: [2, 3],
+    dilations: [3, 1],
+    before: [5, 6],
+    after: [3, 7],
+  }),
+  'few channels, windows that leave pixels out': sizes([2, 1, 3, 32], [23, 40], [3, 3], {
+    strides: [4, 5],
+    before: [-1, 0],
+  }),
+  'one channel, three axes': sizes([2, 1, 1, 16], [6, 9, 20], [3, 3, 3], { before: [1, 1, 1], strides: [1, 2, 1] }),
   'a small image in a large batch': sizes([40, 1, 3, 5], [2, 2], [2, 2], { before: [1, 0], after: [0, 1] }),
 };
 
