@@ -66,6 +66,20 @@ describe('three runs of one session', () => {
       for (const expected of golden[name]!) expect(bits(await session.run(tensors[name]!))).toEqual(expected);
     });
 
+  it('two calls of one function have a generator each', async () => {
+    const graph = new tf.Graph();
+    const both = graph.asDefault(() => {
+      tf.setRandomSeed(3);
+      const draw = tf.function(() => tf.randomUniform([], { seed: 5 }));
+      return [draw(), draw()] as const;
+    });
+    const session = new tf.Session({ graph });
+    const [first, again] = [await session.run(both), await session.run(both)];
+    expect(Number(first[0])).toBe(Number(first[1]));
+    expect(Number(again[0])).toBe(Number(again[1]));
+    expect(Number(again[0])).not.toBe(Number(first[0]));
+  });
+
   it('a new session begins again', async () => {
     const again = new tf.Session({ graph });
     for (const name of Object.keys(programs))

@@ -399,6 +399,14 @@ describe('the simplifier', () => {
     expect([...new Set(ran)]).toEqual([other.op.name, unique.op.name, first.op.name]);
   });
 
+  it('gives each fetch memory of its own, though two are views of one result', async () => {
+    const x = tf.placeholder(tf.float32, [2]);
+    const y = tf.exp(x);
+    const [flat, column] = await new tf.Session().run([y, tf.reshape(y, [2, 1])], feed(x, [0, 0]));
+    flat.bytes.fill(0);
+    expect(column.toArray()).toEqual([[1], [1]]);
+  });
+
   it('looks again at an array that decides a shape, though it is the same array', async () => {
     const sizes = tf.placeholder(tf.int32, [2]);
     const result = tf.reshape(tf.range(6), sizes);
