@@ -3,8 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { int64 } from '../../src/core/dtypes.ts';
 import { CancelledError } from '../../src/core/errors.ts';
 import { scalar } from '../../src/core/ndarray.ts';
-import { Dataset, type Element, type ElementIterator, unknown } from '../../src/ops/data/dataset.ts';
+import { Dataset, type Element, type ElementIterator, Iteration, unknown } from '../../src/ops/data/dataset.ts';
+
 import { IteratorResource } from '../../src/ops/data/iterator.ts';
+import { PrefetchIterator } from '../../src/ops/data/prefetch.ts';
 import { StopToken } from '../../src/runtime/stop.ts';
 
 /** Counts up; every element comes when `give` is called, and asking for the next before that is a mistake. */
@@ -140,5 +142,26 @@ describe('an iterator that many ask at once', () => {
     await restored;
     (await asked()).give();
     expect(await again).toBe(1);
+  });
+});
+
+describe('elements made ahead', () => {
+  it('rest while the position is saved, so that none is in nobody’s state', async () => {
+    let position = 0;
+    const input: ElementIterator = {
+      next: () => [scalar(int64, position++)],
+      // Looks at its position in a later turn of the event loop, as one that waits for its own calls does.
+      save: async () => {
+        await new Promise(setImmediate);
+        await new Promise(setImmediate);
+        return position;
+      },
+      restore: () => {},
+    };
+    const ahead = new PrefetchIterator(input, new Iteration(), 10);
+    const given = [await ahead.next(), await ahead.next()]; // asks for more in the next turn
+    const saved = (await ahead.save()) as { input: number; elements: readonly Element[] };
+    expect(saved.input).toBe(given.length + saved.elements.length);
+    expect(Number((await ahead.next())![0])).toBe(2);
   });
 });

@@ -1,7 +1,6 @@
 /** @file PrefetchDataset: makes elements while the consumer is busy with earlier ones. */
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { attr } from '../../op/attrs.ts';
-
 import {
   datasetIn,
   type Element,
@@ -23,6 +22,8 @@ export class PrefetchIterator implements ElementIterator {
   private hasEnded = false;
   private isScheduled = false;
   private pulling: Promise<void> | undefined;
+  /** The input stands still then, or what it gives meanwhile would be in nobody's state. */
+  private isSaving = false;
 
   constructor(
     private readonly input: ElementIterator,
@@ -47,12 +48,16 @@ export class PrefetchIterator implements ElementIterator {
     return undefined;
   }
 
+  private get wantsMore(): boolean {
+    return !this.hasEnded && this.buffer.length < this.room && !this.isSaving && !this.scope.isOver;
+  }
+
   private schedule(): void {
-    if (this.isScheduled || this.pulling || this.hasEnded || this.buffer.length >= this.room) return;
+    if (this.isScheduled || this.pulling || !this.wantsMore) return;
     this.isScheduled = true;
     setImmediate(() => {
       this.isScheduled = false;
-      if (!this.pulling && !this.hasEnded && this.buffer.length < this.room && !this.scope.isOver) this.pull();
+      if (!this.pulling && this.wantsMore) this.pull();
     });
   }
 
@@ -77,7 +82,7 @@ export class PrefetchIterator implements ElementIterator {
       )
       .then(() => {
         this.pulling = undefined;
-        if (!this.hasEnded && this.buffer.length < this.room && !this.scope.isOver) this.pull();
+        if (this.wantsMore) this.pull();
       });
   }
 
@@ -87,12 +92,18 @@ export class PrefetchIterator implements ElementIterator {
   }
 
   async save(): Promise<Saved> {
-    while (this.pulling) await this.pulling;
-    return await savedAll({
-      input: this.input.save(),
-      elements: succeeded(this.buffer),
-      hasEnded: this.hasEnded,
-    });
+    this.isSaving = true;
+    try {
+      while (this.pulling) await this.pulling;
+      return await savedAll({
+        input: this.input.save(),
+        elements: succeeded(this.buffer),
+        hasEnded: this.hasEnded,
+      });
+    } finally {
+      this.isSaving = false;
+      this.schedule();
+    }
   }
 
   async restore(saved: Saved): Promise<void> {
