@@ -44,51 +44,67 @@ export class OpError extends Error {
   }
 }
 
+/** The run was stopped: by its signal, or because its session, queue or iterator was closed. */
 export class CancelledError extends OpError {
   override readonly code = 1;
 }
+/** Something failed that says no more. */
 export class UnknownError extends OpError {
   override readonly code = 2;
 }
+/** A value, shape or type that the operation does not take. */
 export class InvalidArgumentError extends OpError {
   override readonly code = 3;
 }
+/** A time limit passed before the run was done. */
 export class DeadlineExceededError extends OpError {
   override readonly code = 4;
 }
+/** A file, a variable or another thing that is asked for by name is not there. */
 export class NotFoundError extends OpError {
   override readonly code = 5;
 }
+/** What is to be made is there already. */
 export class AlreadyExistsError extends OpError {
   override readonly code = 6;
 }
+/** The system does not allow it. */
 export class PermissionDeniedError extends OpError {
   override readonly code = 7;
 }
+/** There is not enough memory, or another limit is reached. */
 export class ResourceExhaustedError extends OpError {
   override readonly code = 8;
 }
+/** It is too early or too late for this, as for reading a variable that has no value yet. */
 export class FailedPreconditionError extends OpError {
   override readonly code = 9;
 }
+/** The run was given up in the middle, usually for another; it can be tried again. */
 export class AbortedError extends OpError {
   override readonly code = 10;
 }
+/** The end of a dataset, a queue or a file. */
 export class OutOfRangeError extends OpError {
   override readonly code = 11;
 }
+/** This is not there yet, or not on this device. */
 export class UnimplementedError extends OpError {
   override readonly code = 12;
 }
+/** A mistake of the library itself. */
 export class InternalError extends OpError {
   override readonly code = 13;
 }
+/** A server does not answer at present; it can be tried again. */
 export class UnavailableError extends OpError {
   override readonly code = 14;
 }
+/** Bytes that cannot be restored: a damaged or incomplete file. */
 export class DataLossError extends OpError {
   override readonly code = 15;
 }
+/** Who asks has not said who that is. */
 export class UnauthenticatedError extends OpError {
   override readonly code = 16;
 }

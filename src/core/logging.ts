@@ -106,21 +106,27 @@ export function log(level: number, message: string, ...args: readonly unknown[])
   settings.write(`${prefix(level)}${formatMessage(message, args)}\n`);
 }
 
+/** A message of level `DEBUG`. */
 export function debug(message: string, ...args: readonly unknown[]): void {
   log(DEBUG, message, ...args);
 }
+/** A message of level `INFO`. */
 export function info(message: string, ...args: readonly unknown[]): void {
   log(INFO, message, ...args);
 }
+/** A message of level `WARN`. */
 export function warn(message: string, ...args: readonly unknown[]): void {
   log(WARN, message, ...args);
 }
+/** A message of level `ERROR`. */
 export function error(message: string, ...args: readonly unknown[]): void {
   log(ERROR, message, ...args);
 }
+/** A message of level `FATAL`. The program goes on. */
 export function fatal(message: string, ...args: readonly unknown[]): void {
   log(FATAL, message, ...args);
 }
+/** As `log`, by an older name. */
 export function vlog(level: number, message: string, ...args: readonly unknown[]): void {
   log(level, message, ...args);
 }
@@ -147,6 +153,7 @@ export function logIf(level: number, message: string, condition: boolean, ...arg
   if (condition) log(level, message, ...args);
 }
 
+/** A message of level `ERROR`, by an older name. */
 export function taskLevelStatusMessage(message: string): void {
   error(message);
 }

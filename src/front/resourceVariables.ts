@@ -13,6 +13,7 @@ export function enableResourceVariables(): void {
 export function disableResourceVariables(): void {
   enabled = false;
 }
+/** Whether new variables are resources, as they are unless that was disabled. */
 export function resourceVariablesEnabled(): boolean {
   return enabled;
 }

@@ -152,6 +152,7 @@ export function piecewiseConstant(
     return cases.reduceRight((otherwise, [condition, rate]) => whereV2(condition, rate, otherwise), rates[0]!);
   });
 }
+/** The same as `piecewiseConstant`. */
 export const piecewiseConstantDecay = piecewiseConstant;
 
 export interface PolynomialDecayOptions extends Named {
