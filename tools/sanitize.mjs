@@ -52,7 +52,7 @@ function compilerLibrary(name) {
 }
 const sanitizers = ['libasan.so', 'libubsan.so'].map(compilerLibrary);
 const deviceTests = ['backend/cpu', 'backend/joined', 'backend/tiles', 'backend/windows'];
-const parserTests = ['null/io/parseBeside', 'null/io/fuzz', 'whole/besideTheLoop'];
+const parserTests = ['null/io/parseBeside', 'null/io/fuzz', 'whole/besideTheLoop', 'whole/data/csv'];
 const tests = [...deviceTests, ...parserTests].map((name) => `test/${name}.test.ts`);
 // A program that the library refuses throws inside, and the address sanitizer does not know the stack that Node's calls run on
 // here: it would report the throwing itself. nativeCheck.cpp has such programs.
