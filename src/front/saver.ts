@@ -1,7 +1,7 @@
 /** @file Saver: writes variables to checkpoints and reads them back. */
 import { basename, dirname } from 'node:path';
 import { InvalidArgumentError, NotFoundError, type OpError } from '../core/errors.ts';
-import type { NDArray } from '../core/ndarray.ts';
+import { NDArray } from '../core/ndarray.ts';
 import { type Graph, getDefaultGraph } from '../graph/graph.ts';
 import { checkOptions, type OptionNames } from '../graph/options.ts';
 import type { Runner } from '../graph/runner.ts';
@@ -66,9 +66,12 @@ const optionNames: OptionNames<SaverOptions> = {
   filename: true,
 };
 
+/** A count of steps: a number, what a run gave for it, or the variable or tensor that counts. */
+type StepLike = number | bigint | NDArray | Variable | Tensor;
+
 export interface SaveOptions {
-  /** A number for the name, or the variable or tensor that counts steps. */
-  readonly globalStep?: number | Variable | Tensor | undefined;
+  /** The number that ends the name. */
+  readonly globalStep?: StepLike | undefined;
   /** The file that names the checkpoints; `checkpoint` unless given. */
   readonly latestFilename?: string | undefined;
   /** The ending of the graph's file; `meta` unless given. */
@@ -267,8 +270,11 @@ export class Saver {
     return String(((await sess.run(graph.getTensorByName(def.save_tensor_name), feeds)) as NDArray).item());
   }
 
-  private async stepOf(step: number | Variable | Tensor, sess: SaverSession): Promise<string> {
-    const value = typeof step === 'number' ? step : await globalStep(sess, step);
+  private async stepOf(step: StepLike, sess: SaverSession): Promise<string> {
+    const isNumber = typeof step === 'number' || typeof step === 'bigint';
+    const value = isNumber ? step : step instanceof NDArray ? Number(step) : await globalStep(sess, step);
+    if (!isNumber && !Number.isInteger(value))
+      throw userError(`The global step is a whole number, but it is ${String(step)}.`);
     return String(value).padStart(this.options.padStepNumber ? 8 : 0, '0');
   }
 

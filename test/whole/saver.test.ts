@@ -78,6 +78,20 @@ describe('a saver', () => {
     );
   });
 
+  test('takes the step as a number, as what a run gave, or as what counts it', async () => {
+    const step = tf.train.getOrCreateGlobalStep();
+    const sess = new tf.Session();
+    await sess.run(tf.globalVariablesInitializer());
+    const saver = new tf.train.Saver();
+    const options = { writeMetaGraph: false };
+    for (const globalStep of [0, 0n, await sess.run(step), step, step.value()])
+      expect(await saver.save(sess, join(folder, 'm'), { globalStep, ...options })).toBe(join(folder, 'm-0'));
+    const vector = await sess.run(tf.constant([1, 2]));
+    await expect(saver.save(sess, join(folder, 'm'), { globalStep: vector })).rejects.toThrow(
+      /a whole number, but it is/,
+    );
+  });
+
   test('saves under other names, and some variables only', async () => {
     const a = tf.getVariable('a', { initializer: tf.constant(1) });
     const b = tf.getVariable('b', { initializer: tf.constant(2) });
