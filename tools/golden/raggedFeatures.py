@@ -57,6 +57,9 @@ for name, partitions in PARTITIONS.items():
     asked = {"context_features": {"x": feature}, "sequence_features": {"x": feature}}
     steps = tf.io.parse_sequence_example(sequences, **asked)
     of_one = tf.io.parse_single_sequence_example(sequences[0], **asked)
+    dataset = tf.data.Dataset.from_tensor_slices(records).batch(3)
+    (parsed,) = dataset.apply(tf.data.experimental.parse_example_dataset({"x": feature}))
+    assert plain(parsed["x"]) == plain(tf.io.parse_example(records, {"x": feature})["x"])
     cases[name] = {
         "partitions": partitions,
         "context": [plain(steps[0]["x"]), plain(of_one[0]["x"])],

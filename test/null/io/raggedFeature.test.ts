@@ -53,6 +53,12 @@ describe('a ragged feature', () => {
       expect(many.toArray()).toEqual(batch);
       const one = await session.run(tf.parseSingleExample(tf.constant(records[0]!), { x: feature }).x);
       expect(one.toArray()).toEqual(single);
+      const batches = tf.data.Dataset.fromTensorSlices(tf.constant(records))
+        .batch(3)
+        .apply(tf.data.experimental.parseExampleDataset({ x: feature }));
+      const ofDataset: unknown[] = [];
+      for await (const { x } of batches) ofDataset.push((x as tf.ragged.RaggedTensorValue).toArray());
+      expect(ofDataset).toEqual([batch]);
       const asked = { contextFeatures: { x: feature }, sequenceFeatures: { x: feature } };
       const all = tf.io.parseSequenceExample(tf.constant(sequences), asked);
       const alone = tf.io.parseSingleSequenceExample(tf.constant(sequences[0]!), asked);
