@@ -1,9 +1,9 @@
 /**
- * Products of many rows whose result is larger than both factors, on the matrix unit: convolutions of one by one over large images.
+ * Products of many rows on the matrix unit, with a result larger than a cache: convolutions of one by one over large images.
  *
- * Such a product takes little longer than its result takes to be written. A thread computes some rows of it aside, where they stay
- * in the cache, and copies them to their place from one end to the other, which memory likes better than columns of tiles. The
- * second factor is packed once.
+ * The second factor is packed once, and threads take some rows at a time. Where the result is larger than the first factor, the
+ * product takes little longer than its result takes to be written: rows are then computed aside, where they stay in the cache, and
+ * copied to their place from one end to the other, which memory likes better than columns of tiles.
  */
 #include <algorithm>
 #include <cstring>
@@ -15,7 +15,7 @@
 namespace tl {
 namespace {
 
-/** Rows that are computed together, and bytes of a result from which on it is worth while. */
+/** Rows that are computed together, and bytes of a result that is large. */
 constexpr int64_t kRows = 64, kFarBytes = 1 << 20;
 /** Bytes of a second factor that stays in the second cache. */
 constexpr int64_t kNearBytes = 512 << 10;
@@ -39,14 +39,15 @@ bool packColumns(const Gemm<float>& g, char* to) {
 bool multiplyTall(const Gemm<float>& whole) {
   const int64_t resultBytes = whole.m * whole.n * static_cast<int64_t>(sizeof(float));
   if (!simd().tiles.gemm || whole.cColumn != 1 || resultBytes < kFarBytes || packedBytes(whole) > kNearBytes) return false;
-  if (whole.n <= whole.k || !simd().tiles.suitsPacked(whole.m, whole.n, whole.k)) return false;
+  if (!simd().tiles.suitsPacked(whole.m, whole.n, whole.k)) return false;
   char* const packed = Pool::sharedScratch(packedBytes(whole));
   if (!packColumns(whole, packed)) return false;
   const double work = static_cast<double>(whole.m) * static_cast<double>(whole.n) * static_cast<double>(whole.k);
   const int64_t chunks = (whole.m + kRows - 1) / kRows, threads = Pool::get().parts(work, kTileGemmGrain);
   const int64_t parts = Pool::finer(threads, chunks), gemmBytes = roundUp(simd().tiles.gemmScratch(kRows, whole.n, whole.k));
+  const bool goesAside = whole.n > whole.k;
   Pool::get().run(parts, [&](int64_t part) {
-    char* const scratch = Pool::scratch(gemmBytes + kRows * whole.n * static_cast<int64_t>(sizeof(float)));
+    char* const scratch = Pool::scratch(gemmBytes + (goesAside ? kRows * whole.n * static_cast<int64_t>(sizeof(float)) : 0));
     float* const aside = reinterpret_cast<float*>(scratch + gemmBytes);
     const Range mine = rangeOf(part, parts, chunks);
     for (int64_t i = mine.begin * kRows; i < std::min(mine.end * kRows, whole.m); i += kRows) {
@@ -54,9 +55,10 @@ bool multiplyTall(const Gemm<float>& whole) {
       g.m = std::min(kRows, whole.m - i);
       g.a += i * g.aRow;
       g.packedB = packed;
-      g.c = aside;
-      g.cRow = g.n;
+      g.c = goesAside ? aside : whole.c + i * whole.cRow;
+      if (goesAside) g.cRow = g.n;
       simd().tiles.gemm(g, scratch, multiplyAside);
+      if (!goesAside) continue;
       const bool follow = whole.cRow == whole.n;
       const int64_t rows = follow ? 1 : g.m, length = follow ? g.m * g.n : g.n;
       for (int64_t r = 0; r < rows; r++)

@@ -1,4 +1,4 @@
-/** Products of many rows whose result is larger than their factors, and than a cache. */
+/** Products of many rows whose result is larger than a cache. */
 #pragma once
 #include "../simd/kernels.h"
 

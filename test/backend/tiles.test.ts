@@ -95,7 +95,7 @@ interface Case {
 }
 
 /** One tap at so many positions that the result is larger than a cache. */
-const tall: Case = { image: [2, 37, 37, 64], filter: [1, 1, 64, 130] };
+const tall: Case = { image: [2, 46, 46, 64], filter: [1, 1, 64, 130] };
 
 const cases: readonly Case[] = [
   { image: [2, 14, 14, 32], filter: [5, 5, 32, 64] },
