@@ -193,6 +193,7 @@ export const BatchDataset = datasetOp({
   name: 'BatchDataset',
   inputs: { input_dataset: 'variant', batch_size: 'int64' },
   attrs: { ...elementAttrs, metadata },
+  batches: 'own',
   make({ input_dataset, batch_size }, attrs) {
     const size = scalarOf(batch_size, 'batch_size');
     return batched(datasetIn(input_dataset), { size, dropsRemainder: false }, attrs);
@@ -203,6 +204,7 @@ export const BatchDatasetV2 = datasetOp({
   name: 'BatchDatasetV2',
   inputs: { input_dataset: 'variant', batch_size: 'int64', drop_remainder: 'bool' },
   attrs: { parallel_copy: flag(false), ...elementAttrs, metadata },
+  batches: 'own',
   make({ input_dataset, batch_size, drop_remainder }, attrs) {
     const size = scalarOf(batch_size, 'batch_size');
     const dropsRemainder = scalarOf(drop_remainder, 'drop_remainder') !== 0;
@@ -214,6 +216,7 @@ export const ParallelBatchDataset = datasetOp({
   name: 'ParallelBatchDataset',
   inputs: { input_dataset: 'variant', batch_size: 'int64', num_parallel_calls: 'int64', drop_remainder: 'bool' },
   attrs: { parallel_copy: flag(false), ...elementAttrs, deterministic, metadata },
+  batches: 'own',
   make({ input_dataset, batch_size, drop_remainder }, attrs) {
     const size = scalarOf(batch_size, 'batch_size');
     const dropsRemainder = scalarOf(drop_remainder, 'drop_remainder') !== 0;

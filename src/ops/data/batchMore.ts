@@ -30,6 +30,7 @@ const mapAndBatchOp = (name: string, extra: object) =>
       preserve_cardinality: flag(false),
       ...extra,
     },
+    batches: 'own',
     make(arrays, attrs, { f }) {
       const input = datasetIn(arrays.input_dataset);
       const size = scalarOf(arrays.batch_size, 'batch_size');

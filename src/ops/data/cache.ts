@@ -226,6 +226,7 @@ export const CacheDataset = datasetOp({
   name: 'CacheDataset',
   inputs: { input_dataset: 'variant', filename: 'string' },
   attrs: { ...elementAttrs, metadata },
+  batches: 'ofInput',
   make: ({ input_dataset, filename }) =>
     cached(datasetIn(input_dataset), textOf(filename, 'filename'), new MemoryCache()),
 });
@@ -235,6 +236,8 @@ export const CacheDatasetV2 = datasetOp({
   inputs: { input_dataset: 'variant', filename: 'string', cache: 'resource' },
   attrs: { ...elementAttrs, metadata },
   stateful: true,
+  batches: 'ofInput',
+  emptyObject: 'DummyMemoryCache',
   make({ input_dataset, filename, cache }) {
     const memory = objectBehind(cache, MemoryCache, () => new MemoryCache());
     return cached(datasetIn(input_dataset), textOf(filename, 'filename'), memory);

@@ -80,6 +80,7 @@ export const ZipDataset = datasetOp({
   name: 'ZipDataset',
   inputs: { input_datasets: 'N * variant' },
   attrs: { ...elementAttrs, N: attr('int', { minimum: 1 }), metadata },
+  batches: 'ofAll',
   make({ input_datasets }) {
     const parts = input_datasets.map(datasetIn);
     return new Dataset({
@@ -132,6 +133,7 @@ export const ConcatenateDataset = datasetOp({
   name: 'ConcatenateDataset',
   inputs: { input_dataset: 'variant', another_dataset: 'variant' },
   attrs: { ...elementAttrs, metadata },
+  batches: 'ofAll',
   make({ input_dataset, another_dataset }, { output_types, output_shapes }) {
     const parts = [datasetIn(input_dataset), datasetIn(another_dataset)];
     const [first, second] = parts as [Dataset, Dataset]; // just made

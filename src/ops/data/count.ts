@@ -75,6 +75,7 @@ export const RepeatDataset = datasetOp({
   name: 'RepeatDataset',
   inputs: { input_dataset: 'variant', count: 'int64' },
   attrs: { ...elementAttrs, metadata },
+  batches: 'ofInput',
   make(arrays) {
     const input = datasetIn(arrays.input_dataset);
     const count = scalarOf(arrays.count, 'count');
@@ -144,6 +145,7 @@ export const TakeDataset = datasetOp({
   name: 'TakeDataset',
   inputs: { input_dataset: 'variant', count: 'int64' },
   attrs: { ...elementAttrs, metadata },
+  batches: 'ofInput',
   make(arrays) {
     const input = datasetIn(arrays.input_dataset);
     const asked = scalarOf(arrays.count, 'count');
@@ -161,6 +163,7 @@ export const SkipDataset = datasetOp({
   name: 'SkipDataset',
   inputs: { input_dataset: 'variant', count: 'int64' },
   attrs: { ...elementAttrs, metadata },
+  batches: 'ofInput',
   make(arrays) {
     const input = datasetIn(arrays.input_dataset);
     const asked = scalarOf(arrays.count, 'count');
@@ -222,6 +225,7 @@ export const ShardDataset = datasetOp({
   name: 'ShardDataset',
   inputs: { input_dataset: 'variant', num_shards: 'int64', index: 'int64' },
   attrs: { require_non_empty: flag(false), ...elementAttrs, metadata },
+  batches: 'ofInput',
   make(arrays, { require_non_empty }) {
     const input = datasetIn(arrays.input_dataset);
     const count = scalarOf(arrays.num_shards, 'num_shards');

@@ -1,5 +1,5 @@
 /** @file Datasets as graphs: written, read back, and told apart. */
-import { int64, string, uint64, variant } from '../../core/dtypes.ts';
+import { int64, string, uint64 } from '../../core/dtypes.ts';
 import { FailedPreconditionError, InvalidArgumentError } from '../../core/errors.ts';
 import { NDArray, scalar } from '../../core/ndarray.ts';
 import { attr } from '../../op/attrs.ts';
@@ -10,7 +10,7 @@ import { DatasetOptions } from '../../proto/datasetOptions.ts';
 import { GraphDef } from '../../proto/graph.ts';
 import { type Dataset, datasetIn } from './dataset.ts';
 import { asked, datasetValue, flag, handle, question, scalarHandle } from './kit.ts';
-import { fingerprintArray, graphOf } from './recipe.ts';
+import { fingerprintArray, graphOf, unknownBatchSize } from './recipe.ts';
 
 /** What `external_state_policy` may say about functions with state. */
 const failOnState = 2;
@@ -81,24 +81,6 @@ export const DatasetFromGraph = defineOp({
   cases: () => [],
 });
 
-/** Datasets that give the batches of another as they are. */
-const passing =
-  /^(Assert|BytesProduced|Cache|Filter|Finalize|LatencyStats|MaxIntraOp|Model|Optimize|Options|Prefetch|PrivateThread|Repeat|Shard|Shuffle|Skip|Take|Window|NonSerializable|Rewrite)\w*Dataset(V\d)?$/;
-const joining = /^(Zip|Concatenate)Dataset$/;
-const batching = /^(Parallel|Padded|MapAnd|ExperimentalMapAnd)?BatchDataset(V2)?$/;
-const unknownSize = -1;
-
-/** How many elements are in the batches of a dataset, if all ways to it say the same. */
-function batchSizeOf({ recipe }: Dataset): number {
-  if (!recipe) return unknownSize;
-  const { op, attrs, inputs } = recipe;
-  if (batching.test(op)) return inputs[1 + (attrs['Targuments']?.list?.type.length ?? 0)]!.numberAt(0);
-  if (!passing.test(op) && !joining.test(op)) return unknownSize;
-  const sources = inputs.filter(({ dtype }) => dtype === variant).map((array) => batchSizeOf(datasetIn(array)));
-  const [first = unknownSize, ...others] = passing.test(op) ? sources.slice(0, 1) : sources;
-  return others.every((size) => size === first) ? first : unknownSize;
-}
-
 export const ComputeBatchSize = defineOp({
   ...question,
   name: 'ComputeBatchSize',
@@ -106,7 +88,7 @@ export const ComputeBatchSize = defineOp({
   attrs: {},
   shape: () => ({ batch_size: [] }),
   lower: (p, { input_dataset }) => ({
-    batch_size: asked(p, input_dataset, int64, (dataset) => scalar(int64, batchSizeOf(dataset))),
+    batch_size: asked(p, input_dataset, int64, ({ recipe }) => scalar(int64, recipe?.batchSize ?? unknownBatchSize)),
   }),
 });
 

@@ -12,6 +12,7 @@ import type { FunctionRef } from '../../program/tracing.ts';
 import type { Value } from '../../program/value.ts';
 import type { FunctionDef } from '../../proto/graph.ts';
 import { Dataset, datasetIn, type Element, type Iteration, type Soon } from './dataset.ts';
+import { unknownBatchSize } from './recipe.ts';
 
 export const types = attr('list(type)', { minimum: 1 });
 /** Types of what functions are given besides elements. */
@@ -43,6 +44,10 @@ export interface DatasetOpSpec<I extends PortTypes, A extends AttrSpecs> {
   readonly inputs: I;
   readonly attrs: A;
   readonly stateful?: boolean;
+  /** Whose batches it gives: those of its first input, those that all its inputs agree on, or its own, of `batch_size`. */
+  readonly batches?: 'ofInput' | 'ofAll' | 'own';
+  /** The op that makes an empty object for its resource input, where the dataset is written as a graph. */
+  readonly emptyObject?: string;
   make(arrays: Ports<I, A, NDArray>, attrs: AttrValues<A>, functions: FunctionsOf<A>, node: LoweredNode): Soon<Dataset>;
 }
 
@@ -74,6 +79,8 @@ export function datasetOp<const I extends PortTypes, const A extends AttrSpecs>(
           op: name,
           attrs: node.rawAttrs,
           inputs,
+          batchSize: batchSizeOf(spec.batches, arrays),
+          emptyObject: spec.emptyObject,
           functions: () => called.flatMap((each) => each.definitions() as readonly FunctionDef[]), // as the library has them
         };
         return dataset.madeOf(inputs.flatMap(datasetsIn), stateful);
@@ -82,6 +89,15 @@ export function datasetOp<const I extends PortTypes, const A extends AttrSpecs>(
     },
     cases: () => [],
   });
+}
+
+/** How many elements are in the batches of a dataset that is made of these inputs. */
+function batchSizeOf(batches: DatasetOpSpec<PortTypes, AttrSpecs>['batches'], arrays: object): number {
+  if (batches === 'own') return (arrays as { batch_size: NDArray }).batch_size.numberAt(0); // ops with batches of their own have it
+  if (batches === undefined) return unknownBatchSize;
+  const sources = (Object.values(arrays) as (NDArray | NDArray[])[]).flat().flatMap(datasetsIn); // what ports hold
+  const [first = unknownBatchSize, ...others] = sources.map(({ recipe }) => recipe?.batchSize ?? unknownBatchSize);
+  return batches === 'ofInput' || others.every((size) => size === first) ? first : unknownBatchSize;
 }
 
 /** Datasets in functions are made anew with each call; what state they have is their iterators'. */

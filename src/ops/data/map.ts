@@ -164,6 +164,7 @@ export const FilterDataset = datasetOp({
   name: 'FilterDataset',
   inputs: { input_dataset: 'variant', other_arguments: 'Targuments' },
   attrs: { predicate: attr('func'), Targuments: argumentTypes, ...elementAttrs, metadata },
+  batches: 'ofInput',
   make({ input_dataset, other_arguments }, _, { predicate }) {
     const input = datasetIn(input_dataset);
     const holds = predicate(other_arguments);
@@ -286,6 +287,7 @@ const takeWhileDataset = (name: string, extra: object) =>
     name,
     inputs: { input_dataset: 'variant', other_arguments: 'Targuments' },
     attrs: { predicate: attr('func'), Targuments: argumentTypes, ...elementAttrs, ...extra },
+    batches: 'ofInput',
     make({ input_dataset, other_arguments }, _, { predicate }) {
       const input = datasetIn(input_dataset);
       const holds = predicate(other_arguments);

@@ -14,6 +14,7 @@ export const OptionsDataset = datasetOp({
   name: 'OptionsDataset',
   inputs: { input_dataset: 'variant' },
   attrs: { serialized_options: attr('string'), ...elementAttrs, metadata },
+  batches: 'ofInput',
   make({ input_dataset }, _, __, { rawAttrs }) {
     const input = datasetIn(input_dataset);
     const options = rawAttrs['serialized_options']?.s ?? new Uint8Array(0); // bytes, whatever text they would make

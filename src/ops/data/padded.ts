@@ -113,6 +113,7 @@ export const PaddedBatchDataset = datasetOp({
     padding_values: 'Toutput_types',
   },
   attrs: paddedAttrs,
+  batches: 'own',
   make({ input_dataset, batch_size, padded_shapes, padding_values }, { Toutput_types, output_shapes }) {
     const input = datasetIn(input_dataset);
     const batch = { size: scalarOf(batch_size, 'batch_size'), dropsRemainder: false, kind: 'PaddedBatch' };
@@ -131,6 +132,7 @@ export const PaddedBatchDatasetV2 = datasetOp({
     drop_remainder: 'bool',
   },
   attrs: { parallel_copy: flag(false), ...paddedAttrs },
+  batches: 'own',
   make({ input_dataset, batch_size, padded_shapes, padding_values, drop_remainder }, { Toutput_types, output_shapes }) {
     const input = datasetIn(input_dataset);
     const dropsRemainder = scalarOf(drop_remainder, 'drop_remainder') !== 0;

@@ -124,6 +124,7 @@ export const PrefetchDataset = datasetOp({
     buffer_size_min: attr('int', { default: 0 }),
     metadata,
   },
+  batches: 'ofInput',
   make({ input_dataset, buffer_size }) {
     const input = datasetIn(input_dataset);
     const asked = scalarOf(buffer_size, 'buffer_size');

@@ -14,9 +14,15 @@ export interface Recipe {
   readonly attrs: Readonly<Record<string, AttrValue>>;
   /** What the node was given, list ports expanded. */
   readonly inputs: readonly NDArray[];
+  /** How many elements are in its batches, if all ways to it say the same. */
+  readonly batchSize: number;
+  /** The op that makes an empty object in place of a resource that the node was given. */
+  readonly emptyObject: string | undefined;
   /** The functions of its attributes, and those that they call. */
   functions(): readonly FunctionDef[];
 }
+
+export const unknownBatchSize = -1;
 
 /** The version of TensorFlow's graphs that ours are like. */
 const producer = 1882;
@@ -50,11 +56,9 @@ class GraphWriter {
     return chosen;
   }
 
-  private input(array: NDArray, { op }: Recipe, position: number): string {
-    if (array.dtype === resource) {
-      const empty = emptyObjects.find(([kind]) => kind.test(op))?.[1];
-      return empty ? this.node(empty, [], {}) : this.unwritable(`Input ${position} of ${op}, a resource,`);
-    }
+  private input(array: NDArray, { op, emptyObject }: Recipe, position: number): string {
+    if (array.dtype === resource)
+      return emptyObject ? this.node(emptyObject, [], {}) : this.unwritable(`Input ${position} of ${op}, a resource,`);
     if (array.dtype !== variant)
       return this.node('Const', [], { dtype: { type: array.dtype.number }, value: { tensor: tensorToProto(array) } });
     const [object] = array.objects;
@@ -68,12 +72,6 @@ class GraphWriter {
     return this.node('Placeholder', [], {}, `${what} ${this.nodes.length}`);
   }
 }
-
-/** What makes an object like the one that a node was given, with nothing in it. */
-const emptyObjects: readonly (readonly [RegExp, string])[] = [
-  [/^Cache/, 'DummyMemoryCache'],
-  [/Shuffle/, 'DummySeedGenerator'],
-];
 
 /** A graph that makes a dataset like this one; `mustBeWhole` refuses those of which it cannot. */
 export function graphOf(dataset: Dataset, mustBeWhole = true): GraphDef {

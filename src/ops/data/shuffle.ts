@@ -262,6 +262,7 @@ export const ShuffleDataset = datasetOp({
   name: 'ShuffleDataset',
   inputs: { input_dataset: 'variant', buffer_size: 'int64', seed: 'int64', seed2: 'int64' },
   attrs: { ...reshuffle, ...elementAttrs, metadata },
+  batches: 'ofInput',
   make({ input_dataset, buffer_size, seed, seed2 }, { reshuffle_each_iteration }) {
     const generator = new SeedGenerator(seedsOf(seed, seed2), reshuffle_each_iteration);
     return shuffled(datasetIn(input_dataset), generator, { size: bufferSize(buffer_size), rounds: 1 });
@@ -273,6 +274,8 @@ export const ShuffleDatasetV2 = datasetOp({
   inputs: { input_dataset: 'variant', buffer_size: 'int64', seed_generator: 'resource' },
   attrs: { ...elementAttrs, metadata },
   stateful: true,
+  batches: 'ofInput',
+  emptyObject: 'DummySeedGenerator',
   make({ input_dataset, buffer_size, seed_generator }) {
     const generator = generatorBehind(seed_generator, unseeded);
     return shuffled(datasetIn(input_dataset), generator, { size: bufferSize(buffer_size), rounds: 1 });
@@ -295,6 +298,8 @@ export const ShuffleDatasetV3 = datasetOp({
   },
   attrs: { ...reshuffle, ...elementAttrs, metadata },
   stateful: true,
+  batches: 'ofInput',
+  emptyObject: 'DummySeedGenerator',
   make({ input_dataset, buffer_size, seed, seed2, seed_generator }, { reshuffle_each_iteration }) {
     const make = () => new SeedGenerator(seedsOf(seed, seed2), reshuffle_each_iteration);
     const generator = generatorBehind(seed_generator, make);
@@ -313,6 +318,7 @@ export const ShuffleAndRepeatDataset = datasetOp({
   name: 'ShuffleAndRepeatDataset',
   inputs: { input_dataset: 'variant', buffer_size: 'int64', seed: 'int64', seed2: 'int64', count: 'int64' },
   attrs: { ...elementAttrs, ...reshuffle, metadata },
+  batches: 'ofInput',
   make({ input_dataset, buffer_size, seed, seed2, count }, { reshuffle_each_iteration }) {
     const generator = new SeedGenerator(seedsOf(seed, seed2), reshuffle_each_iteration);
     const shuffling = { size: bufferSize(buffer_size), rounds: roundsOf(count) };
@@ -332,6 +338,8 @@ export const ShuffleAndRepeatDatasetV2 = datasetOp({
   },
   attrs: { ...reshuffle, ...elementAttrs, metadata },
   stateful: true,
+  batches: 'ofInput',
+  emptyObject: 'DummySeedGenerator',
   make({ input_dataset, buffer_size, seed, seed2, count, seed_generator }, { reshuffle_each_iteration }) {
     const make = () => new SeedGenerator(seedsOf(seed, seed2), reshuffle_each_iteration);
     const shuffling = { size: bufferSize(buffer_size), rounds: roundsOf(count) };

@@ -106,6 +106,7 @@ export const WindowDataset = datasetOp({
   name: 'WindowDataset',
   inputs: { input_dataset: 'variant', size: 'int64', shift: 'int64', stride: 'int64', drop_remainder: 'bool' },
   attrs: { ...elementAttrs, metadata },
+  batches: 'ofInput',
   make(arrays) {
     const input = datasetIn(arrays.input_dataset);
     const windows = {

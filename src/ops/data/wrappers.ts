@@ -158,6 +158,7 @@ export const AssertCardinalityDataset = datasetOp({
   name: 'AssertCardinalityDataset',
   inputs: { input_dataset: 'variant', cardinality: 'int64' },
   attrs: elementAttrs,
+  batches: 'ofInput',
   make(arrays) {
     const input = datasetIn(arrays.input_dataset);
     const expected = scalarOf(arrays.cardinality, 'cardinality');

@@ -162,8 +162,10 @@ describe('a dataset as a graph', () => {
       Dataset.zip([batches, batches]),
       Dataset.zip([batches, Dataset.range(32).batch(8)]),
       Dataset.range(8).apply(E.mapAndBatch((x: tf.Tensor) => x, 3)),
+      batches.shuffle(3).repeat(2).cache().skip(1).shard(2, 0),
+      batches.concatenate(Dataset.range(9).paddedBatch(4)),
     ].map(size);
-    expect((await session.run(asked)).map(Number)).toEqual([4, -1, 4, -1, 3]);
+    expect((await session.run(asked)).map(Number)).toEqual([4, -1, 4, -1, 3, 4, 4]);
   });
 
   it('is told apart by a number', async () => {
