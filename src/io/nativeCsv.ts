@@ -136,7 +136,7 @@ export class CsvStretch {
   }
 }
 
-export function stringAt({ bytes, ends }: CsvTexts, i: number): Uint8Array {
+function stringAt({ bytes, ends }: CsvTexts, i: number): Uint8Array {
   return bytes.slice(i === 0 ? 0 : ends[i - 1]!, ends[i]!);
 }
 
