@@ -6,46 +6,20 @@ import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import * as tf from '../../src/api/index.ts';
 import { nativeFunctions } from '../../src/io/native.ts';
 import { decodePng, encodePng } from '../../src/io/png.ts';
+import { nothingCalled, type WatchedLibrary } from './watchedLibrary.ts';
 
-const library = vi.hoisted(() => ({ isOff: false, later: [] as string[], now: [] as string[] }));
-
-// Notes which functions are called, and how; takes the library away where a test asks for that.
-vi.mock('../../src/io/native.ts', async (importOriginal) => {
-  const original = await importOriginal<typeof import('../../src/io/native.ts')>();
-  const nameOf = (prototype: string) => /tl_\w+/.exec(prototype)![0];
-  return {
-    ...original,
-    nativeFamily<T>(make: (functions: import('../../src/io/native.ts').NativeFunctions) => T | null) {
-      const family = original.nativeFamily((functions) =>
-        make({
-          ...functions,
-          later(prototype) {
-            const call = functions.later(prototype);
-            return (...args) => {
-              library.later.push(nameOf(prototype));
-              return call(...args);
-            };
-          },
-          now(prototype) {
-            const call = functions.now(prototype);
-            return (...args) => {
-              library.now.push(nameOf(prototype));
-              return call(...args);
-            };
-          },
-        }),
-      );
-      return () => (library.isOff ? undefined : family());
-    },
-  };
-});
+const library = vi.hoisted((): WatchedLibrary => ({ isOff: false, later: [], now: [] }));
+vi.mock('../../src/io/native.ts', async (importOriginal) =>
+  (await import('./watchedLibrary.ts')).watching(
+    await importOriginal<typeof import('../../src/io/native.ts')>(),
+    library,
+  ),
+);
 
 const itNative = nativeFunctions() ? it : it.skip;
 
 beforeEach(() => {
-  library.isOff = false;
-  library.later = [];
-  library.now = [];
+  Object.assign(library, nothingCalled());
 });
 
 /** The same numbers each time, from 0 to `below`. */

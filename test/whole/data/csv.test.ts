@@ -6,37 +6,22 @@ import { deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import * as tf from '../../../src/api/index.ts';
 import { nativeFunctions } from '../../../src/io/native.ts';
+import { nothingCalled, type WatchedLibrary } from '../watchedLibrary.ts';
 
-const library = vi.hoisted(() => ({ isOff: false, later: 0 }));
-vi.mock('../../../src/io/native.ts', async (importOriginal) => {
-  const original = await importOriginal<typeof import('../../../src/io/native.ts')>();
-  return {
-    ...original,
-    nativeFamily<T>(make: (functions: import('../../../src/io/native.ts').NativeFunctions) => T | null) {
-      const family = original.nativeFamily((functions) =>
-        make({
-          ...functions,
-          later(prototype) {
-            const call = functions.later(prototype);
-            return (...args) => {
-              if (prototype.includes('tl_csv_records')) library.later++;
-              return call(...args);
-            };
-          },
-        }),
-      );
-      return () => (library.isOff ? undefined : family());
-    },
-  };
-});
+const library = vi.hoisted((): WatchedLibrary => ({ isOff: false, later: [], now: [] }));
+vi.mock('../../../src/io/native.ts', async (importOriginal) =>
+  (await import('../watchedLibrary.ts')).watching(
+    await importOriginal<typeof import('../../../src/io/native.ts')>(),
+    library,
+  ),
+);
 
 const { CsvDataset } = tf.data.experimental;
 const root = mkdtempSync(join(tmpdir(), 'csv-'));
 afterAll(() => rmSync(root, { recursive: true }));
 beforeEach(() => {
   tf.resetDefaultGraph();
-  library.isOff = false;
-  library.later = 0;
+  Object.assign(library, nothingCalled());
 });
 
 function fileWith(content: string | Uint8Array): string {
@@ -147,7 +132,7 @@ const values = (element: readonly tf.NDArray[]) =>
 describe('a long file', () => {
   itNative('is parsed beside the event loop', async () => {
     expect(await outcomes(new CsvDataset(fileWith(long), columns(), { header: true }), values)).toEqual(expected);
-    expect(library.later).toBeGreaterThan(0);
+    expect(library.later).toContain('tl_csv_records');
   });
 
   it('is read in TypeScript too', async () => {
