@@ -34,6 +34,15 @@ template <class T> struct Tile {
   bool fetchesC;
 };
 
+/**
+ * The same address, which the compiler no longer knows how to compute: else it computes those of all rows at once, more than
+ * there are registers for, and parks them in vector registers, whose moves take the place of multiplications.
+ */
+template <class T> TL_INLINE T* inRegister(T* address) {
+  asm("" : "+r"(address));
+  return address;
+}
+
 /** A tile with `Height` rows, or with one less: then the last row is computed twice. */
 template <class T, int Height, int Width, bool Ahead> void micro(const Tile<T>& t) {
   using V = Full<T>;
@@ -54,7 +63,7 @@ template <class T, int Height, int Width, bool Ahead> void micro(const Tile<T>& 
   constexpr int kGroups = (Height + 1) / 3;
   const T* row[kGroups + 1];
   const T* last = t.a + (t.rows - 1) * t.aRow;
-  const int64_t aColumn = t.aColumn, aRow = t.aRow, bStep = t.bStep;
+  const int64_t aColumn = t.aColumn, aRow = t.aRow, bStep = t.bStep, aheadStep = kAhead * bStep;
 #pragma GCC unroll 16
   for (int g = 0; g < kGroups; g++) row[g] = t.a + 3 * g * aRow;
   const T* b = t.b;
@@ -63,9 +72,11 @@ template <class T, int Height, int Width, bool Ahead> void micro(const Tile<T>& 
 #pragma GCC unroll 2
     for (int j = 0; j + 1 < Width; j++) right[j] = loadVector(b + j * lanes);
     right[Width - 1] = loadLanes(b + (Width - 1) * lanes, mask);
-    if constexpr (Ahead)
+    if constexpr (Ahead) {
+      const T* ahead = inRegister(b + aheadStep);
 #pragma GCC unroll 2
-      for (int j = 0; j < Width; j++) __builtin_prefetch(b + kAhead * bStep + j * lanes);
+      for (int j = 0; j < Width; j++) __builtin_prefetch(ahead + j * lanes);
+    }
 #pragma GCC unroll 16
     for (int i = 0; i < Height; i++) {
       const T left = i + 1 < Height ? row[i / 3][i % 3 * aRow] : *last;
@@ -80,23 +91,29 @@ template <class T, int Height, int Width, bool Ahead> void micro(const Tile<T>& 
 
   // Keeps the compiler from computing the addresses of c before the loop, which needs all registers.
   asm volatile("" : : : "memory");
-  T* const c = t.c;
-  const int64_t cRow = t.cRow, lastRow = t.rows - 1;
-  const auto at = [&](int i) TL_INLINE_LAMBDA { return c + (i + 1 < Height ? i : lastRow) * cRow; };
+  const int64_t cRow = t.cRow;
+  T* const lastC = t.c + (t.rows - 1) * cRow;
+  const auto forRows = [&](const auto& f) TL_INLINE_LAMBDA {
+    T* c = t.c;
+#pragma GCC unroll 16
+    for (int i = 0; i + 1 < Height; i++) {
+      f(i, c);
+      c = inRegister(c + cRow);
+    }
+    f(Height - 1, lastC);
+  };
   // All rows are read before any is written, since the last one may be there twice.
   if (t.add)
-#pragma GCC unroll 16
-    for (int i = 0; i < Height; i++) {
+    forRows([&](int i, const T* c) TL_INLINE_LAMBDA {
 #pragma GCC unroll 2
-      for (int j = 0; j + 1 < Width; j++) sum[i][j] += loadVector(at(i) + j * lanes);
-      sum[i][Width - 1] += loadLanes(at(i) + (Width - 1) * lanes, mask);
-    }
-#pragma GCC unroll 16
-  for (int i = 0; i < Height; i++) {
+      for (int j = 0; j + 1 < Width; j++) sum[i][j] += loadVector(c + j * lanes);
+      sum[i][Width - 1] += loadLanes(c + (Width - 1) * lanes, mask);
+    });
+  forRows([&](int i, T* c) TL_INLINE_LAMBDA {
 #pragma GCC unroll 2
-    for (int j = 0; j + 1 < Width; j++) storeVector(at(i) + j * lanes, sum[i][j]);
-    storeLanes(at(i) + (Width - 1) * lanes, sum[i][Width - 1], mask);
-  }
+    for (int j = 0; j + 1 < Width; j++) storeVector(c + j * lanes, sum[i][j]);
+    storeLanes(c + (Width - 1) * lanes, sum[i][Width - 1], mask);
+  });
 }
 
 template <class T> using MicroFn = void (*)(const Tile<T>&);
