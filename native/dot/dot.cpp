@@ -35,9 +35,10 @@ struct Matrix {
   int64_t columns() const { return view.dims.back(); }
   /** Where matrix `index` of the batch begins. */
   int64_t startOf(int64_t index, const std::vector<int64_t>& dims) const {
+    if (dims.empty()) return 0;
     int64_t start = 0;
-    for (size_t d = dims.size(); d-- > 0; index /= dims[d]) start += index % dims[d] * batch[d];
-    return start;
+    for (size_t d = dims.size() - 1; d > 0; index /= dims[d--]) start += index % dims[d] * batch[d];
+    return start + index * batch[0];
   }
 };
 
@@ -123,13 +124,15 @@ class Dot final : public Instruction {
     mergeBatch();
     batches_ = 1;
     for (int64_t d : batchDims_) batches_ *= d;
+    cost_ = cost();
+    tiles_ = suitsTiles();
   }
 
   Failure run(void* const* table) override {
     if (batches_ * m_ * n_ == 0) return {};
     failure_ = 0;
     switch (dtype_) {
-      case DType::f32: runSplit<float>(table, suitsTiles() ? withTiles() : withVectors(simd().gemmF32)); break;
+      case DType::f32: runSplit<float>(table, tiles_ ? withTiles() : withVectors(simd().gemmF32)); break;
       case DType::f64: runSplit<double>(table, withVectors(simd().gemmF64)); break;
       // Half types are rounded once, at the end. Sums of integers wrap, so signed ones are multiplied as unsigned ones.
       case DType::f16: case DType::bf16: runWidened<float>(table, DType::f32, simd().gemmF32); break;
@@ -305,25 +308,50 @@ class Dot final : public Instruction {
     return cut;
   }
 
+  /** Whether all products are alike, and nothing but them is to be done. */
+  bool isPlain() const {
+    return isFast() && batchDims_.size() <= 1 && pairs() == 1 && !around_.plus && !around_.after;
+  }
+
+  /** Whole products, with one call for all that a thread gets: small ones take no longer than such a call. */
+  template <class T>
+  void runPlain(void* const* table, const Method<T>& method, int64_t threads) {
+    const int64_t bytes = method.scratch(m_, n_, k_), parts = Pool::finer(threads, batches_);
+    Pool::get().run(parts, [&](int64_t part) {
+      const Range range = rangeOf(part, parts, batches_);
+      Gemm<T> g = product<T>(table, range.begin);
+      g.count = range.end - range.begin;
+      if (!batchDims_.empty()) {
+        g.aNext = a_.batch[0];
+        g.bNext = b_.batch[0];
+        g.cNext = c_.batch[0];
+      }
+      method.multiply(g, Pool::scratch(bytes));
+    }, threads);
+  }
+
   /** Cuts every product into pieces of c. Every piece sums over all of k. */
   template <class T>
   void runSplit(void* const* table, const Method<T>& method) {
-    const int64_t threads = Pool::get().parts(cost(), method.grain);
+    const int64_t threads = Pool::get().parts(cost_, method.grain);
+    if (!method.tiles && threads <= batches_ && isPlain()) return runPlain(table, method, threads);
     const Cut cut = method.tiles ? cutForTiles(table, threads) : cutEvenly(threads);
     const int64_t across = cut.grid.across, rowsEach = cut.grid.rows, columnStep = cut.grid.columns;
     const int64_t pieces = cut.grid.down * across, tasks = batches_ * pieces, used = cut.parts;
     const int64_t gemmBytes = roundUp(method.scratch(rowsEach, columnStep, depth()));
     const int64_t ownBytes = isOwn() ? roundUp(rowsEach * c_.row * static_cast<int64_t>(sizeof(T))) : 0;
     const int64_t factorBytes = cut.ownA ? packedBytes(m_) : cut.ownB ? packedBytes(n_) : 0;
-    std::vector<OwnFactor> factors(static_cast<size_t>(threads), OwnFactor::missing);
+    std::vector<OwnFactor> factors(static_cast<size_t>(factorBytes > 0 ? threads : 0), OwnFactor::missing);
     Pool::get().run(used, [&](int64_t part, int64_t seat) {
       char* const factor = Pool::scratch(factorBytes + gemmBytes + ownBytes + afterBytes());
       char* const scratch = factor + factorBytes;
-      OwnFactor& state = factors[static_cast<size_t>(seat)];
-      if (factorBytes > 0 && state == OwnFactor::missing)
-        state = (cut.ownA ? packA(table, factor) : packB(table, factor)) ? OwnFactor::there : OwnFactor::infinite;
-      const char* const packedA = cut.ownA && state == OwnFactor::there ? factor : cut.packedA;
-      const char* const packedB = cut.ownB && state == OwnFactor::there ? factor : cut.packedB;
+      const char *packedA = cut.packedA, *packedB = cut.packedB;
+      if (factorBytes > 0) {
+        OwnFactor& state = factors[static_cast<size_t>(seat)];
+        if (state == OwnFactor::missing)
+          state = (cut.ownA ? packA(table, factor) : packB(table, factor)) ? OwnFactor::there : OwnFactor::infinite;
+        if (state == OwnFactor::there) (cut.ownA ? packedA : packedB) = factor;
+      }
       Piece<T> piece = {this, table, {}, scratch + gemmBytes + ownBytes, 0, 0};
       if (isOwn()) {
         // The slot for c follows those of the program.
@@ -438,6 +466,8 @@ class Dot final : public Instruction {
   Matrix a_, b_, c_;
   DType dtype_;
   int64_t m_, n_, k_, batches_;
+  double cost_;
+  bool tiles_;
   std::vector<int64_t> batchDims_;
   Surroundings around_;
   int32_t failure_ = 0;

@@ -103,7 +103,7 @@ template <class T> class Product {
     bBlock_ = aBlock_ + aElements(g.m, depth_);
   }
 
-  void run() {
+  void run() const {
     for (int64_t jc = 0; jc < g_.n; jc += kBlockColumns) {
       const int64_t nc = minOf(kBlockColumns, g_.n - jc);
       for (int64_t pc = 0; pc < g_.k; pc += depth_) {
@@ -289,48 +289,71 @@ void columnSums(int64_t m, int64_t k, const T* a, int64_t aColumn, const T* x, i
 /** The longest strided vector that is gathered before it is used. */
 constexpr int64_t kGathered = 4096;
 
-template <class T> bool matrixVector(const Gemm<T>& g, T* scratch) {
-  if (g.aRow == 1 && g.aColumn != 1) {
-    columnSums(g.m, g.k, g.a, g.aColumn, g.b, g.bRow, g.c, g.cRow);
-    return true;
-  }
-  if (g.aColumn != 1 || g.k > kGathered) return false;
+/** y[m] = a[m, k] * x[k] for a whose rows or columns are contiguous. */
+template <class T> void matrixVector(const Gemm<T>& g, T* scratch) {
+  if (g.aColumn != 1) return columnSums(g.m, g.k, g.a, g.aColumn, g.b, g.bRow, g.c, g.cRow);
   const T* x = g.b;
   if (g.bRow != 1) {
     for (int64_t p = 0; p < g.k; p++) scratch[p] = g.b[p * g.bRow];
     x = scratch;
   }
   rowDots(g.m, g.k, g.a, g.aRow, x, g.c, g.cRow);
-  return true;
 }
 
-/** The transposed product; it reports nothing. */
+/** The transposed products; they report nothing. */
 template <class T> Gemm<T> transposed(const Gemm<T>& g) {
-  return {g.n, g.m, g.k, g.b, g.bColumn, g.bRow, g.a, g.aColumn, g.aRow, g.c, g.cColumn, g.cRow, g.add};
+  Gemm<T> t = {g.n, g.m, g.k, g.b, g.bColumn, g.bRow, g.a, g.aColumn, g.aRow, g.c, g.cColumn, g.cRow, g.add};
+  t.count = g.count;
+  t.aNext = g.bNext;
+  t.bNext = g.aNext;
+  t.cNext = g.cNext;
+  return t;
 }
 
-/** A product that is finished all at once; false if it is not of that kind. */
-template <class T> bool multiplyAtOnce(const Gemm<T>& g, T* memory) {
-  if (g.k == 0) {
-    for (int64_t i = 0; i < g.m && !g.add; i++)
-      for (int64_t j = 0; j < g.n; j++) g.c[i * g.cRow + j * g.cColumn] = 0;
-    return true;
+template <class T> void clear(const Gemm<T>& g) {
+  for (int64_t i = 0; i < g.m && !g.add; i++)
+    for (int64_t j = 0; j < g.n; j++) g.c[i * g.cRow + j * g.cColumn] = 0;
+}
+
+/** Calls f for all products alike, of which g is the first and becomes the others. */
+template <class T, class F> TL_INLINE void forAlike(Gemm<T>& g, const F& f) {
+  for (int64_t left = g.count; f(), --left > 0;) {
+    g.a += g.aNext;
+    g.b += g.bNext;
+    g.c += g.cNext;
   }
-  if (g.n == 1 && !g.add && matrixVector(g, memory)) return true;
-  if (g.m == 1 && !g.add && matrixVector(transposed(g), memory)) return true;
-  // c is written along its rows; where its columns are the contiguous direction, compute its transpose. Also where there
-  // are few columns: as many would fill no vector, but they make a good height of tiles.
-  const bool narrow = kHasMasks && g.n <= kTallest && g.n < lanesOf<T> && g.aRow == 1 && g.m >= 2 * lanesOf<T>;
-  if (!(g.cColumn != 1 && g.cRow == 1) && !narrow) return false;
-  const Gemm<T> turned = transposed(g);
-  Product<T>(turned, memory).run();
+}
+
+/** Products with vectors b, if the layout of a suits them. */
+template <class T> bool multiplyVectors(Gemm<T> g, T* memory) {
+  const bool byColumns = g.aRow == 1 && g.aColumn != 1;
+  if (g.add || (!byColumns && (g.aColumn != 1 || g.k > kGathered))) return false;
+  forAlike(g, [&] { matrixVector(g, memory); });
   return true;
+}
+
+/**
+ * Whether to compute the transpose of c: c is written along its rows, but its columns may be the contiguous direction. Also
+ * where there are few columns: as many would fill no vector, but they make a good height of tiles.
+ */
+template <class T> bool turns(const Gemm<T>& g) {
+  const bool narrow = kHasMasks && g.n <= kTallest && g.n < lanesOf<T> && g.aRow == 1 && g.m >= 2 * lanesOf<T>;
+  return (g.cColumn != 1 && g.cRow == 1) || narrow;
 }
 
 template <class T> void gemm(const Gemm<T>& g, char* scratch) {
   T* memory = reinterpret_cast<T*>(scratch);
-  if (!multiplyAtOnce(g, memory)) Product<T>(g, memory).run();
-  else if (g.ready) g.ready(g.context, 0, g.m, 0, g.n, g.c);
+  const bool turned = turns(g);
+  if (g.k == 0) {
+    Gemm<T> one = g;
+    forAlike(one, [&] { clear(one); });
+  } else if ((g.n != 1 || !multiplyVectors(g, memory)) && (g.m != 1 || !multiplyVectors(transposed(g), memory))) {
+    Gemm<T> one = turned ? transposed(g) : g;
+    const Product<T> product(one, memory);
+    forAlike(one, [&] { product.run(); });
+    if (!turned) return;
+  }
+  if (g.ready) g.ready(g.context, 0, g.m, 0, g.n, g.c);
 }
 
 }  // namespace

@@ -74,6 +74,8 @@ struct Gemm {
   const T* const* bs = nullptr;
   /** If not null, a and b as tiles: all steps of 16 rows or columns after each other. */
   const char *packedA = nullptr, *packedB = nullptr;
+  /** How many products alike there are, of matrices so many elements apart. Kernels on vectors take several, without `ready`. */
+  int64_t count = 1, aNext = 0, bNext = 0, cNext = 0;
 };
 
 /** What one call of a window kernel works on: a block of `n` channels at some of the points of one window. */

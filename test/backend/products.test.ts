@@ -131,6 +131,57 @@ describe.runIf(cpu)('matrix products', () => {
             await check(device, { dtype, m, k, n, a, b, c });
   });
 
+  it('are right in batches, also where all products share a factor', async () => {
+    for (const dtype of [d.float32, d.float64])
+      for (const [m, k, n] of [
+        [8, 8, 8],
+        [3, 5, 2],
+        [17, 9, 20],
+        [1, 33, 5],
+        [6, 21, 1],
+        [40, 3, 10],
+      ] as const)
+        for (const a of both)
+          for (const b of both)
+            for (const shared of ['none', 'a', 'b'] as const)
+              for (const [batch, threads] of [
+                [7, 1],
+                [300, 3], // so many that they pay for a second thread
+              ] as const) {
+                const builder = new SegmentBuilder();
+                const matrices = (
+                  rows: number,
+                  columns: number,
+                  layout: Layout,
+                  share: boolean,
+                  of: (i: number) => number,
+                ) => {
+                  const size = rows * columns * (share ? 1 : batch);
+                  const whole = builder.bind(new NDArray(dtype, [size], arrayOf(dtype, size, of)));
+                  const strides = [share ? 0 : rows * columns, ...layouts[layout](rows, columns).strides];
+                  return restride(whole, [batch, rows, columns], strides, 0);
+                };
+                const left = matrices(m, k, a, shared === 'a', element);
+                const right = matrices(k, n, b, shared === 'b', (i) => element(i + 5));
+                const output = builder.output(dtype, [batch, m, n]);
+                builder.add({ kind: 'dot', a: left, b: right, output });
+                const got = (await (await builder.run(device.withThreads(threads)))(output)).numbers();
+                const at = (view: View, index: readonly number[]) =>
+                  index.reduce((sum, i, axis) => sum + i * view.strides[axis]!, 0);
+                const want = got.map((_, position) => {
+                  const [z, i, j] = [Math.floor(position / (m * n)), Math.floor(position / n) % m, position % n];
+                  let sum = 0;
+                  for (let p = 0; p < k; p++) sum += element(at(left, [z, i, p])) * element(at(right, [z, p, j]) + 5);
+                  return sum;
+                });
+                const wrong = got.findIndex((x, position) => x !== want[position]);
+                expect(
+                  wrong,
+                  `${batch} of ${describeProduct({ dtype, m, k, n, a, b, c: 'n' })}, shared: ${shared}`,
+                ).toBe(-1);
+              }
+  });
+
   it('give the same bits on any number of threads', async () => {
     const [m, k, n] = [301, 700, 333];
     const run = async (threads: number) => {
