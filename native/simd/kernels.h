@@ -195,7 +195,7 @@ struct TileSums {
   /** Tiles of the right side, whose parts are `bLevel` apart; a second block of columns begins at `bSecond`. */
   const char* b;
   int64_t bLevel, bSecond;
-  /** Where each step of the sum begins in a and in b. */
+  /** Where each step of the sum begins in a and in b; there is at least one. */
   const int64_t *aSteps, *bSteps;
   int64_t steps;
   /** Rows of c are `cRow` elements apart, its second block of rows begins at `cSecond`, that of columns 16 further on. */

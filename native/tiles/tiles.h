@@ -82,6 +82,42 @@ TL_INLINE void splitPair(Floats x, Floats y, char* to, int64_t level, Watch& wat
 #define TL_TILE_ZERO(tile) asm volatile("tilezero %%tmm" #tile : :)
 #define TL_TILE_MULTIPLY(sum, left, right) asm volatile("tdpbf16ps %%tmm" #right ", %%tmm" #left ", %%tmm" #sum TL_TILE_SPACE : :)
 
+/** Adds one step to the sums of the first block of columns, of the second one, or of both. */
+template <int Rows, bool First, bool Second> TL_INLINE void addStep(const TileSums& t, int64_t step) {
+  const char *const a = t.a + t.aSteps[step], *const b = t.b + t.bSteps[step];
+  const int64_t aRow = t.aRow, bRow = 64;
+  const auto loadA = [&](int part) TL_INLINE_LAMBDA {
+    const char* const from = a + part * t.aLevel;
+    TL_TILE_LOAD(4, from, aRow);
+    if constexpr (Rows > 1) TL_TILE_LOAD(5, from + t.aSecond, aRow);
+  };
+  const auto loadB = [&](int part) TL_INLINE_LAMBDA {
+    const char* const from = b + part * t.bLevel;
+    if constexpr (First) TL_TILE_LOAD(6, from, bRow);
+    if constexpr (Second) TL_TILE_LOAD(7, from + t.bSecond, bRow);
+  };
+  // A right side takes 16 cycles to bring into the unit, and a product one for each row: the next one has the same right side.
+  const auto multiply = [&]() TL_INLINE_LAMBDA {
+    if constexpr (First) TL_TILE_MULTIPLY(0, 4, 6);
+    if constexpr (First && Rows > 1) TL_TILE_MULTIPLY(2, 5, 6);
+    if constexpr (Second) TL_TILE_MULTIPLY(1, 4, 7);
+    if constexpr (Second && Rows > 1) TL_TILE_MULTIPLY(3, 5, 7);
+  };
+  loadA(2);
+  loadB(0);
+  multiply();
+  loadA(1);
+  multiply();
+  loadB(1);
+  multiply();
+  loadA(0);
+  multiply();
+  loadB(0);
+  multiply();
+  loadB(2);
+  multiply();
+}
+
 template <int Rows, int Columns> void multiplyTiles(const TileSums& t) {
   asm volatile("" : : : "memory");  // tiles are loaded behind the compiler's back
   const int64_t cRow = t.cRow * 4;
@@ -97,44 +133,17 @@ template <int Rows, int Columns> void multiplyTiles(const TileSums& t) {
     TL_TILE_ZERO(2);
     TL_TILE_ZERO(3);
   }
-  const int64_t bSecond = t.bSecond, aRow = t.aRow, bRow = 64;
-  for (int64_t step = 0; step < t.steps; step++) {
-    const char *const high = t.a + t.aSteps[step], *const b = t.b + t.bSteps[step];
-    const auto loadA = [&](int part) TL_INLINE_LAMBDA {
-      const char* const from = high + part * t.aLevel;
-      TL_TILE_LOAD(4, from, aRow);
-      if constexpr (Rows > 1) TL_TILE_LOAD(5, from + t.aSecond, aRow);
-    };
-    const auto loadB = [&](int part) TL_INLINE_LAMBDA {
-      const char* const from = b + part * t.bLevel;
-      TL_TILE_LOAD(6, from, bRow);
-      if constexpr (Columns > 1) TL_TILE_LOAD(7, from + bSecond, bRow);
-    };
-    // A right side takes 16 cycles to bring into the unit, and a product one for each row: the next one has the same right side.
-    const auto multiply = [&]() TL_INLINE_LAMBDA {
-      TL_TILE_MULTIPLY(0, 4, 6);
-      if constexpr (Rows > 1) TL_TILE_MULTIPLY(2, 5, 6);
-      if constexpr (Columns > 1) TL_TILE_MULTIPLY(1, 4, 7);
-      if constexpr (Rows > 1 && Columns > 1) TL_TILE_MULTIPLY(3, 5, 7);
-    };
-    loadA(2);
-    loadB(0);
-    multiply();
-    loadA(1);
-    multiply();
-    loadB(1);
-    multiply();
-    loadA(0);
-    multiply();
-    loadB(0);
-    multiply();
-    loadB(2);
-    multiply();
-  }
+  const int64_t last = t.steps - 1;
+  for (int64_t step = 0; step < last; step++) addStep<Rows, true, (Columns > 1)>(t, step);
+  // A sum is there some 50 cycles after its last product: the last step goes column by column, so that the unit never waits for it.
+  addStep<Rows, true, false>(t, last);
   TL_TILE_STORE(0, t.c, cRow);
-  if constexpr (Columns > 1) TL_TILE_STORE(1, t.c + kTileSide, cRow);
   if constexpr (Rows > 1) TL_TILE_STORE(2, second, cRow);
-  if constexpr (Rows > 1 && Columns > 1) TL_TILE_STORE(3, second + kTileSide, cRow);
+  if constexpr (Columns > 1) {
+    addStep<Rows, false, true>(t, last);
+    TL_TILE_STORE(1, t.c + kTileSide, cRow);
+    if constexpr (Rows > 1) TL_TILE_STORE(3, second + kTileSide, cRow);
+  }
 }
 
 /** The kernel for one or two blocks of rows and of columns. */
