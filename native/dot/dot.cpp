@@ -241,6 +241,18 @@ class Dot final : public Instruction {
     return finite;
   }
 
+  /** What follows a piece of c will use; what it updates in place counts once. */
+  int64_t followersOf(void* const* table, int64_t firstRow, int64_t firstColumn, Follower* followers) const {
+    int64_t count = 0;
+    for (const View& v : around_.after->matrices()) {
+      if (v.slot == around_.ownSlot || count == Follower::most) continue;
+      const int64_t size = sizeOf(v.dtype), row = v.strides[v.strides.size() - 2] * size;
+      const Follower f = {v.at(table) + firstRow * row + firstColumn * size, row, size};
+      if (std::none_of(followers, followers + count, [&](const Follower& o) { return o.at == f.at; })) followers[count++] = f;
+    }
+    return count;
+  }
+
   /** Where a thread is with a piece of a product. */
   template <class T>
   struct Piece {
@@ -386,12 +398,17 @@ class Dot final : public Instruction {
         if (packedA) g.packedA = packedA + packedBytes(i);
         if (packedB) g.packedB = packedB + packedBytes(j);
         begin(table, task / pieces, i, j, g);
+        Follower followers[Follower::most];
         if (around_.after && isFast()) {
           g.context = &piece;
           g.ready = [](const void* context, int64_t row, int64_t rows, int64_t column, int64_t columns, T* c) {
             // The piece is this thread's own; products only hand it on.
             static_cast<Piece<T>*>(const_cast<void*>(context))->follow(row, rows, column, columns, c);
           };
+          if (method.tiles) {
+            g.followers = followers;
+            g.followerCount = followersOf(table, piece.row, piece.column, followers);
+          }
         }
         if (g.pairs > 1 && !method.tiles) multiplyPairs(method.multiply, g, scratch);
         else method.multiply(g, scratch);

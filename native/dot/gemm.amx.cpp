@@ -72,8 +72,12 @@ class TileProduct {
         for (int64_t ic = 0; ic < g_.m; ic += cut_.rows) {
           const int64_t mc = minOf(cut_.rows, g_.m - ic);
           float* const c = g_.c + (passing_ ? 0 : ic * g_.cRow);
-          runBlock({ic, mc, jc, nc, first, minOf(cut_.steps, steps_ - first), c});
-          if (g_.ready && first + cut_.steps >= steps_) g_.ready(g_.context, ic, mc, jc, nc, c);
+          const Block block = {ic, mc, jc, nc, first, minOf(cut_.steps, steps_ - first), c};
+          const bool last = first + cut_.steps >= steps_;
+          Ahead ahead;
+          if (last) fetchFollowers(block, ahead);
+          runBlock(block, ahead);
+          if (g_.ready && last) g_.ready(g_.context, ic, mc, jc, nc, c);
         }
     }
   }
@@ -94,7 +98,14 @@ class TileProduct {
     return {(g_.as ? g_.as[pair] : g_.a) + p * g_.aColumn, (g_.bs ? g_.bs[pair] : g_.b) + p * g_.bRow, minOf(kTileTerms, g_.k - p)};
   }
 
-  void runBlock(const Block& x) {
+  /** What will be used when a block is ready is fetched while it is computed. */
+  void fetchFollowers(const Block& x, Ahead& ahead) const {
+    for (const Follower* f = g_.followers; f < g_.followers + g_.followerCount; f++)
+      ahead.add(f->at + x.i * f->row + x.j * f->column, f->row, x.columns * f->column, x.rows);
+    ahead.begin();
+  }
+
+  void runBlock(const Block& x, Ahead& ahead) {
     const bool finiteA = g_.packedA || packRows(x);
     const TileScope scope;  // for all strips: of short ones it would cost a tenth
     for (int64_t j = 0; j < x.columns; j += kBlock) {
@@ -106,7 +117,7 @@ class TileProduct {
         continue;
       }
       const char* const ready = g_.packedB + ((x.j + j) / kTileSide * steps_ + x.first) * kPackedBytes;
-      runStrip(x, j, columns, g_.packedB ? ready : own, (g_.packedB ? steps_ : cut_.steps) * kPackedBytes);
+      runStrip(x, j, columns, g_.packedB ? ready : own, (g_.packedB ? steps_ : cut_.steps) * kPackedBytes, ahead);
     }
   }
 
@@ -132,7 +143,7 @@ class TileProduct {
     return watch.isFinite();
   }
 
-  void runStrip(const Block& x, int64_t j, int64_t columns, const char* b, int64_t bSecond) const {
+  void runStrip(const Block& x, int64_t j, int64_t columns, const char* b, int64_t bSecond, Ahead& ahead) const {
     TileSums t;
     t.aRow = 64;
     t.aLevel = kTileBytes;
@@ -143,6 +154,7 @@ class TileProduct {
     t.aSteps = t.bSteps = packedSteps_;
     t.b = b;
     t.steps = x.steps;
+    t.ahead = &ahead;
     // What a product is added to comes after its own sum, as if they were two instructions; further passes go on with the sum.
     const bool goesOn = x.first > 0, add = g_.add || goesOn, direct = g_.cColumn == 1 && goesOn >= add;
     for (int64_t i = 0; i < x.rows; i += kBlock) {

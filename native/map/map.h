@@ -25,6 +25,8 @@ class PieceMap {
   explicit PieceMap(const MapCode&);
 
   const std::vector<int64_t>& shape() const { return shape_; }
+  /** What it reads and writes of the whole shape, row by row, at equal distances. */
+  const std::vector<View>& matrices() const { return matrices_; }
   /** The memory that `run` needs. */
   int64_t scratchBytes() const;
   /** Runs the map for some rows and columns on the calling thread. */
@@ -39,6 +41,7 @@ class PieceMap {
   Form form(const MapCode&, const Layout&, int64_t rows, int64_t columns) const;
 
   std::vector<int64_t> shape_;
+  std::vector<View> matrices_;
   int64_t columns_ = 1;
   /** Boxes of several whole rows, and boxes that are pieces of one row. */
   Form whole_, part_;

@@ -9,10 +9,22 @@ namespace {
 /** Points per box, as for maps that run alone. */
 constexpr int64_t kBlock = 1024;
 
+/** Whether elements of a row lie side by side, and all rows at equal distances. */
+bool isMatrix(const View& v) {
+  const size_t rank = v.dims.size();
+  if (rank < 2 || v.strides[rank - 1] != 1 || v.strides[rank - 2] < v.dims[rank - 1]) return false;
+  for (size_t d = 0; d + 2 < rank; d++)
+    if (v.strides[d] != v.dims[d + 1] * v.strides[d + 1]) return false;
+  return true;
+}
+
 }  // namespace
 
 PieceMap::PieceMap(const MapCode& code) : shape_(code.expression.shape) {
   if (!shape_.empty()) columns_ = shape_.back();
+  for (const auto* views : {&code.expression.inputs, &code.outputs})
+    for (const View& v : *views)
+      if (isMatrix(v)) matrices_.push_back(v);
   std::vector<std::vector<int64_t>> strides;
   for (const View& v : code.outputs) strides.push_back(v.strides);
   Layout layout(code.expression, strides);

@@ -51,6 +51,13 @@ using FoldProductsFn = void (*)(int64_t rows, int64_t columns, const float* x, c
 enum class FoldOp : int32_t { sum, prod, max, min, count };
 constexpr int kFolds = static_cast<int>(FoldOp::count);
 
+/** A matrix of c's shape that is used when c is ready: the address of its first element, its steps in bytes. */
+struct Follower {
+  static constexpr int64_t most = 6;
+  const char* at;
+  int64_t row, column;
+};
+
 /** One matrix product c[m, n] = a[m, k] * b[k, n]; strides in elements, any sign. */
 template <class T>
 struct Gemm {
@@ -66,6 +73,9 @@ struct Gemm {
   /** If not null, called for every piece of c as soon as it is finished; `c` is where the first of its rows begins. */
   void (*ready)(const void* context, int64_t row, int64_t rows, int64_t column, int64_t columns, T* c) = nullptr;
   const void* context = nullptr;
+  /** What `ready` will read and write. The matrix unit fetches it ahead. */
+  const Follower* followers = nullptr;
+  int64_t followerCount = 0;
   /** Nobody looks at c after `ready`, so that rows may be written over earlier ones. */
   bool passing = false;
   /** Where a sum of products has several: the addresses of all a and all b, the first ones too. The matrix unit takes such. */
@@ -187,6 +197,8 @@ constexpr int64_t kTileTerms = 32;
 /** Bytes of the three parts of a packed tile. */
 constexpr int64_t kPackedBytes = 3 * kTileBytes;
 
+class Ahead;
+
 /** The sums of one to four tiles of c. */
 struct TileSums {
   /** Rows of the left side are `aRow` bytes apart, its parts `aLevel`; a second block of rows begins at `aSecond`. */
@@ -203,6 +215,8 @@ struct TileSums {
   int64_t cRow, cSecond;
   /** Whether the sums begin with what is in c. */
   bool add;
+  /** If not null, what to fetch meanwhile. */
+  Ahead* ahead = nullptr;
 };
 
 /**

@@ -13,6 +13,7 @@
 #pragma once
 #include "../simd/kernels.h"
 #include "../simd/transpose.h"
+#include "ahead.h"
 
 namespace tl::TL_SIMD {
 
@@ -83,7 +84,7 @@ TL_INLINE void splitPair(Floats x, Floats y, char* to, int64_t level, Watch& wat
 #define TL_TILE_MULTIPLY(sum, left, right) asm volatile("tdpbf16ps %%tmm" #right ", %%tmm" #left ", %%tmm" #sum TL_TILE_SPACE : :)
 
 /** Adds one step to the sums of the first block of columns, of the second one, or of both. */
-template <int Rows, bool First, bool Second> TL_INLINE void addStep(const TileSums& t, int64_t step) {
+template <int Rows, bool First, bool Second> TL_INLINE void addStep(const TileSums& t, int64_t step, Ahead& ahead) {
   const char *const a = t.a + t.aSteps[step], *const b = t.b + t.bSteps[step];
   const int64_t aRow = t.aRow, bRow = 64;
   const auto loadA = [&](int part) TL_INLINE_LAMBDA {
@@ -98,10 +99,18 @@ template <int Rows, bool First, bool Second> TL_INLINE void addStep(const TileSu
   };
   // A right side takes 16 cycles to bring into the unit, and a product one for each row: the next one has the same right side.
   const auto multiply = [&]() TL_INLINE_LAMBDA {
-    if constexpr (First) TL_TILE_MULTIPLY(0, 4, 6);
-    if constexpr (First && Rows > 1) TL_TILE_MULTIPLY(2, 5, 6);
-    if constexpr (Second) TL_TILE_MULTIPLY(1, 4, 7);
-    if constexpr (Second && Rows > 1) TL_TILE_MULTIPLY(3, 5, 7);
+    if constexpr (First) {
+      TL_TILE_MULTIPLY(0, 4, 6);
+      ahead.fetchLine();
+      if constexpr (Rows > 1) TL_TILE_MULTIPLY(2, 5, 6);
+      if constexpr (Rows > 1) ahead.fetchLine();
+    }
+    if constexpr (Second) {
+      TL_TILE_MULTIPLY(1, 4, 7);
+      ahead.fetchLine();
+      if constexpr (Rows > 1) TL_TILE_MULTIPLY(3, 5, 7);
+      if constexpr (Rows > 1) ahead.fetchLine();
+    }
   };
   loadA(2);
   loadB(0);
@@ -133,14 +142,16 @@ template <int Rows, int Columns> void multiplyTiles(const TileSums& t) {
     TL_TILE_ZERO(2);
     TL_TILE_ZERO(3);
   }
+  Ahead none;
+  Ahead& ahead = t.ahead ? *t.ahead : none;
   const int64_t last = t.steps - 1;
-  for (int64_t step = 0; step < last; step++) addStep<Rows, true, (Columns > 1)>(t, step);
+  for (int64_t step = 0; step < last; step++) addStep<Rows, true, (Columns > 1)>(t, step, ahead);
   // A sum is there some 50 cycles after its last product: the last step goes column by column, so that the unit never waits for it.
-  addStep<Rows, true, false>(t, last);
+  addStep<Rows, true, false>(t, last, ahead);
   TL_TILE_STORE(0, t.c, cRow);
   if constexpr (Rows > 1) TL_TILE_STORE(2, second, cRow);
   if constexpr (Columns > 1) {
-    addStep<Rows, false, true>(t, last);
+    addStep<Rows, false, true>(t, last, ahead);
     TL_TILE_STORE(1, t.c + kTileSide, cRow);
     if constexpr (Rows > 1) TL_TILE_STORE(3, second + kTileSide, cRow);
   }
