@@ -9,7 +9,8 @@ import { variableScope } from '../variableScope.ts';
 import { type CellStep, RNNCell, type Sizes } from './cell.ts';
 
 /**
- * Several cells as one. The state is an array with the state of each.
+ * Several cells as one. The state is an array with the state of each. Where cells of different kinds are joined, `S` is to be
+ * named: `new tf.nn.rnnCell.MultiRNNCell<tf.Tensor | tf.nn.rnnCell.LSTMState>([lstm, gru])`.
  *
  * @example const cell = new tf.nn.rnnCell.MultiRNNCell([128, 64].map((n) => new tf.nn.rnnCell.BasicLSTMCell(n)));
  */

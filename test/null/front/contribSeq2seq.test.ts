@@ -170,6 +170,14 @@ describe('What attention, helpers and beam search refuse', () => {
   refused('a memory whose depth is unknown', () => {
     new seq2seq.LuongAttention(4, tf.placeholder(tf.float32, [null, null, null]));
   }, /fully defined inner dims/); // biome-ignore format: one line per part
+  const ofNoRank = () => tf.placeholder(tf.float32);
+  refused(
+    'a memory of unknown rank',
+    () => new seq2seq.LuongAttention(4, ofNoRank(), given),
+    /fully defined inner dims/,
+  );
+  refused('inputs of unknown rank', () => new seq2seq.TrainingHelper(ofNoRank(), [3, 2]), /sequences.*use setShape/);
+  refused('inputs that are no sequences', () => new seq2seq.TrainingHelper([1.5, 2], [3, 2]), /sequences.*\(2,\)/);
   const noLength = { memorySequenceLength: [5, 0] };
   refused('memories of length 0', () => new seq2seq.LuongAttention(4, memory(), noLength), /greater than zero/);
   refused(
@@ -262,6 +270,40 @@ describe('What attention, helpers and beam search refuse', () => {
       expect((await run([5, 3], 2)).shape).toEqual([2, 4]);
       await expect(run([5, 3], 3)).rejects.toThrow(/Non-matching batch sizes/);
       await expect(run([5, 0], 2)).rejects.toThrow(/greater than zero/);
+    }));
+
+  it('a step of another batch, when it runs', () =>
+    new tf.Graph().asDefault(async () => {
+      const memory = tf.placeholder(tf.float32, [null, 5, 3]);
+      const cell = new seq2seq.AttentionWrapper(gru(), new seq2seq.BahdanauAttention(4, memory));
+      const [inputs, cellState] = [tf.placeholder(tf.float32, [null, 2]), tf.placeholder(tf.float32, [null, 4])];
+      const attention = tf.zeros([tf.shape(inputs).slice('0'), 3]);
+      const start = cell.zeroState(tf.shape(memory).slice('0'), tf.float32).clone({ cellState, attention });
+      const [output] = cell.apply(inputs, start);
+      const sess = new tf.Session();
+      await sess.run(tf.globalVariablesInitializer());
+      const run = (examples: number, rows: number) =>
+        sess.run(output, [
+          [memory, new Array(examples).fill(new Array(5).fill([1, 2, 3]))],
+          [inputs, new Array(rows).fill([1, 2])],
+          [cellState, new Array(rows).fill([1, 2, 3, 4])],
+        ]);
+      expect((await run(3, 3)).shape).toEqual([3, 3]);
+      await expect(run(1, 3)).rejects.toThrow(/Non-matching batch sizes.*query/);
+    }));
+
+  it('lengths beyond the inputs, when it runs', () =>
+    new tf.Graph().asDefault(async () => {
+      const counts = tf.placeholder(tf.int32, [2]);
+      const cell = gru();
+      const helper = new seq2seq.TrainingHelper(tf.ones([2, 3, 3]), counts);
+      const [{ rnnOutput }] = seq2seq.dynamicDecode(
+        new seq2seq.BasicDecoder(cell, helper, cell.zeroState(2, tf.float32)),
+      );
+      const sess = new tf.Session();
+      await sess.run(tf.globalVariablesInitializer());
+      expect((await sess.run(rnnOutput, [[counts, [3, 1]]])).shape).toEqual([2, 3, 4]);
+      await expect(sess.run(rnnOutput, [[counts, [5, 1]]])).rejects.toThrow(/3 is not in \[0, 3\)/);
     }));
 });
 

@@ -94,7 +94,7 @@ abstract class MemoryAttention extends AttentionMechanism {
     this.maskValue = options.scoreMaskValue ?? Number.NEGATIVE_INFINITY;
     const { lengths, keys, values } = nameScope(options.name ?? defaultName, () => {
       const given = convertToTensor(memory, { name: 'memory', hint: this.dtype });
-      if (given.shape !== null && !isFullyDefined(given.shape.slice(2)))
+      if (given.shape === null || !isFullyDefined(given.shape.slice(2)))
         throw userError(
           `Expected memory ${given.name} to have fully defined inner dims, but saw shape: ${showTuple(given.shape)}`,
         );

@@ -1,6 +1,6 @@
 /** @file AttentionWrapper: a cell that looks at memories with every step. */
 import { type DType, int32 } from '../../../core/dtypes.ts';
-import { showTuple } from '../../../core/shape.ts';
+import { compatible, showTuple } from '../../../core/shape.ts';
 import { onlyOptions } from '../../../graph/options.ts';
 import { controlDependencies, nameScope } from '../../../graph/scopes.ts';
 import { Tensor } from '../../../graph/tensor.ts';
@@ -70,14 +70,9 @@ export class AttentionWrapperState<S, G extends Mechanisms = AttentionMechanism,
   }
 }
 
-/** A tensor that must have the shape of another: refused now where that can be known, looked at when it runs otherwise. */
+/** A tensor that must have the shape of another, as far as that can be known now; a step looks at what it is given. */
 function withShapeOf(old: Tensor, now: Tensor): Tensor {
-  const isWrong =
-    old.shape !== null &&
-    now.shape !== null &&
-    (old.shape.length !== now.shape.length ||
-      old.shape.some((size, i) => size !== null && now.shape![i] !== null && size !== now.shape![i]));
-  if (isWrong)
+  if (!compatible(old.shape, now.shape))
     throw userError(
       `The shape of the AttentionWrapperState is expected to be same as the one to clone: ${now.name} is ${showTuple(now.shape)} but ${old.name} is ${showTuple(old.shape)}`,
     );
@@ -215,8 +210,8 @@ export class AttentionWrapper<
     if (state?.attention === undefined || state.attentionState === undefined)
       throw userError('Expected state to be an AttentionWrapperState. Begin with what zeroState gives.');
     const { cellInputFn = (x: Tensor, a: Tensor) => concat([x, a], -1), outputAttention = true } = this.options;
-    const [output, cellState] = this.cell.apply(cellInputFn(inputs, state.attention), state.cellState);
-    this.checkQuery(output);
+    const [given, cellState] = this.cell.apply(cellInputFn(inputs, state.attention), state.cellState);
+    const output = this.checkedQuery(given);
     const before = this.list(state.attentionState);
     const attentionFn = this.options.attentionFn ?? lookUp;
     const looked = this.mechanisms.map((m, i) => attentionFn(m, output, before[i] as never, this.layers[i])); // what it gave itself
@@ -253,14 +248,25 @@ export class AttentionWrapper<
     return controlDependencies(checks, () => mapStructure((t: Tensor) => identity(t), state) as S); // the same structure
   }
 
-  /** Looked at while building; in a loop, the product with the memory itself refuses what does not fit. */
-  private checkQuery(output: Tensor): void {
+  /**
+   * What the cell gave, if it has as many rows as the memories: refused now where that can be known, looked at when it runs
+   * otherwise. One row would go with any number of others without a word.
+   */
+  private checkedQuery(output: Tensor): Tensor {
+    const when = `When applying AttentionWrapper ${this.name}: Non-matching batch sizes between the memory (encoder output)`;
+    const hint = 'Are you using the BeamSearchDecoder? Tile your memory with tileBatch.';
     const rows = output.shape?.[0] ?? null;
-    for (const { batchSize } of this.mechanisms)
-      if (rows !== null && typeof batchSize === 'number' && rows !== batchSize)
-        throw userError(
-          `When applying AttentionWrapper ${this.name}: Non-matching batch sizes between the memory (encoder output), ${batchSize}, and the query (decoder output), ${rows}. Are you using the BeamSearchDecoder? Tile your memory with tileBatch.`,
-        );
+    const checks = this.mechanisms.flatMap(({ batchSize }) => {
+      if (rows === null || typeof batchSize !== 'number') {
+        const message = `${when} and the query (decoder output). ${hint}`;
+        return [assertEqual(rows ?? shape(output).slice('0'), batchSize, { message })];
+      }
+      if (rows !== batchSize)
+        throw userError(`${when}, ${batchSize}, and the query (decoder output), ${rows}. ${hint}`);
+      return [];
+    });
+    if (checks.length === 0) return output;
+    return controlDependencies(checks, () => identity(output, { name: 'checked_cell_output' }));
   }
 }
 

@@ -7,7 +7,7 @@ import type { Tensor, TensorLike } from '../../../graph/tensor.ts';
 import { userError } from '../../../graph/userError.ts';
 import { convertToTensor } from '../../../op/convert.ts';
 import { fill, gather, shape, size, transpose } from '../../../ops/array/index.ts';
-import { argmax, equal, minimum, reduceAll, zerosLike } from '../../../ops/math/index.ts';
+import { argmax, equal, reduceAll, zerosLike } from '../../../ops/math/index.ts';
 import { cond } from '../../controlFlow/cond.ts';
 
 /** The inputs of the first step. */
@@ -103,7 +103,7 @@ export class TrainingHelper extends Helper {
     const inputs = cond(
       allFinished,
       () => this.zeroInputs,
-      () => stepOf(this.steps, time),
+      () => gather(this.steps, time),
     );
     inputs.setShape(this.steps.shape!.slice(1));
     return inputs;
@@ -112,12 +112,11 @@ export class TrainingHelper extends Helper {
 
 /** Sequences as [time, batch, …]. */
 export function timeFirst(given: Tensor, timeMajor = false): Tensor {
-  return timeMajor ? given : transpose(given, [1, 0, ...given.shape!.slice(2).map((_, i) => i + 2)]);
-}
-
-/** What sequences have at a time, or at their last where they are over. */
-export function stepOf(steps: Tensor, time: Tensor): Tensor {
-  return gather(steps, minimum(time, shape(steps).slice('0').sub(1)));
+  if (given.shape === null || given.shape.length < 2)
+    throw userError(
+      `Expected ${given.name} to be sequences, [batch, time, …] or with timeMajor [time, batch, …], but saw shape: ${showTuple(given.shape)}. Where the rank is unknown, use setShape.`,
+    );
+  return timeMajor ? given : transpose(given, [1, 0, ...given.shape.slice(2).map((_, i) => i + 2)]);
 }
 
 export interface CustomHelperOptions {

@@ -6,11 +6,11 @@ import { nameScope } from '../../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../../graph/tensor.ts';
 import { userError } from '../../../graph/userError.ts';
 import { convertToTensor } from '../../../op/convert.ts';
-import { concat, shape } from '../../../ops/array/index.ts';
-import { cast, equal, onesLike, where, zerosLike } from '../../../ops/math/index.ts';
+import { concat, gather, shape } from '../../../ops/array/index.ts';
+import { cast, equal, minimum, onesLike, where, zerosLike } from '../../../ops/math/index.ts';
 import { randomUniform } from '../../../ops/random/index.ts';
 import { drawn, type Embedding, embed } from './embeddingHelpers.ts';
-import { type NextInputs, stepOf, TrainingHelper, type TrainingHelperOptions, timeFirst } from './helper.ts';
+import { type NextInputs, TrainingHelper, type TrainingHelperOptions, timeFirst } from './helper.ts';
 
 export interface ScheduledOptions extends TrainingHelperOptions {
   readonly seed?: number | undefined;
@@ -127,10 +127,15 @@ export class ScheduledOutputTrainingHelper extends TrainingHelper {
       const { finished, inputs } = super.nextInputs(time, outputs, state, sampleIds);
       const made = this.scheduled.nextInputsFn ? this.scheduled.nextInputsFn(outputs) : outputs;
       const { auxiliary } = this;
-      const own = auxiliary ? concat([made, stepOf(auxiliary, time.add(1))], -1) : made;
+      const own = auxiliary ? concat([made, atOrLast(auxiliary, time.add(1))], -1) : made;
       const chosen = where(equal(sampleIds, 1), own, inputs);
       chosen.setShape(inputs.shape);
       return { finished, inputs: chosen };
     });
   }
+}
+
+/** What sequences have at a time, or at their last where all are over, and nobody looks at it any more. */
+function atOrLast(steps: Tensor, time: Tensor): Tensor {
+  return gather(steps, minimum(time, shape(steps).slice('0').sub(1)));
 }
