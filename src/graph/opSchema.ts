@@ -23,6 +23,8 @@ export interface OpSchema {
   /** How function bodies call each output: `port:index`, the index counting within a list. */
   outputNames(attrs: Record<string, AttrValue>): readonly string[];
   readonly isStateful: boolean;
+  /** Stateful, and yet nothing is missing where it is run anew elsewhere. */
+  readonly isRepeatable?: boolean;
   /** Its output is its input, unchanged. */
   readonly isIdentity: boolean;
   /** A resource or variant that it gives is the one it took at the same position. */

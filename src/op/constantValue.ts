@@ -3,7 +3,7 @@ import { fromElements, type NDArray } from '../core/ndarray.ts';
 import type { Operation } from '../graph/operation.ts';
 import type { Tensor } from '../graph/tensor.ts';
 import { tensorFromProto } from '../proto/tensorProto.ts';
-import { constantOp, registry } from './registry.ts';
+import { opForLiterals, registry } from './registry.ts';
 
 const constants = new WeakMap<Operation, NDArray>();
 
@@ -11,7 +11,7 @@ const constants = new WeakMap<Operation, NDArray>();
 export function constantValue(tensor: Tensor): NDArray | undefined {
   const { op } = tensor;
   const proto = op.attrs['value']?.tensor;
-  if (proto === undefined || op.type !== constantOp().name) return undefined;
+  if (proto === undefined || op.type !== opForLiterals('value').name) return undefined;
   let value = constants.get(op);
   if (!value) constants.set(op, (value = tensorFromProto(proto)));
   return value;

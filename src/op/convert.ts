@@ -18,7 +18,7 @@ import { type ConvertibleToTensor, Tensor, type TensorLike } from '../graph/tens
 import { namingCaller, userError } from '../graph/userError.ts';
 import type { AttrValue } from '../proto/attr.ts';
 import { constantToProto } from '../proto/tensorProto.ts';
-import { constantOp, findOp } from './registry.ts';
+import { type LiteralRole, opForLiterals } from './registry.ts';
 
 export interface ConvertOptions {
   /** The type it must have; another type is an error. */
@@ -104,8 +104,7 @@ function packed(list: readonly TensorLike[], { dtype, hint, name }: ConvertOptio
       return x;
     });
     const values = rows.map((x, i) => convertToTensor(x, { dtype: type, name: String(i) }));
-    const attrs = findOp('Pack').complete({}, values);
-    return graphFor(values).createOp({ type: 'Pack', inputs: values, attrs, name: scope }).outputs[0]!;
+    return nodeFor('list', values, {}, scope);
   });
 }
 
@@ -114,10 +113,15 @@ function castTensors(list: readonly TensorLike[], dtype: DType): readonly Tensor
   return list.map((x) => {
     if (Array.isArray(x)) return castTensors(x as readonly TensorLike[], dtype); // arrays of TensorLike
     if (!isSymbolic(x) || x.dtype === dtype) return x;
-    const tensor = convertToTensor(x);
-    const attrs = findOp('Cast').complete({ DstT: { type: dtype.number } }, [tensor]);
-    return graphFor([tensor]).createOp({ type: 'Cast', inputs: [tensor], attrs }).outputs[0]!;
+    return nodeFor('cast', [convertToTensor(x)], { DstT: { type: dtype.number } });
   });
+}
+
+/** A node of the op that has this role. */
+function nodeFor(role: LiteralRole, inputs: Tensor[], given: Record<string, AttrValue>, name?: string): Tensor {
+  const op = opForLiterals(role);
+  const attrs = op.complete(given, inputs);
+  return graphFor(inputs).createOp({ type: op.name, inputs, attrs, name }).outputs[0]!;
 }
 
 function findSymbolic(list: readonly unknown[]): Tensor | ConvertibleToTensor | undefined {
@@ -188,5 +192,6 @@ export function constantAttrs(array: NDArray, shape = array.shape): Record<strin
 /** A `Const` operation holding an array; its last value fills a larger `shape`. */
 export function constantNode(array: NDArray, name?: string, shape = array.shape): Tensor {
   const graph: Graph = currentContext().graph;
-  return graph.createOp({ type: constantOp().name, inputs: [], attrs: constantAttrs(array, shape), name }).outputs[0]!;
+  return graph.createOp({ type: opForLiterals('value').name, inputs: [], attrs: constantAttrs(array, shape), name })
+    .outputs[0]!;
 }

@@ -16,6 +16,7 @@ import { byPort, flatten, type IsList, type Ports, type PortTypes } from './port
 import {
   type Gradient,
   type GradientTools,
+  type LiteralRole,
   type LoweredNode,
   type OpDefinition,
   type Rewrite,
@@ -57,8 +58,11 @@ export interface OpSpec<I extends PortTypes, O extends PortTypes, A extends Attr
   readonly inputs: I;
   readonly outputs: O;
   readonly attrs: A;
-  /** Keeps state or has effects: never folded, merged or dropped as a duplicate. */
-  readonly stateful?: boolean;
+  /**
+   * Keeps state or has effects: never folded, merged or dropped as a duplicate. `'repeatable'` where a pipeline that is saved, or
+   * copied, may run it anew elsewhere: nothing that it has kept would be missing. What its functions keep they say themselves.
+   */
+  readonly stateful?: boolean | 'repeatable';
   /** For a stateful op whose effects need no order: it only reads resources, or draws random numbers. */
   readonly effects?: 'reads' | 'draws';
   readonly commutative?: boolean;
@@ -68,8 +72,8 @@ export interface OpSpec<I extends PortTypes, O extends PortTypes, A extends Attr
   readonly isIdentity?: boolean;
   /** A resource or variant that it gives is the one it took at the same position; so it is for an identity. */
   readonly handsOn?: boolean;
-  /** Gives the array in its attribute `value`; literals and folded nodes become nodes of this op. */
-  readonly isConstant?: boolean;
+  /** What it does where literals become tensors, if it has a part in that. */
+  readonly literals?: LiteralRole;
   /** It can take tensor lists whose elements are known while tracing (`Value.list`). */
   readonly takesLists?: boolean;
   /** First GraphDef producer version that may no longer use it. */
@@ -137,14 +141,15 @@ export function defineOp<const I extends PortTypes, const O extends PortTypes, c
     inputPorts,
     outputPorts,
     attrSpecs: spec.attrs,
-    isStateful: spec.stateful ?? false,
+    isStateful: spec.stateful !== undefined && spec.stateful !== false,
+    isRepeatable: spec.stateful === 'repeatable',
     effects: spec.effects,
     isCommutative: spec.commutative ?? false,
     isAggregate: spec.aggregate ?? false,
     allowsUninitializedInput: spec.allowsUninitializedInput ?? false,
     isIdentity: spec.isIdentity ?? false,
     handsOn: spec.handsOn ?? spec.isIdentity ?? false,
-    isConstant: spec.isConstant ?? false,
+    literals: spec.literals,
     takesLists: spec.takesLists ?? false,
     deprecatedSince: spec.deprecatedSince,
     controlFlow: spec.controlFlow,

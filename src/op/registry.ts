@@ -79,6 +79,12 @@ export type Rewrite =
   | { readonly value: NDArray }
   | { readonly op: string; readonly inputs: readonly Rewrite[]; readonly attrs?: Readonly<Record<string, unknown>> };
 
+/**
+ * What an op does where literals become tensors: `'value'` gives the array in its attribute `value` (folded nodes become nodes of
+ * this op too), `'list'` joins tensors that are given as a list, `'cast'` gives them the type that the list must have.
+ */
+export type LiteralRole = 'value' | 'list' | 'cast';
+
 /** Everything the engine asks of an op. */
 export interface OpDefinition extends OpSchema {
   readonly name: string;
@@ -92,8 +98,7 @@ export interface OpDefinition extends OpSchema {
   readonly mayWait: boolean;
   /** How large its results are is only known when their elements are: what needs them is compiled for one size. */
   readonly isSizedByData: boolean;
-  /** Gives the array in its attribute `value`. */
-  readonly isConstant: boolean;
+  readonly literals?: LiteralRole | undefined;
   /** It can take tensor lists whose elements are known while tracing. */
   readonly takesLists: boolean;
   /** Inputs, by position in the flattened list, whose values are needed while tracing. */
@@ -125,14 +130,15 @@ export const registry: ReadonlyMap<string, OpDefinition> = definitions;
 export function register(definition: OpDefinition): void {
   if (definitions.has(definition.name)) throw new Error(`the op ${definition.name} is defined twice`);
   definitions.set(definition.name, definition);
-  if (definition.isConstant) holder = definition;
+  if (definition.literals) forLiterals.set(definition.literals, definition);
 }
 
-let holder: OpDefinition | undefined;
-/** The op whose nodes hold an array. */
-export function constantOp(): OpDefinition {
-  if (!holder) throw new InternalError('no op that holds a constant is defined');
-  return holder;
+const forLiterals = new Map<LiteralRole, OpDefinition>();
+/** The op that has this role where literals become tensors. */
+export function opForLiterals(role: LiteralRole): OpDefinition {
+  const found = forLiterals.get(role);
+  if (!found) throw new InternalError(`no op is defined with the role '${role}' for literals`);
+  return found;
 }
 
 /** The definition of an op type; throws TensorFlow's error for an unknown one. */

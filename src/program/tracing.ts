@@ -50,8 +50,8 @@ export interface SharedName {
 /** A function of the graph as the host calls it: in the run given, or in one of its own. */
 export interface HostFunction {
   (inputs: NDArray[], run?: RunScope): Promise<readonly NDArray[]>;
-  /** The ops with state or effects in it, and in what it calls. */
-  readonly statefulOps: readonly string[];
+  /** The ops in it, and in what it calls, whose state is missing where the function is run anew elsewhere. */
+  readonly unsavedOps: readonly string[];
   /** It and the functions that it calls, as the library has them (`FunctionDef`s). */
   definitions(): readonly object[];
   /** The function with random numbers that begin anew for each owner, and go on as long as the owner is there. */

@@ -304,7 +304,7 @@ export class Engine {
     const draws = stateful.some(({ effects }) => effects === 'draws');
     const call = (inputs: NDArray[], run?: RunScope) => executable.run(inputs, { run: run as Run | undefined }); // the runtime's own runs are the only ones
     const made: HostFunction = Object.assign(call, {
-      statefulOps: stateful.map(({ name }) => name),
+      unsavedOps: stateful.filter(({ isRepeatable }) => !isRepeatable).map(({ name }) => name),
       definitions: () => this.functions.definitions(body.name),
       ownedBy: (owner: object) => (draws ? this.call(body, callPath, this.ownOf(owner)) : made),
     });

@@ -354,7 +354,6 @@ const internal = {
   allowsUninitializedInput: false,
   isIdentity: false,
   handsOn: false,
-  isConstant: false,
   takesLists: false,
   mayWait: false,
   isSizedByData: false,

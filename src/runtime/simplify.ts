@@ -6,9 +6,9 @@ import { graphDefVersion } from '../graph/graph.ts';
 import { encodeAttr } from '../op/attrs.ts';
 import { constantAttrs } from '../op/convert.ts';
 import {
-  constantOp,
   findOp,
   type OpDefinition,
+  opForLiterals,
   type Rewrite,
   type RewriteInput,
   type RewriteNode,
@@ -194,7 +194,8 @@ class Simplifier {
 
   private constantOf({ node, index }: Port): NDArray | undefined {
     // A constant with control inputs stands for waiting as well as for its value.
-    if (!node.def.isConstant || node.control.length > 0 || this.fed.has(keyOf({ node, index }))) return undefined;
+    if (node.def.literals !== 'value' || node.control.length > 0 || this.fed.has(keyOf({ node, index })))
+      return undefined;
     let value = this.constants.get(node);
     if (!value) this.constants.set(node, (value = node.attrs['value'] as NDArray)); // a tensor attribute
     // One that is not of the type it says is left for its lowering, which refuses it.
@@ -202,7 +203,7 @@ class Simplifier {
   }
 
   private constantNode(array: NDArray, name: string, like: RunNode): RunNode {
-    const node = this.newNode(constantOp(), name, [], constantAttrs(array), like);
+    const node = this.newNode(opForLiterals('value'), name, [], constantAttrs(array), like);
     return { ...node, attrs: { dtype: array.dtype, value: array } };
   }
 

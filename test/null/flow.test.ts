@@ -56,6 +56,9 @@ describe('printing', () => {
     }),
   );
 
+  it('tf.print says that it takes a list', () =>
+    expect(() => tf.print(tf.constant(1) as never)).toThrow(/an array of what to print, such as tf\.print\(\[x\]\)/));
+
   it(
     'print shows tensors inside text, lists and records',
     inGraph(async () => {

@@ -120,9 +120,8 @@ function build(
       }),
     ),
   );
-  const structure = trace(graph, () => fn(...(withTensors(args, inner) as never[])), {
-    what: `the function '${name}'`,
-  });
+  const given = withTensors(args, inner) as never[]; // what the caller gave, with the arguments in place of tensors
+  const structure = trace(graph, () => fn(...given), { what: `the function '${name}'` });
   return { graph, structure, isRegistered: false };
 }
 

@@ -22,8 +22,8 @@ class CopyingGraph extends FuncGraph {
     if (known) return known;
     if (op.type.startsWith('Placeholder'))
       throw userError(`Cannot capture a placeholder (name:${op.name}, type:${op.type}) by value. ${remedy}`);
-    const isDataset = /Dataset(V\d)?$/.test(op.type);
-    if (schemaOf(op.type, this.functions).isStateful && !isDataset)
+    const { isStateful, isRepeatable } = schemaOf(op.type, this.functions);
+    if (isStateful && !isRepeatable)
       throw userError(`Cannot capture a stateful node (name:${op.name}, type:${op.type}) by value. ${remedy}`);
     const inputs = op.inputs.map((t) => this.capture(t));
     const controlInputs = op.controlInputs.map((c) => this.copyOf(c));

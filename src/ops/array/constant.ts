@@ -17,7 +17,7 @@ export const Const = defineOp({
   inputs: {},
   outputs: { output: 'dtype' },
   attrs: { value: attr('tensor'), dtype: anyType },
-  isConstant: true,
+  literals: 'value',
   shape: (_, { value }) => ({ output: value.shape }),
   grad: notDifferentiable,
   lower(p, _, { value, dtype }) {

@@ -40,6 +40,7 @@ export const Pack = defineOp({
   inputs: { values: 'N * T' },
   outputs: { output: 'T' },
   attrs: { N: attr('int', { minimum: 1 }), T: anyType, axis: attr('int', { default: 0 }) },
+  literals: 'list',
   shape: ({ values }, { axis }) => ({ output: packed(values, axis) }),
   grad: ({ attrs: { N, axis } }, { output: dy }) => ({ values: unstack(dy, { num: N, axis }) }),
   lower(p, { values }, { axis }) {

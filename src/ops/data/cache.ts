@@ -235,7 +235,7 @@ export const CacheDatasetV2 = datasetOp({
   name: 'CacheDatasetV2',
   inputs: { input_dataset: 'variant', filename: 'string', cache: 'resource' },
   attrs: { ...elementAttrs, metadata },
-  stateful: true,
+  stateful: 'repeatable',
   batches: 'ofInput',
   emptyObject: 'DummyMemoryCache',
   make({ input_dataset, filename, cache }) {
@@ -249,7 +249,7 @@ export const AnonymousMemoryCache = defineOp({
   inputs: {},
   outputs: handleAndDeleter,
   attrs: {},
-  stateful: true,
+  stateful: 'repeatable',
   shape: scalarPair,
   grad: notDifferentiable,
   lower: (p) => withDeleter(p, [], () => handleTo('MemoryCache', new MemoryCache())),

@@ -84,7 +84,7 @@ const csvOp = (name: string) =>
     name,
     inputs: csvInputs,
     attrs: csvAttrs,
-    stateful: true,
+    stateful: 'repeatable',
     make: (arrays, { output_types }) => csvDataset(arrays, [], output_types),
   });
 export const CSVDataset = csvOp('CSVDataset');
@@ -94,6 +94,6 @@ export const CSVDatasetV2 = datasetOp({
   name: 'CSVDatasetV2',
   inputs: { ...csvInputs, exclude_cols: 'int64' },
   attrs: csvAttrs,
-  stateful: true,
+  stateful: 'repeatable',
   make: (arrays, { output_types }) => csvDataset(arrays, arrays.exclude_cols.numbers(), output_types),
 });

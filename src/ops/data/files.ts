@@ -209,7 +209,7 @@ export const TextLineDataset = datasetOp({
   name: 'TextLineDataset',
   inputs: { filenames: 'string', compression_type: 'string', buffer_size: 'int64' },
   attrs: { metadata },
-  stateful: true,
+  stateful: 'repeatable',
   make(arrays) {
     return fromFiles('TextLine', filesOf(arrays), () => new LineSplitter());
   },
@@ -241,7 +241,7 @@ export const TFRecordDataset = datasetOp({
   name: 'TFRecordDataset',
   inputs: { filenames: 'string', compression_type: 'string', buffer_size: 'int64' },
   attrs: { metadata },
-  stateful: true,
+  stateful: 'repeatable',
   make(arrays) {
     return fromFiles('TFRecord', filesOf(arrays), recordsOf);
   },
@@ -251,7 +251,7 @@ export const TFRecordDatasetV2 = datasetOp({
   name: 'TFRecordDatasetV2',
   inputs: { filenames: 'string', compression_type: 'string', buffer_size: 'int64', byte_offsets: 'int64' },
   attrs: { metadata },
-  stateful: true,
+  stateful: 'repeatable',
   make(arrays) {
     const { byte_offsets } = arrays;
     const files = filesOf(arrays);
@@ -334,7 +334,7 @@ export const FixedLengthRecordDataset = datasetOp({
   name: 'FixedLengthRecordDataset',
   inputs: fixedInputs,
   attrs: { metadata },
-  stateful: true,
+  stateful: 'repeatable',
   make(arrays) {
     const layout = layoutOf(arrays);
     return fromFiles('FixedLengthRecord', filesOf(arrays), (path) => new FixedCutter(path, layout, false));
@@ -345,7 +345,7 @@ export const FixedLengthRecordDatasetV2 = datasetOp({
   name: 'FixedLengthRecordDatasetV2',
   inputs: { ...fixedInputs, compression_type: 'string' },
   attrs: { metadata },
-  stateful: true,
+  stateful: 'repeatable',
   make(arrays) {
     const layout = layoutOf(arrays);
     const files = filesOf(arrays);

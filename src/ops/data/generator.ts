@@ -64,7 +64,7 @@ export const GeneratorDataset = datasetOp({
     ...elementAttrs,
     metadata,
   },
-  stateful: true,
+  stateful: 'repeatable',
   make(arrays, attrs, { init_func: init, next_func: next, finalize_func: finalize }) {
     const functions = {
       init: init(arrays.init_func_other_args),

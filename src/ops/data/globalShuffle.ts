@@ -84,7 +84,7 @@ export const GlobalShuffleDataset = datasetOp({
   name: 'GlobalShuffleDataset',
   inputs: { input_dataset: 'variant', seed: 'int64', seed2: 'int64', seed_generator: 'resource' },
   attrs: { reshuffle_each_iteration: flag(true), ...elementAttrs, metadata },
-  stateful: true,
+  stateful: 'repeatable',
   emptyObject: 'DummySeedGenerator',
   make({ input_dataset, seed, seed2, seed_generator }, { reshuffle_each_iteration }) {
     const input = datasetIn(input_dataset);

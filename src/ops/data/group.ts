@@ -251,7 +251,7 @@ const groupByReducerOp = (name: string) =>
       Tfinalize_func_other_arguments: argumentTypes,
       ...elementAttrs,
     },
-    stateful: true,
+    stateful: 'repeatable',
     make(arrays, attrs, { key_func: key, init_func: init, reduce_func: reduce, finalize_func: finalize }) {
       const input = datasetIn(arrays.input_dataset);
       const functions = {

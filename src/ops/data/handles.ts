@@ -86,7 +86,7 @@ export const deleteOp = (name: string, close?: (handle: NDArray) => Promise<void
     inputs: handleAndDeleter,
     outputs: {},
     attrs: {},
-    stateful: true,
+    stateful: 'repeatable',
     shape: () => ({}),
     grad: notDifferentiable,
     lower(p, { handle, deleter }) {

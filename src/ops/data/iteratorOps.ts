@@ -67,7 +67,7 @@ export const OneShotIterator = defineOp({
     container: attr('string', { default: '' }),
     shared_name: attr('string', { default: '' }),
   },
-  stateful: true,
+  stateful: 'repeatable',
   shape: scalarResource,
   grad: notDifferentiable,
   lower: (p, _, attrs) => ({
@@ -99,7 +99,7 @@ const anonymousOp = (name: string) =>
     inputs: {},
     outputs: resourceHandle,
     attrs: elementAttrs,
-    stateful: true,
+    stateful: 'repeatable',
     shape: scalarResource,
     grad: notDifferentiable,
     lower: (p, _, attrs) => ({ handle: p.host([], [{ dtype: resource, shape: [] }], () => [anonymous(attrs)])[0]! }),
@@ -114,7 +114,7 @@ export const AnonymousIteratorV2 = defineOp({
   inputs: {},
   outputs: handleAndDeleter,
   attrs: elementAttrs,
-  stateful: true,
+  stateful: 'repeatable',
   shape: scalarPair,
   grad: notDifferentiable,
   lower: (p, _, attrs) => withDeleter(p, [], () => anonymous(attrs)),
@@ -128,7 +128,7 @@ export const MakeIterator = defineOp({
   inputs: { dataset: 'variant', iterator: 'resource' },
   outputs: {},
   attrs: {},
-  stateful: true,
+  stateful: 'repeatable',
   shape: () => ({}),
   grad: notDifferentiable,
   lower(p, { dataset, iterator }) {
@@ -174,7 +174,7 @@ const getNextOp = (name: string) =>
     inputs: { iterator: 'resource' },
     outputs: { components: 'output_types' },
     attrs: elementAttrs,
-    stateful: true,
+    stateful: 'repeatable',
     shape: (_, { output_shapes }) => ({ components: output_shapes }),
     grad: notDifferentiable,
     lower: (p, { iterator }, attrs) => ({
@@ -200,7 +200,7 @@ export const IteratorGetNextAsOptional = defineOp({
   inputs: { iterator: 'resource' },
   outputs: { optional: 'variant' },
   attrs: elementAttrs,
-  stateful: true,
+  stateful: 'repeatable',
   shape: () => ({ optional: [] }),
   grad: notDifferentiable,
   lower: (p, { iterator }, attrs) => ({

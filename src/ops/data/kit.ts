@@ -43,7 +43,7 @@ export interface DatasetOpSpec<I extends PortTypes, A extends AttrSpecs> {
   readonly name: string;
   readonly inputs: I;
   readonly attrs: A;
-  readonly stateful?: boolean;
+  readonly stateful?: 'repeatable';
   /** Whose batches it gives: those of its first input, those that all its inputs agree on, or its own, of `batch_size`. */
   readonly batches?: 'ofInput' | 'ofAll' | 'own';
   /** The op that makes an empty object for its resource input, where the dataset is written as a graph. */
@@ -71,7 +71,7 @@ export function datasetOp<const I extends PortTypes, const A extends AttrSpecs>(
         functionNames.map((key) => [key, functionOf(p, byName[key] as FunctionRef)]), // their kind was looked at
       ) as FunctionsOf<A>;
       const called = functionNames.map((key) => p.hostFunction(byName[key] as FunctionRef));
-      const stateful = called.flatMap(({ statefulOps }) => statefulOps.filter((op) => !isOfDatasets(op)));
+      const unsaved = called.flatMap(({ unsavedOps }) => unsavedOps);
       const made = datasetValue(p, values, async (arrays) => {
         const inputs = (Object.values(arrays) as (NDArray | NDArray[])[]).flat(); // what ports hold
         const dataset = await spec.make(arrays, given, functions, node);
@@ -83,7 +83,7 @@ export function datasetOp<const I extends PortTypes, const A extends AttrSpecs>(
           emptyObject: spec.emptyObject,
           functions: () => called.flatMap((each) => each.definitions() as readonly FunctionDef[]), // as the library has them
         };
-        return dataset.madeOf(inputs.flatMap(datasetsIn), stateful);
+        return dataset.madeOf(inputs.flatMap(datasetsIn), unsaved);
       });
       return { handle: made } as never; // as for the shape
     },
@@ -99,9 +99,6 @@ function batchSizeOf(batches: DatasetOpSpec<PortTypes, AttrSpecs>['batches'], ar
   const [first = unknownBatchSize, ...others] = sources.map(({ recipe }) => recipe?.batchSize ?? unknownBatchSize);
   return batches === 'ofInput' || others.every((size) => size === first) ? first : unknownBatchSize;
 }
-
-/** Datasets in functions are made anew with each call; what state they have is their iterators'. */
-const isOfDatasets = (op: string) => /Dataset|Iterator|MemoryCache|SeedGenerator/.test(op);
 
 const datasetsIn = (array: NDArray): Dataset[] =>
   array.dtype === variant ? array.objects.filter((object) => object instanceof Dataset) : [];

@@ -42,7 +42,7 @@ const matchingOp = (name: string) =>
     name,
     inputs: { patterns: 'string' },
     attrs: {},
-    stateful: true,
+    stateful: 'repeatable',
     make({ patterns }) {
       if (patterns.rank > 1) throw new InvalidArgumentError('`patterns` must be a scalar or a vector.');
       const texts = textsOf(patterns);

@@ -100,7 +100,7 @@ export const AnonymousSeedGenerator = defineOp({
   inputs: { seed: 'int64', seed2: 'int64', reshuffle: 'bool' },
   outputs: handleAndDeleter,
   attrs: {},
-  stateful: true,
+  stateful: 'repeatable',
   shape: scalarPair,
   grad: notDifferentiable,
   lower: (p, { seed, seed2, reshuffle }) =>
@@ -113,7 +113,7 @@ export const AnonymousRandomSeedGenerator = defineOp({
   inputs: { seed: 'int64', seed2: 'int64' },
   outputs: handleAndDeleter,
   attrs: {},
-  stateful: true,
+  stateful: 'repeatable',
   shape: scalarPair,
   grad: notDifferentiable,
   lower: (p, { seed, seed2 }) => withDeleter(p, [seed, seed2], ([a, b]) => handleOf(seedsOf(a!, b!), true)),
@@ -129,7 +129,7 @@ const dummyOp = (name: string) =>
     inputs: {},
     outputs: resourceHandle,
     attrs: {},
-    stateful: true,
+    stateful: 'repeatable',
     shape: scalarResource,
     grad: notDifferentiable,
     lower: (p) => ({ handle: p.constant(new NDArray(resource, [], [{}])) }),
@@ -174,7 +174,7 @@ const randomOp = (name: string, extra: object) =>
     name,
     inputs: { seed: 'int64', seed2: 'int64' },
     attrs: { ...elementAttrs, ...extra },
-    stateful: true,
+    stateful: 'repeatable',
     make: ({ seed, seed2 }) => randomNumbers(new SeedGenerator(seedsOf(seed, seed2), false)),
   });
 
@@ -185,7 +185,7 @@ export const RandomDatasetV2 = datasetOp({
   name: 'RandomDatasetV2',
   inputs: { seed: 'int64', seed2: 'int64', seed_generator: 'resource' },
   attrs: { rerandomize_each_iteration: flag(false), ...elementAttrs, metadata },
-  stateful: true,
+  stateful: 'repeatable',
   make: ({ seed, seed2, seed_generator }, { rerandomize_each_iteration }) =>
     randomNumbers(
       generatorBehind(seed_generator, () => new SeedGenerator(seedsOf(seed, seed2), rerandomize_each_iteration)),

@@ -38,7 +38,7 @@ export const ReduceDataset = defineOp({
     use_inter_op_parallelism: flag(true),
     metadata,
   },
-  stateful: true,
+  stateful: 'repeatable',
   shape: (_, { output_shapes }) => ({ components: output_shapes }),
   grad: notDifferentiable,
   lower(p, { input_dataset, initial_state, other_arguments }, attrs) {
@@ -75,7 +75,7 @@ export const DatasetToSingleElement = defineOp({
   inputs: { dataset: 'variant' },
   outputs: { components: 'output_types' },
   attrs: { ...elementAttrs, metadata },
-  stateful: true,
+  stateful: 'repeatable',
   shape: (_, { output_shapes }) => ({ components: output_shapes }),
   grad: notDifferentiable,
   lower: (p, { dataset }, attrs) => ({

@@ -273,7 +273,7 @@ export const ShuffleDatasetV2 = datasetOp({
   name: 'ShuffleDatasetV2',
   inputs: { input_dataset: 'variant', buffer_size: 'int64', seed_generator: 'resource' },
   attrs: { ...elementAttrs, metadata },
-  stateful: true,
+  stateful: 'repeatable',
   batches: 'ofInput',
   emptyObject: 'DummySeedGenerator',
   make({ input_dataset, buffer_size, seed_generator }) {
@@ -297,7 +297,7 @@ export const ShuffleDatasetV3 = datasetOp({
     seed_generator: 'resource',
   },
   attrs: { ...reshuffle, ...elementAttrs, metadata },
-  stateful: true,
+  stateful: 'repeatable',
   batches: 'ofInput',
   emptyObject: 'DummySeedGenerator',
   make({ input_dataset, buffer_size, seed, seed2, seed_generator }, { reshuffle_each_iteration }) {
@@ -337,7 +337,7 @@ export const ShuffleAndRepeatDatasetV2 = datasetOp({
     seed_generator: 'resource',
   },
   attrs: { ...reshuffle, ...elementAttrs, metadata },
-  stateful: true,
+  stateful: 'repeatable',
   batches: 'ofInput',
   emptyObject: 'DummySeedGenerator',
   make({ input_dataset, buffer_size, seed, seed2, count, seed_generator }, { reshuffle_each_iteration }) {

@@ -201,7 +201,7 @@ export const SaveDatasetV2 = datasetOp({
   name: 'SaveDatasetV2',
   inputs: saveInputs,
   attrs: { ...saveAttrs, ...elementAttrs },
-  stateful: true,
+  stateful: 'repeatable',
   make({ input_dataset, path, shard_func_other_args }, attrs, { shard_func }) {
     const input = datasetIn(input_dataset);
     const target = textOf(path, 'path');
@@ -303,7 +303,7 @@ export const LoadDataset = datasetOp({
     reader_func: attr('func'),
     Treader_func_args: argumentTypes,
   },
-  stateful: true,
+  stateful: 'repeatable',
   async make({ path, reader_func_other_args }, attrs, { reader_func }) {
     const folder = textOf(path, 'path');
     const { output_types: types, output_shapes: shapes } = attrs;

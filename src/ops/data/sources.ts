@@ -48,7 +48,7 @@ export const TensorDataset = datasetOp({
   name: 'TensorDataset',
   inputs: { components: 'Toutput_types' },
   attrs: { Toutput_types: types, output_shapes: shapes, metadata },
-  stateful: true,
+  stateful: 'repeatable',
   make({ components: arrays }, { Toutput_types, output_shapes }) {
     const spec = { types: Toutput_types, shapes: output_shapes, sharesMemory: true };
     return indexed('Tensor', spec, 1, () => arrays);
@@ -93,7 +93,7 @@ export const TensorSliceDataset = datasetOp({
     metadata,
     replicate_on_split: flag(false),
   },
-  stateful: true,
+  stateful: 'repeatable',
   make({ components: arrays }, { Toutput_types, output_shapes }) {
     for (const { rank } of arrays)
       if (rank === 0)
@@ -113,7 +113,7 @@ export const ListDataset = datasetOp({
   name: 'ListDataset',
   inputs: { tensors: 'Tinput_types' },
   attrs: { Tinput_types: types, ...elementAttrs, metadata },
-  stateful: true,
+  stateful: 'repeatable',
   make({ tensors }, { output_types, output_shapes }) {
     const size = output_types.length;
     if (tensors.length % size !== 0)
@@ -129,7 +129,7 @@ export const SparseTensorSliceDataset = datasetOp({
   name: 'SparseTensorSliceDataset',
   inputs: { indices: 'int64', values: 'Tvalues', dense_shape: 'int64' },
   attrs: { Tvalues: attr('type') },
-  stateful: true,
+  stateful: 'repeatable',
   make({ indices, values, dense_shape }, { Tvalues }) {
     const rank = dense_shape.size;
     if (indices.rank !== 2) throw new InvalidArgumentError('Input indices must be a matrix.');
@@ -170,7 +170,7 @@ export const RangeDataset = datasetOp({
   name: 'RangeDataset',
   inputs: { start: 'int64', stop: 'int64', step: 'int64' },
   attrs: { ...elementAttrs, metadata, replicate_on_split: flag(false) },
-  stateful: true,
+  stateful: 'repeatable',
   make(arrays, { output_types, output_shapes }) {
     const start = scalarOf(arrays.start, 'start');
     const stop = scalarOf(arrays.stop, 'stop');

@@ -15,7 +15,7 @@ export const Assert = defineOp({
   inputs: { condition: 'bool', data: 'T' },
   outputs: {},
   attrs: { T: attr('list(type)', { minimum: 1 }), summarize: attr('int', { default: 3 }) },
-  stateful: true,
+  stateful: 'repeatable',
   shape({ condition }) {
     if (condition !== null && condition.length !== 0)
       throw new InvalidArgumentError(`Shape must be rank 0 but is rank ${condition.length}`);

@@ -4,7 +4,7 @@ import { attr } from '../../op/attrs.ts';
 import { defineOp } from '../../op/defineOp.ts';
 import { callGradient } from './calls.ts';
 
-const call = (name: string, stateful: boolean) =>
+const call = (name: string, stateful: false | 'repeatable') =>
   defineOp({
     name,
     inputs: { args: 'Tin' },
@@ -28,4 +28,4 @@ const call = (name: string, stateful: boolean) =>
   });
 
 export const PartitionedCall = call('PartitionedCall', false);
-export const StatefulPartitionedCall = call('StatefulPartitionedCall', true);
+export const StatefulPartitionedCall = call('StatefulPartitionedCall', 'repeatable');

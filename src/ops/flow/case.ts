@@ -4,7 +4,7 @@ import { attr } from '../../op/attrs.ts';
 import { defineOp } from '../../op/defineOp.ts';
 import { branchGradient } from './branchGradient.ts';
 
-const choice = (name: string, stateful: boolean) =>
+const choice = (name: string, stateful: false | 'repeatable') =>
   defineOp({
     name,
     inputs: { branch_index: 'int32', input: 'Tin' },
@@ -41,5 +41,5 @@ const choice = (name: string, stateful: boolean) =>
     ],
   });
 
-export const Case = choice('Case', true);
+export const Case = choice('Case', 'repeatable');
 export const StatelessCase = choice('StatelessCase', false);

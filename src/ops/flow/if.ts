@@ -7,7 +7,7 @@ import { branchGradient } from './branchGradient.ts';
 
 const branches = { then_branch: { name: 'f', attr: {} }, else_branch: { name: 'g', attr: {} } };
 
-const conditional = (name: string, stateful: boolean) =>
+const conditional = (name: string, stateful: false | 'repeatable') =>
   defineOp({
     name,
     inputs: { cond: 'Tcond', input: 'Tin' },
@@ -37,5 +37,5 @@ const conditional = (name: string, stateful: boolean) =>
     ],
   });
 
-export const If = conditional('If', true);
+export const If = conditional('If', 'repeatable');
 export const StatelessIf = conditional('StatelessIf', false);

@@ -6,6 +6,7 @@ import { fromElements, type NDArray } from '../../core/ndarray.ts';
 import type { Operation } from '../../graph/operation.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { anyType, attr } from '../../op/attrs.ts';
 import { isConvertible } from '../../op/convert.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
@@ -25,7 +26,7 @@ export const Print = defineOp({
     first_n: attr('int', { default: -1 }),
     summarize: attr('int', { default: 3 }),
   },
-  stateful: true,
+  stateful: 'repeatable',
   shape: ({ input }) => ({ output: input }),
   grad: ({ inputs }, dy) => ({ input: dy.output, data: inputs.data.map(() => null) }),
   lower(p, { input, data }, attrs) {
@@ -65,7 +66,7 @@ export const PrintV2 = defineOp({
   inputs: { input: 'string' },
   outputs: {},
   attrs: { output_stream: attr('string', { default: 'stderr' }), end: attr('string', { default: '\n' }) },
-  stateful: true,
+  stateful: 'repeatable',
   shape: () => ({}),
   grad: notDifferentiable,
   lower(p, { input }, { output_stream, end }) {
@@ -179,6 +180,7 @@ export interface PrintV2Options {
  */
 export function print(inputs: readonly Printable[], options: PrintV2Options = {}): Operation {
   onlyOptions('tf.print', options, 'outputStream', 'summarize', 'sep', 'end', 'name');
+  if (!Array.isArray(inputs)) throw userError('tf.print takes an array of what to print, such as tf.print([x]).');
   const { name, outputStream = 'stderr', end = '\n', summarize = 3, sep = ' ' } = options;
   const [only] = inputs;
   const plain = inputs.length === 1 && only instanceof Tensor && only.rank === 0 && only.dtype === string;

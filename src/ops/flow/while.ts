@@ -6,7 +6,7 @@ import { whileGradient } from './whileGradient.ts';
 
 const bodies = { cond: { name: 'f', attr: {} }, body: { name: 'g', attr: {} } };
 
-const loop = (name: string, stateful: boolean) =>
+const loop = (name: string, stateful: false | 'repeatable') =>
   defineOp({
     name,
     inputs: { input: 'T' },
@@ -32,5 +32,5 @@ const loop = (name: string, stateful: boolean) =>
     ],
   });
 
-export const While = loop('While', true);
+export const While = loop('While', 'repeatable');
 export const StatelessWhile = loop('StatelessWhile', false);

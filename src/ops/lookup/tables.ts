@@ -15,7 +15,7 @@ function makeFind({ suffix, port, stateful, handleCase }: Form): void {
     inputs: { table_handle: port, keys: 'Tin', default_value: 'Tout' },
     outputs: { values: 'Tout' },
     attrs: { Tin: anyType, Tout: anyType },
-    stateful,
+    stateful: stateful && 'repeatable',
     shape: () => ({ values: null }),
     grad: notDifferentiable,
     lower(p, { table_handle, keys, default_value }, { Tin, Tout }) {
@@ -68,7 +68,7 @@ function makeSize({ suffix, port, stateful, handleCase }: Form): void {
     inputs: { table_handle: port },
     outputs: { size: 'int64' },
     attrs: {},
-    stateful,
+    stateful: stateful && 'repeatable',
     shape: () => ({ size: [] }),
     grad: notDifferentiable,
     lower: (p, { table_handle }) => ({

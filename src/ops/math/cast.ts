@@ -38,6 +38,7 @@ export const Cast = defineOp({
   inputs: { x: 'SrcT' },
   outputs: { y: 'DstT' },
   attrs: { SrcT: anyType, DstT: anyType, Truncate: attr('bool', { default: false }) },
+  literals: 'cast',
   shape: ({ x }) => ({ y: x }),
   grad({ inputs: { x } }, { y: dy }) {
     const smooth = floatAndComplexTypes.includes(x.dtype) && floatAndComplexTypes.includes(dy.dtype);

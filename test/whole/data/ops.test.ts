@@ -332,6 +332,7 @@ describe('positions', () => {
     const next = iterator.getNext() as tf.Tensor;
     const saver = new tf.train.Saver({ varList: [E.makeSaveableFromIterator(iterator)] });
     using session = new tf.Session();
+    await session.run(tf.tablesInitializer());
     await session.run(iterator.initializer);
     const take = async (count: number) => {
       const numbers: number[] = [];
@@ -363,6 +364,12 @@ describe('positions', () => {
       Dataset.range(20)
         .map((x) => x.add(1))
         .map((x) => x.mul(10), { numParallelCalls: 5 }),
+    'in what a table has, and is checked': () => {
+      const keys = tf.cast(tf.range(9), tf.int64);
+      const table = new tf.lookup.StaticHashTable(new tf.lookup.KeyValueTensorInitializer(keys, keys.mul(7)), 0);
+      const checked = (x: tf.Tensor) => tf.controlDependencies([tf.assertLess(x, 60)], () => tf.identity(x));
+      return Dataset.range(9).map((x) => checked(table.lookup(x)));
+    },
     'in a cache that is being written': () => Dataset.range(12).cache(join(folder(), 'cache')),
   };
   for (const [name, make] of Object.entries(pipelines))

@@ -142,6 +142,32 @@ describe('a dataset as a graph', () => {
     await expect(session.run(graph(random.withOptions(options)))).rejects.toThrow(/RandomUniform is stateful/);
   });
 
+  it('is taken although its functions check or print: nothing would be missing where they are run anew', async () => {
+    const checked = (x: tf.Tensor) => tf.controlDependencies([tf.assertLess(x, 5)], () => tf.identity(x));
+    const pipelines: Record<string, (x: tf.Tensor) => unknown> = {
+      checked,
+      branch: (x) =>
+        tf.cond(
+          tf.greater(x, 1),
+          () => checked(x),
+          () => x,
+        ),
+      call: (x) => tf.function(checked)(x),
+      printed: (x) => tf.controlDependencies([tf.print([x])], () => tf.identity(x)),
+      inner: () => E.getSingleElement(Dataset.range(3).shuffle(3).cache().take(1)),
+    };
+    const drawn = (x: tf.Tensor) => tf.cond(tf.greater(x, 1), () => tf.randomUniform([]), () => tf.constant(0.5)); // biome-ignore format: one line
+    const options = new tf.data.Options();
+    options.experimentalExternalStatePolicy = E.ExternalStatePolicy.FAIL;
+    using session = new tf.Session();
+    const written = (f: (x: tf.Tensor) => unknown) => {
+      const { variant } = Dataset.range(3).map(f).withOptions(options);
+      return session.run(DatasetToGraphV2.build({ input_dataset: variant }).graph);
+    };
+    for (const [name, f] of Object.entries(pipelines)) expect((await written(f)).size, name).toBe(1);
+    await expect(written(drawn)).rejects.toThrow(/state: RandomUniform is stateful/);
+  });
+
   it('has its nodes, functions and result', async () => {
     using session = new tf.Session();
     const bytes = (await session.run(DatasetToGraphV2.build({ input_dataset: pipeline().variant }).graph)).objects[0];
