@@ -247,9 +247,9 @@ export class Session implements Disposable, AsyncDisposable {
 
   /** What the engine must still be given before a run; nothing when it has everything. */
   private unsent(): Work | undefined {
-    const { operations, functions, rewrites } = this.graph;
-    const { sent } = this;
-    if (sent.operations !== operations.length || sent.functions !== functions.size || sent.rewrites !== rewrites) {
+    const { operations, rewrites } = this.graph;
+    // Functions go along with the operations that call them.
+    if (this.sent.operations !== operations.length || this.sent.rewrites !== rewrites) {
       if (this.sending) finish(this.sending);
       this.sending = this.send();
     }

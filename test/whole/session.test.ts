@@ -261,6 +261,31 @@ describe('runs', () => {
     }
   });
 
+  it('that step aside for the event loop are cancelled by a close too', async () => {
+    const y = tf.constant(1);
+    const sess = new tf.Session();
+    await sess.run(y);
+    const first = sess.run(y);
+    const late = performance.now() + 20;
+    while (performance.now() < late); // more than a run may hold the event loop, so the next one waits for a turn
+    const outcome = expect(sess.run(y)).rejects.toBeInstanceOf(tf.errors.CancelledError);
+    sess.close();
+    await outcome;
+    await Promise.allSettled([first]);
+  });
+
+  it('of a graph that cannot be run say so each time, until it is mended', async () => {
+    const x = tf.constant([1, 2]);
+    const y = tf.identity(x);
+    const z = tf.identity(y);
+    const sess = new tf.Session();
+    y.op.controlInputs = [z.op];
+    for (let i = 0; i < 2; i++)
+      await expect(sess.run(z)).rejects.toThrow(/The graph has a cycle through node 'Identity/);
+    y.op.controlInputs = [];
+    expect((await sess.run(z)).toArray()).toEqual([1, 2]);
+  });
+
   it('reject after close', async () => {
     const y = tf.constant(1);
     const sess = new tf.Session();
