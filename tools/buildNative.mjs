@@ -12,7 +12,17 @@
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join, posix, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -185,6 +195,24 @@ async function compile(compiler, { file, flags, object }) {
   return { ...result, file };
 }
 
+/** Longer than any build takes, in milliseconds. */
+const longest = 3600_000;
+
+/** The objects that there are already: as new from now on, so that no other build takes them for left over. */
+function claim(jobs, now) {
+  for (const { object } of jobs) if (existsSync(object)) utimesSync(object, now, now);
+}
+
+/** Removes what no build has wanted for a while. What is newer may be that of another build in the same tree. */
+function removeLeftOver(jobs, now) {
+  const wanted = new Set(jobs.map((job) => job.object));
+  for (const name of readdirSync(join(output, 'objects'))) {
+    const object = join(output, 'objects', name);
+    const { mtimeMs = now } = statSync(object, { throwIfNoEntry: false }) ?? {};
+    if (!wanted.has(object) && mtimeMs < now - longest) rmSync(object, { force: true });
+  }
+}
+
 async function inParallel(jobs, run) {
   const results = [];
   const queue = [...jobs];
@@ -214,6 +242,7 @@ async function main() {
   }
   const begun = Date.now();
   mkdirSync(join(output, 'objects'), { recursive: true });
+  claim(jobs, new Date(begun));
   const missing = jobs.filter((job) => !existsSync(job.object));
   const results = await inParallel(missing, (job) => compile(compiler, job));
   const partial = `${library}.${process.pid}`;
@@ -232,11 +261,7 @@ async function main() {
   }
   renameSync(partial, library);
   writeFileSync(stampFile, stamp);
-  const wanted = new Set(jobs.map((job) => job.object));
-  for (const name of readdirSync(join(output, 'objects'))) {
-    const object = join(output, 'objects', name);
-    if (name.endsWith('.o') && !wanted.has(object)) rmSync(object, { force: true });
-  }
+  removeLeftOver(jobs, begun);
   const seconds = ((Date.now() - begun) / 1000).toFixed(1);
   console.log(
     `tensorloom: built ${where} (${Object.keys(variants).join(', ')}) with ${compiler.command} in ${seconds} s`,
