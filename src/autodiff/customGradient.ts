@@ -44,6 +44,10 @@ export function customGradient<V extends Results>(
 ): (...args: TensorLike[]) => V {
   return withBackward((...args) => {
     const { value, grad, variableGrads } = f(...args);
+    if (value === undefined || typeof grad !== 'function')
+      throw userError(
+        'the function given to customGradient must return { value, grad }: its result, and a function from the gradient of that to those of the arguments.',
+      );
     return {
       value,
       backward(dy, variables) {

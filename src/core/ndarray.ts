@@ -283,15 +283,20 @@ export function fromElements(dtype: DType, shape: Shape, elements: readonly Elem
   const data = dtype.allocate(elements.length);
   for (let i = 0; i < elements.length; i++) {
     const x = elements[i]!;
-    if (!isNumeric(x, dtype))
-      throw new InvalidArgumentError(
-        typeof x === 'string'
-          ? `expected ${dtype}, but ${JSON.stringify(x)} is text`
-          : `expected ${dtype}, but got ${x}`,
-      );
+    if (!isNumeric(x, dtype)) throw new InvalidArgumentError(`expected ${dtype}, but ${described(x)}`);
     storeElement(dtype, data, i, x);
   }
   return new NDArray(dtype, shape, data);
+}
+
+/** What something is that cannot be an element. */
+function described(x: unknown): string {
+  if (typeof x === 'string') return `${JSON.stringify(x)} is text`;
+  if (x instanceof Promise) return 'got a promise: await it first';
+  if (typeof x === 'function') return `got a function${x.name && ` '${x.name}'`}: call it first`;
+  if (typeof x !== 'object' || x === null) return `got ${String(x)}`;
+  const text = String(x);
+  return `got ${text === '[object Object]' ? `a record with the keys ${Object.keys(x).join(', ')}` : text}`;
 }
 
 /** Whether an element of a numeric array can be `x`; JavaScript would make NaN of anything else. */

@@ -7,7 +7,7 @@ import { controlDependencies, nameScope } from '../graph/scopes.ts';
 import type { Fits, SameShape, ShapeOf } from '../graph/staticShapes.ts';
 import { Tensor, type TensorLike } from '../graph/tensor.ts';
 import { userError } from '../graph/userError.ts';
-import { convertToTensor } from '../op/convert.ts';
+import { checkGiven, convertToTensor } from '../op/convert.ts';
 import { constant, onesLike, range, rank, shape, size, squeeze, stopGradient, zerosLike } from '../ops/array/index.ts';
 import {
   abs,
@@ -121,6 +121,8 @@ type Paired<L, P> = P & Fits<SameShape<ShapeOf<L>, ShapeOf<P>, 'labels and predi
 
 /** Both arguments of a loss as tensors of one type, in the order predictions, labels; their shapes must agree. */
 function prepared(predictions: TensorLike, labels: TensorLike, dtype: DType): [Tensor, Tensor] {
+  checkGiven('labels', labels);
+  checkGiven('predictions', predictions);
   const p = asType(predictions, dtype);
   const l = asType(labels, dtype);
   checkSameShape({ predictions: p, labels: l });
@@ -301,6 +303,8 @@ export interface CrossEntropyOptions extends LossOptions {
 
 /** The logits as a tensor, and the labels in the same type. */
 function logitsAndLabels(logits: TensorLike, labels: TensorLike): [Tensor, Tensor] {
+  checkGiven('labels', labels);
+  checkGiven('logits', logits);
   const z = convertToTensor(logits, { hint: float32 });
   const l = asType(labels, z.dtype);
   checkSameShape({ logits: z, labels: l });
@@ -359,6 +363,8 @@ function towardsUniform(labels: Tensor, smoothing: number): Tensor {
  */
 export function sparseSoftmaxCrossEntropy(labels: TensorLike, logits: TensorLike, options: LossOptions = {}): Tensor {
   onlyOptions('tf.losses.sparseSoftmaxCrossEntropy', options, ...optionNames);
+  checkGiven('labels', labels);
+  checkGiven('logits', logits);
   return nameScope(options.scope ?? 'sparse_softmax_cross_entropy_loss', (scope) => {
     const pair = removeSqueezableDimensions(labels, logits, { expectedRankDiff: 1, hint: float32 });
     const weights = squeezedWeights(options.weights ?? 1, pair.labels);

@@ -4,7 +4,7 @@ import { compatible, showTuple } from '../core/shape.ts';
 import { nameScope } from '../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../graph/tensor.ts';
 import { userError } from '../graph/userError.ts';
-import { convertToTensor, isSymbolic } from '../op/convert.ts';
+import { checkGiven, convertToTensor, isSymbolic } from '../op/convert.ts';
 import { rank, squeeze } from '../ops/array/index.ts';
 import { cast, equal } from '../ops/math/index.ts';
 import { minus } from '../ops/math/operators.ts';
@@ -52,6 +52,8 @@ export function removeSqueezableDimensions(
   predictions: TensorLike,
   { expectedRankDiff = 0, hint }: SqueezeOptions = {},
 ): { labels: Tensor; predictions: Tensor } {
+  checkGiven('labels', labels);
+  checkGiven('predictions', predictions);
   return nameScope('remove_squeezable_dimensions', () => {
     let p = convertToTensor(predictions, { hint });
     let l = convertToTensor(labels);

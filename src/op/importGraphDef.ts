@@ -6,6 +6,7 @@ import { Operation } from '../graph/operation.ts';
 import { onlyOptions } from '../graph/options.ts';
 import { nameScope } from '../graph/scopes.ts';
 import { Tensor, type TensorLike } from '../graph/tensor.ts';
+import { userError } from '../graph/userError.ts';
 import type { GraphDef } from '../proto/graph.ts';
 import { convertToTensor } from './convert.ts';
 
@@ -21,6 +22,8 @@ export function importGraphDef(
   options: ImportOptions<TensorLike | InputMapping> = {},
 ): (Operation | Tensor)[] {
   onlyOptions('tf.importGraphDef', options, 'inputMap', 'returnElements', 'name');
+  if (!Array.isArray(graphDef?.node))
+    throw userError('graphDef must be a GraphDef. Of bytes, tf.GraphDef.decode(bytes) makes one.');
   return importInto(graphDef, options, (value) => {
     if (value instanceof Tensor || value instanceof Operation) return value;
     if (typeof value === 'object' && 'op' in value && value.op instanceof Operation && !('toTensor' in value))

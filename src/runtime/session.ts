@@ -93,6 +93,7 @@ export class Session implements Disposable, AsyncDisposable {
     checkOptions('run', options, runCallOptionNames);
     const { plan, executables } = this.planned(fetches);
     const pairs = feedPairs(feeds, this.graph);
+    const arrays = pairs.map(([tensor, value]) => feedArray(tensor, value)); // now, while the caller's line is known
     const stop = new StopToken();
     const unsent = this.unsent();
     if (unsent) await this.sendInTurns(unsent, stop);
@@ -101,7 +102,6 @@ export class Session implements Disposable, AsyncDisposable {
       pairs.map(([t]) => t),
       executables,
     );
-    const arrays = pairs.map(([tensor, value]) => feedArray(tensor, value));
     const results = await this.execute(executable, arrays, options, stop);
     return plan.assemble(results) as Fetched<F>; // the plan mirrors the structure that Fetched describes
   }
@@ -341,7 +341,8 @@ export class Session implements Disposable, AsyncDisposable {
   private nodeNamed(name: string): BodyNode | undefined {
     const inside = this.graph.bodyNodes.get(name);
     if (!this.graph.has(name)) return inside ?? undefined;
-    return inside === undefined ? this.graph.getOperationByName(name) : undefined;
+    const op = this.graph.getOperationByName(name);
+    return inside === undefined || (inside?.type === op.type && inside.site === op.site) ? op : undefined;
   }
 }
 

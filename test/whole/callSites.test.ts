@@ -100,6 +100,27 @@ describe('the line of', () => {
       });
   });
 
+  it('a run whose feeds do not fit, also where it is the first and not awaited there', async () => {
+    await new tf.Graph().asDefault(async () => {
+      const x = tf.placeholder(tf.float32, [2]);
+      const y = x.mul(2);
+      const run = at(() => new tf.Session().run(y, [[x, [1, 2, 3]]]));
+      await expect(run.build()).rejects.toThrow(`${run.line}:`);
+    });
+  });
+
+  it('a dataset that a one-shot iterator has copied', async () => {
+    await new tf.Graph().asDefault(async () => {
+      const none = at(() => tf.data.Dataset.range(3).batch(0));
+      const next = (none.build() as tf.data.Dataset).makeOneShotIterator().getNext();
+      const error = String(await new tf.Session().run(next as tf.Tensor).catch((e: unknown) => e));
+      expect(error).toMatch(
+        /Batch size must be greater than zero\.\n\t \[\[BatchDatasetV2 'BatchDatasetV2', created at/,
+      );
+      expect(error).toContain(`${none.line}:`);
+    });
+  });
+
   it('no error whose node may be one of several', async () => {
     await new tf.Graph().asDefault(async () => {
       const wrong = at(() => tf.floordiv(1, tf.placeholderWithDefault(0, []), { name: 'twice' }));

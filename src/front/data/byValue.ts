@@ -1,4 +1,5 @@
 /** @file A function without arguments that makes a dataset again: what a one-shot iterator carries with it. */
+import { withContext } from '../../graph/context.ts';
 import { FuncGraph } from '../../graph/funcGraph.ts';
 import { registerFunction } from '../../graph/functionDef.ts';
 import { getDefaultGraph } from '../../graph/graph.ts';
@@ -28,7 +29,10 @@ class CopyingGraph extends FuncGraph {
     const inputs = op.inputs.map((t) => this.capture(t));
     const controlInputs = op.controlInputs.map((c) => this.copyOf(c));
     const { _class: _, ...attrs } = op.attrs;
-    const copy = this.createOp({ type: op.type, inputs, attrs, name: `${op.name}/`, controlInputs });
+    // An error of the copy is one of the original: it names the same line.
+    const copy = withContext({ site: op.site }, () =>
+      this.createOp({ type: op.type, inputs, attrs, name: `${op.name}/`, controlInputs }),
+    );
     copy.device = op.device;
     this.copies.set(op, copy);
     return copy;

@@ -1,5 +1,6 @@
 /** @file What layers share that add a bias to what they compute, and apply a function to it. */
 import type { Tensor } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { biasAdd } from '../../ops/nn/biasAdd.ts';
 import { zerosInitializer } from '../initializers.ts';
 import type { Constraint, Variable } from '../variable.ts';
@@ -8,6 +9,12 @@ import { Layer, type LayerOptions, layerOptionNames, type WeightOptions } from '
 
 /** A function applied to what a layer computes. */
 export type Activation = (x: Tensor) => Tensor;
+
+/** Refuses the name of an activation: types do not hold callers that do not check them. */
+export function checkActivation(activation: Activation | null | undefined): void {
+  if (activation == null || typeof activation === 'function') return;
+  throw userError(`activation must be a function, such as tf.nn.relu, but it is '${String(activation)}'.`);
+}
 
 export interface BiasOptions extends LayerOptions {
   /** Applied to the result; nothing unless given. */
@@ -54,6 +61,7 @@ export abstract class BiasedLayer<O extends BiasOptions> extends Layer {
 
   constructor(protected readonly options: O) {
     super(options);
+    checkActivation(options.activation);
   }
 
   /** Makes the bias, unless the layer is to have none. */

@@ -6,7 +6,7 @@ import { fromOnePlace } from '../../graph/graph.ts';
 import { checkOptions, type OptionNames } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
-import { convertToTensor } from '../../op/convert.ts';
+import { checkGiven, convertToTensor } from '../../op/convert.ts';
 import { expandDims, rank, squeeze, zeros } from '../../ops/array/index.ts';
 import { equal } from '../../ops/math/index.ts';
 import { minus } from '../../ops/math/operators.ts';
@@ -94,6 +94,7 @@ export interface Arguments {
 
 /** Predictions, labels and weights of one rank: trailing axes of size 1 come or go. */
 export function squeezed(predictions: TensorLike, labels: TensorLike, weights: TensorLike | undefined): Arguments {
+  checkGiven('predictions', predictions);
   const given = convertToTensor(predictions);
   const pair = removeSqueezableDimensions(labels, given);
   checkSameShape({ predictions: pair.predictions, labels: pair.labels });

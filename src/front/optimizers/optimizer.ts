@@ -126,6 +126,7 @@ export abstract class Optimizer {
   ): [gradient: Gradient | null, variable: Variable][] {
     checkOptions('computeGradients', options, computeOptionNames);
     const gate = options.gateGradients ?? Optimizer.GATE_OP;
+    if (!isSymbolic(loss)) throw userError(`The loss must be a tensor, but it is ${String(loss)}.`);
     this.checkTypes([loss, ...(options.gradLoss ? [options.gradLoss] : [])]);
     const variables = [...(varList ?? trainableVariables())];
     if (variables.length === 0) throw userError('No variables to optimize.');

@@ -6,7 +6,7 @@ import { concat, split } from '../../ops/array/index.ts';
 import { matmul, sigmoid, tanh } from '../../ops/math/index.ts';
 import { biasAdd } from '../../ops/nn/index.ts';
 import { constantInitializer, zerosInitializer } from '../initializers.ts';
-import type { Activation } from '../layers/biasedLayer.ts';
+import { type Activation, checkActivation } from '../layers/biasedLayer.ts';
 import type { Variable } from '../variable.ts';
 import type { VariableInitializer } from '../variableStore.ts';
 import { type CellOptions, type CellStep, oneMinus, RNNCell } from './cell.ts';
@@ -38,6 +38,7 @@ export class BasicRNNCell extends RNNCell {
     onlyOptions('tf.nn.rnnCell.BasicRNNCell', options, ...cellOptionNames, 'activation');
     this.stateSize = numUnits;
     this.outputSize = numUnits;
+    checkActivation(options.activation);
     this.activation = options.activation ?? tanh;
     this.inputSpec = { rank: 2 };
   }
@@ -79,6 +80,7 @@ export class GRUCell extends RNNCell {
     options: GRUCellOptions = {},
   ) {
     super(options);
+    checkActivation(options.activation);
     onlyOptions(
       'tf.nn.rnnCell.GRUCell',
       options,

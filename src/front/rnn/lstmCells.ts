@@ -8,7 +8,7 @@ import { concat, constant, split } from '../../ops/array/index.ts';
 import { add, clipByValue, matmul, multiply, sigmoid, tanh } from '../../ops/math/index.ts';
 import { biasAdd } from '../../ops/nn/index.ts';
 import { zerosInitializer } from '../initializers.ts';
-import type { Activation } from '../layers/biasedLayer.ts';
+import { type Activation, checkActivation } from '../layers/biasedLayer.ts';
 import type { Variable } from '../variable.ts';
 import type { VariableInitializer } from '../variableStore.ts';
 import { type BasicRNNCellOptions, cellOptionNames } from './basicCells.ts';
@@ -63,6 +63,7 @@ export class BasicLSTMCell extends RNNCell<LSTMState> {
     this.stateSize = { c: numUnits, h: numUnits };
     this.outputSize = numUnits;
     this.forgetBias = options.forgetBias ?? 1;
+    checkActivation(options.activation);
     this.activation = options.activation ?? tanh;
     this.inputSpec = { rank: 2 };
   }
@@ -116,6 +117,7 @@ export class LSTMCell extends RNNCell<LSTMState> {
     options: LSTMCellOptions = {},
   ) {
     super(options);
+    checkActivation(options.activation);
     onlyOptions(
       'tf.nn.rnnCell.LSTMCell',
       options,

@@ -6,6 +6,7 @@ import { fromElements, intVector, scalar } from '../../core/ndarray.ts';
 import { showRuntime, sizeOf } from '../../core/shape.ts';
 import type { DTypeOf, KnownShape, Reshape } from '../../graph/staticShapes.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { anyType, attr, indexTypes } from '../../op/attrs.ts';
 import { constantNode, convertToTensor } from '../../op/convert.ts';
 import { defineOp, gradientPending } from '../../op/defineOp.ts';
@@ -125,9 +126,12 @@ function filledWith(element: 0 | 1, shape: TensorLike, dtype: DType, scope: stri
 }
 
 function plainSizes(shape: TensorLike): readonly number[] | undefined {
-  if (typeof shape === 'number') return [shape];
-  if (!Array.isArray(shape) || !shape.every((n) => typeof n === 'number')) return undefined;
-  return shape;
+  const sizes: unknown = typeof shape === 'number' ? [shape] : shape;
+  if (!Array.isArray(sizes) || !sizes.every((n) => typeof n === 'number')) return undefined;
+  const wrong = sizes.find((n) => !Number.isInteger(n) || n < 0);
+  if (wrong !== undefined)
+    throw userError(`Dimension ${wrong} must be a whole number >= 0: the shape is [${sizes.join(', ')}].`);
+  return sizes;
 }
 
 /**

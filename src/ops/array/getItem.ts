@@ -1,8 +1,8 @@
 /** @file numpy-like slices: `'1:, ::2, ..., newaxis, -1'` or a list of parts, as Python's `x[...]` builds them. */
 import { type DType, int16, int32, int64 } from '../../core/dtypes.ts';
-import { InvalidArgumentError } from '../../core/errors.ts';
 import { intVector, scalar } from '../../core/ndarray.ts';
 import { Tensor } from '../../graph/tensor.ts';
+import { userError } from '../../graph/userError.ts';
 import { constantNode } from '../../op/convert.ts';
 import { scoped } from './common.ts';
 import { add, castNode } from './neighbours.ts';
@@ -27,7 +27,7 @@ const integer = /^[+-]?\d+$/;
 
 function parseInteger(text: string, whole: string): number {
   if (!integer.test(text))
-    throw new InvalidArgumentError(
+    throw userError(
       `'${text}' in the slice '${whole}' is not an integer. Write slices as in Python: '1:, ::2, ..., newaxis, -1'.`,
     );
   return Number(text);
@@ -38,7 +38,7 @@ function parsePart(text: string, whole: string): ParsedPart {
   if (text === 'newaxis' || text === 'None' || text === 'null') return newaxis;
   if (!text.includes(':')) return parseInteger(text, whole);
   const fields = text.split(':').map((f) => f.trim());
-  if (fields.length > 3) throw new InvalidArgumentError(`'${text}' in the slice '${whole}' has more than two colons.`);
+  if (fields.length > 3) throw userError(`'${text}' in the slice '${whole}' has more than two colons.`);
   const [start, stop, step] = fields.map((f) => (f === '' ? null : parseInteger(f, whole)));
   return [start ?? null, stop ?? null, step ?? null];
 }
