@@ -10,14 +10,6 @@
 namespace tl {
 namespace {
 
-int argumentCount(Op op) {
-  if (op == Op::select) return 3;
-  if (op == Op::complex || (op >= Op::add && op <= Op::nextafter) || (op >= Op::eq && op <= Op::ge)) return 2;
-  return 1;
-}
-
-bool isLeaf(Op op) { return op == Op::input || op == Op::const_ || op == Op::index; }
-
 /** Whether results of an operation may need rounding or wrapping when their type is narrower than its register. */
 bool mayNeedNarrowing(Op op) { return op != Op::select && op != Op::max && op != Op::min; }
 
@@ -143,17 +135,51 @@ Layout::Layout(const Expression& e, const std::vector<std::vector<int64_t>>& oth
 
 Body::Body(const Expression& e, const Layout& layout, std::vector<Output> outputs)
     : space_(layout.space), outputs_(std::move(outputs)), direct_(outputs_.size(), false) {
+  for (size_t i = 0; i < e.inputs.size(); i++) operands_.emplace_back(e.inputs[i], layout.strides[i]);
+  if (generate(e)) return;
   plan(e, layout);
   Joiner(*this).join();
   chooseOutputs();
   allocate();
 }
 
+/** Makes a loop over the last two dims that boxes extend along, if operands and expression allow it. */
+bool Body::generate(const Expression& e) {
+  constexpr int64_t kLeastColumns = 8;
+  if (outputs_.empty()) return false;
+  for (int d = 0; d < space_.rank; d++) {
+    if (space_.tile[d] == 1) continue;
+    loopRow_ = loopColumn_;
+    loopColumn_ = d;
+  }
+  // Vectors would be nearly empty.
+  if (loopRow_ >= 0 && space_.tile[loopColumn_] < kLeastColumns) return false;
+  std::vector<code::LoopOperand> operands;
+  const auto add = [&](const Operand& o) {
+    operands.push_back({o.dtype, loopColumn_ < 0 ? 1 : o.strides.of[loopColumn_], loopRow_ < 0 ? 0 : o.strides.of[loopRow_]});
+    return operands.back().column;
+  };
+  for (const Operand& o : operands_) {
+    const int64_t step = add(o);
+    if (step != 0 && step != 1) return false;
+  }
+  std::vector<int64_t> results;
+  for (const Output& o : outputs_) {
+    const Node& node = e.nodes[static_cast<size_t>(o.node)];
+    if (kindOf(node.dtype) != kindOf(o.operand.dtype)) refuse("an output has another type than its expression");
+    if (add(o.operand) != 1 || node.dtype != o.operand.dtype) return false;
+    // An input that is written over must be read at the same points.
+    for (const Operand& in : operands_)
+      if (in.mayBe(o.operand) && !std::equal(in.strides.of, in.strides.of + space_.rank, o.operand.strides.of)) return false;
+    results.push_back(o.node);
+  }
+  loop_ = code::Loop(e, operands, results);
+  return static_cast<bool>(loop_);
+}
+
 /** Decides for every node where its value comes from. */
 void Body::plan(const Expression& e, const Layout& layout) {
   const SimdKernels& kernels = simd();
-  for (size_t i = 0; i < e.inputs.size(); i++)
-    operands_.emplace_back(e.inputs[i], layout.strides[i]);
   for (const Node& node : e.nodes) {
     Step s = {};
     s.op = node.op;
@@ -307,7 +333,28 @@ Body::Run::Run(const Body& body, void* const* table, char* scratch, int32_t* fai
 
 bool Body::Run::scalar(int64_t node) const { return body_.steps_[static_cast<size_t>(node)].scalar; }
 
+void Body::Run::runLoop(const Box& box) {
+  const int row = body_.loopRow_, column = body_.loopColumn_;
+  // Dims before those of the loop go one by one.
+  for (int d = 0; d < row; d++) {
+    if (box.extent[d] == 1) continue;
+    Box part = box;
+    part.extent[d] = 1;
+    for (int64_t i = 0; i < box.extent[d]; i++, part.start[d]++) runLoop(part);
+    return;
+  }
+  code::LoopArgs args;
+  args.rows = row < 0 ? 1 : box.extent[row];
+  args.columns = column < 0 ? 1 : box.extent[column];
+  size_t count = 0;
+  const auto place = [&](const Operand& o) { args.at[count++] = o.at(table_, startOf(body_.space_, box, o.strides)); };
+  for (const Operand& o : body_.operands_) place(o);
+  for (const Output& o : body_.outputs_) place(o.operand);
+  body_.loop_.run(args);
+}
+
 void Body::Run::evaluate(const Box& box) {
+  if (body_.loop_) return runLoop(box);
   const SimdKernels& kernels = simd();
   const Space& space = body_.space_;
   const bool sameSize = std::equal(box.extent, box.extent + space.rank, loadedExtent_);

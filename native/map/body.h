@@ -2,6 +2,7 @@
 #pragma once
 #include <vector>
 
+#include "../code/loop.h"
 #include "../core/program.h"
 #include "space.h"
 
@@ -16,6 +17,14 @@ struct Node {
   /** A constant: bits of one or two doubles, or one integer. */
   int64_t bits[2];
 };
+
+inline int argumentCount(Op op) {
+  if (op == Op::select) return 3;
+  if (op == Op::complex || (op >= Op::add && op <= Op::nextafter) || (op >= Op::eq && op <= Op::ge)) return 2;
+  return 1;
+}
+
+inline bool isLeaf(Op op) { return op == Op::input || op == Op::const_ || op == Op::index; }
 
 /** A view over the simplified space. */
 struct Operand {
@@ -60,9 +69,9 @@ struct Layout {
 };
 
 /**
- * An expression ready to be evaluated box by box.
+ * An expression ready to be evaluated box by box: by a loop generated for it where there is one, or else node by node.
  *
- * Every node's value is a block: a dense piece of memory (an input read in place, an output written in place, or a
+ * Then every node's value is a block: a dense piece of memory (an input read in place, an output written in place, or a
  * register in scratch memory) or a scalar, which is kLanes copies of one value. Registers are reused once their last
  * reader is done, so that a long expression still runs in the first-level cache.
  */
@@ -97,6 +106,8 @@ class Body {
     bool scalar(int64_t node) const;
 
    private:
+    void runLoop(const Box&);
+
     const Body& body_;
     void* const* table_;
     char* scratch_;
@@ -126,6 +137,7 @@ class Body {
   };
 
   void plan(const Expression&, const Layout&);
+  bool generate(const Expression&);
   friend class Joiner;
   void chooseOutputs();
   void allocate();
@@ -138,6 +150,9 @@ class Body {
   std::vector<char> constants_;
   int64_t registerBytes_ = 0;
   int64_t scratchBytes_ = 0;
+  /** The generated loop, if there is one, and the dims that it goes over; -1 for none. */
+  code::Loop loop_;
+  int loopRow_ = -1, loopColumn_ = -1;
 };
 
 }  // namespace tl

@@ -76,6 +76,15 @@ bool getMatrixUnit() {
     amx::fillTiles(k);                        \
   }
 
+/** Loops are generated for AVX-512, and use bits of general registers as its processors do. */
+bool generatesFor(const char* variant) {
+#if defined(__x86_64__)
+  return (std::strcmp(variant, "avx512") == 0 || std::strcmp(variant, "amx") == 0) && __builtin_cpu_supports("bmi2");
+#else
+  return *variant == 0;
+#endif
+}
+
 struct Variant {
   const char* name;
   bool supported;
@@ -113,6 +122,7 @@ SimdKernels choose() {
   for (const Variant& v : variants)
     if (v.supported && (!wanted || std::strcmp(wanted, v.name) == 0)) {
       v.fill(kernels);
+      kernels.generated = generatesFor(v.name);
       return kernels;
     }
   kernels.name = "";

@@ -282,6 +282,8 @@ struct JoinedOps {
 
 struct SimdKernels {
   const char* name;
+  /** Whether the processor can run the code that ../code generates. */
+  bool generated;
   /** Operations by the kind of their first operand (the second, for `select`); null where there is none. */
   BlockFn ops[kOps][kKinds];
   JoinedOps joined;
