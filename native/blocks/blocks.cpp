@@ -12,6 +12,7 @@
 #include "../core/pool.h"
 #include "../core/program.h"
 #include "../reduce/collector.h"
+#include "rowProgram.h"
 
 namespace tl {
 namespace {
@@ -42,6 +43,29 @@ struct Lane {
   std::vector<char> memory;
   char* local = nullptr;
   std::atomic<bool> busy{false};
+};
+
+/** A step as it arrives: something that may be joined with others, or any instruction. */
+struct StepCode {
+  explicit StepCode(Reader& in) {
+    const InstructionKind kind = in.code<InstructionKind>("instruction kind");
+    if (kind == InstructionKind::map)
+      row = make<RowStep>(MapCode::decode(in));
+    else if (kind == InstructionKind::reduce)
+      row = make<RowStep>(ReduceCode::decode(in));
+    else
+      other = decodeInstruction(in, kind);
+  }
+
+  InstructionPtr instruction() { return row ? row->instruction() : std::move(other); }
+  bool mayRead(int32_t storage) const {
+    if (!row) return true;
+    const std::vector<View>& reads = row->expression.inputs;
+    return std::any_of(reads.begin(), reads.end(), [&](const View& v) { return v.storage == storage; });
+  }
+
+  Owned<RowStep> row;
+  InstructionPtr other;
 };
 
 /** An Across collects in 16 bytes or less per result. */
@@ -94,10 +118,10 @@ class Blocks final : public Instruction {
   void addLane() {
     auto lane = make<Lane>();
     const auto decode = [this](const std::vector<int64_t>& words) {
-      std::vector<InstructionPtr> steps;
       Reader in(words.data(), static_cast<int64_t>(words.size()), packs_);
-      while (!in.done()) steps.push_back(decodeInstruction(in));
-      return steps;
+      std::vector<StepCode> steps;
+      while (!in.done()) steps.emplace_back(in);
+      return joinRows(std::move(steps));
     };
     lane->whole = decode(whole_);
     lane->last = decode(last_);
@@ -105,6 +129,36 @@ class Blocks final : public Instruction {
     lane->memory.resize(static_cast<size_t>(roundUp(localBytes_) + widest_ + 64));
     lane->local = reinterpret_cast<char*>(roundUp(reinterpret_cast<int64_t>(lane->memory.data())));
     lanes_.push_back(std::move(lane));
+  }
+
+  /** Steps as instructions; neighbours over the same rows as one where a loop can be generated for them. */
+  std::vector<InstructionPtr> joinRows(std::vector<StepCode> steps) const {
+    std::vector<InstructionPtr> result;
+    for (size_t first = 0; first < steps.size();) {
+      const size_t count = joinFrom(steps, first, result);
+      if (count == 0) result.push_back(steps[first].instruction());
+      first += std::max<size_t>(count, 1);
+    }
+    return result;
+  }
+  /** Joins as many steps as possible; gives their number. */
+  size_t joinFrom(const std::vector<StepCode>& steps, size_t first, std::vector<InstructionPtr>& result) const {
+    int64_t rows = 0, columns = 0;
+    for (size_t i = first; i < steps.size() && steps[i].row && columns == 0; i++)
+      if (!RowProgram::shapeOf(*steps[i].row, rows, columns)) rows = columns = 0;
+    if (columns == 0) return 0;
+    RowProgram program(rows, columns);
+    size_t end = first;
+    while (end < steps.size() && steps[end].row && program.add(*steps[end].row)) end++;
+    if (end == first) return 0;
+    // Memory of the thread's own is read by other steps only, results across rows by what collects them.
+    InstructionPtr joined = program.finish([&](int32_t slot, int32_t storage) {
+      return slots_[static_cast<size_t>(slot)].outer >= 0 ||
+             std::any_of(steps.begin() + static_cast<int64_t>(end), steps.end(), [&](const StepCode& s) { return s.mayRead(storage); });
+    });
+    if (!joined) return 0;
+    result.push_back(std::move(joined));
+    return end - first;
   }
 
   /** There are as many lanes as threads, so one is always free. */

@@ -6,7 +6,7 @@
 namespace tl::code {
 namespace {
 
-bool isMask(Do what) {
+bool givesMask(Do what) {
   switch (what) {
     case Do::loadTruth: case Do::compare: case Do::compareIntegers:
     case Do::maskAnd: case Do::maskOr: case Do::maskXor: case Do::maskNot: return true;
@@ -14,7 +14,29 @@ bool isMask(Do what) {
   }
 }
 
+bool hasResult(Do what) {
+  switch (what) {
+    case Do::store: case Do::storeOne: case Do::storeTruth: case Do::putAway: case Do::fold: return false;
+    default: return true;
+  }
+}
+
 }  // namespace
+
+float nothingOf(Folding folding) {
+  switch (folding) {
+    case Folding::prod: return 1.0f;
+    case Folding::max: return -__builtin_inff();
+    case Folding::min: return __builtin_inff();
+    default: return -0.0f;
+  }
+}
+
+void Lines::goTo(size_t phase, bool before) {
+  if (phases.size() <= phase) phases.resize(phase + 1);
+  phase_ = phase;
+  before_ = before;
+}
 
 Value Lines::bits(uint32_t word) {
   for (size_t i = 0; i < values.size(); i++)
@@ -32,11 +54,12 @@ Value Lines::constant(float x) {
 
 Value Lines::add(Do what, Value x, Value y, Value z, int32_t number) {
   Line line = {what, kNone, x, y, z, number};
-  if (what != Do::store && what != Do::storeTruth && what != Do::putAway && what != Do::fold) {
+  if (hasResult(what)) {
     line.result = static_cast<Value>(values.size());
-    values.push_back({isMask(what), -1, -1});
+    values.push_back({givesMask(what), -1, -1});
   }
-  (once_ ? before : lines).push_back(line);
+  Phase& phase = phases[phase_];
+  (before_ ? phase.before : phase.lines).push_back(line);
   return line.result;
 }
 
@@ -45,6 +68,24 @@ Value Lines::extreme(Do what, Value x, Value y) {
   // The processor takes the second where either is NaN.
   if (values[static_cast<size_t>(x)].constant >= 0) return found;
   return choose(compare(Compare::unordered, x, x), x, found);
+}
+
+Value Lines::join(Folding folding, Value x, Value y) {
+  switch (folding) {
+    case Folding::sum: return add(Do::add, x, y);
+    case Folding::prod: return add(Do::mul, x, y);
+    case Folding::max: return extreme(Do::max, x, y);
+    default: return extreme(Do::min, x, y);
+  }
+}
+
+Value Lines::fold(Folding how, Value value) {
+  std::vector<Phase::Fold>& folds = phases[phase_].folds;
+  const Value nothing = constant(nothingOf(how));
+  add(Do::fold, value, kNone, kNone, static_cast<int32_t>(folds.size()));
+  folds.push_back({how, nothing, static_cast<Value>(values.size())});
+  values.push_back({false, -1, frameSlots++});
+  return folds.back().result;
 }
 
 void Lines::putAway(Value value) {

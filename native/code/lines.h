@@ -17,7 +17,7 @@ using Value = int32_t;
 constexpr Value kNone = -1;
 
 enum class Do : uint8_t {
-  load, loadOne, loadTruth, store, storeTruth, putAway,
+  load, loadOne, loadTruth, store, storeOne, storeTruth, putAway,
   add, sub, mul, div, min, max, sqrt, and_, or_, xor_,
   multiplyAdd,      // x y + z
   subtractProduct,  // z - x y
@@ -43,11 +43,28 @@ struct Line {
   int32_t beside = 0;
 };
 
-/** Lines for one vector, and what they need. */
+/** What can be folded into a running result; extremes keep NaN. */
+enum class Folding : uint8_t { sum, prod, max, min };
+
+/** A loop over columns: lines for each vector, lines once before them, and what it folds along the row. */
+struct Phase {
+  std::vector<Line> before, lines;
+  struct Fold {
+    Folding how;
+    Value nothing, result;
+  };
+  std::vector<Fold> folds;
+  bool hasFunctions = false;
+};
+
+/** Lines for a row, phase by phase, and the values in them. */
 class Lines {
  public:
   Value constant(float);
   Value bits(uint32_t);
+
+  /** Lines go to this phase from now on, to those for each vector or to those before. */
+  void goTo(size_t phase, bool before);
   Value add(Do what, Value x = kNone, Value y = kNone, Value z = kNone, int32_t number = 0);
   Value load(Do how, int operand) { return add(how, kNone, kNone, kNone, operand); }
   Value compare(Compare how, Value x, Value y) { return add(Do::compare, x, y, kNone, static_cast<int32_t>(how)); }
@@ -55,11 +72,14 @@ class Lines {
   Value choose(Value truth, Value yes, Value no) { return add(Do::choose, truth, no, yes); }
   /** Extremes as everywhere here: NaN wins, and among equals the second. */
   Value extreme(Do what, Value x, Value y);
-  /** What follows can be computed once for many vectors: until `endOnce`, lines are collected apart. */
-  void beginOnce() { once_ = true; }
-  /** Keeps a value computed once in memory. */
+  /** F(x, y) of a fold. */
+  Value join(Folding, Value x, Value y);
+  /** Keeps a value that is the same for a whole row in the frame. */
   void putAway(Value);
-  void endOnce() { once_ = false; }
+  /** Folds a value of the present phase; the result is there for phases after it. */
+  Value fold(Folding, Value);
+
+  bool isMask(Value v) const { return values[static_cast<size_t>(v)].isMask; }
 
   struct Kept {
     bool isMask = false;
@@ -68,13 +88,17 @@ class Lines {
   };
   std::vector<Kept> values;
   std::vector<uint32_t> constants;
-  /** Lines that are computed once, and lines that are computed for each vector. */
-  std::vector<Line> before, lines;
+  std::vector<Phase> phases;
+  /** Vectors that the frame holds. */
   int32_t frameSlots = 0;
 
  private:
-  bool once_ = false;
+  size_t phase_ = 0;
+  bool before_ = false;
 };
+
+/** What folding begins with: it changes no result. */
+float nothingOf(Folding);
 
 /** e^x and others as lines; kNone if there is no such. They round as transcendental.simd.cpp does. */
 Value addFunction(Lines&, Op, Value x);

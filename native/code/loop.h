@@ -1,15 +1,14 @@
 /**
- * Loops over rows and columns, generated for an expression.
+ * Loops over rows and columns, generated for AVX-512.
  *
- * Where the processor has AVX-512 and an expression is of float32 in the main, its value at 16 points at a time is computed in
+ * Where the processor has it and an expression is of float32 in the main, its value at 16 points at a time is computed in
  * registers from beginning to end, instead of operation by operation through memory.
  */
 #pragma once
 #include <vector>
 
-#include "../map/space.h"
 #include "executable.h"
-#include "writer.h"
+#include "lines.h"
 
 namespace tl {
 
@@ -30,21 +29,27 @@ struct LoopArgs {
 struct LoopOperand {
   DType dtype;
   int64_t column, row;
+  /** If not 0, it has no address: it is a row that only the loop uses, of so many elements. */
+  int64_t own = 0;
 };
 
 class Loop {
  public:
   Loop() = default;
+  /** A loop over rows, and in each of them phase by phase over the columns. Empty if this processor cannot run it. */
+  Loop(Lines&, const std::vector<LoopOperand>&);
   /**
-   * A loop that stores some nodes of an expression, or folds one of them along each row. Operands are the expression's inputs and
-   * then the results. Empty if this processor or the expression is not for generated code.
+   * A loop that stores some nodes of an expression; operands are its inputs and then the results. Empty also if the expression
+   * cannot be lines.
    */
-  Loop(const Expression&, const std::vector<LoopOperand>&, const std::vector<int64_t>& results, Folding = Folding::none);
+  Loop(const Expression&, const std::vector<LoopOperand>&, const std::vector<int64_t>& results);
 
   explicit operator bool() const { return static_cast<bool>(code_); }
   void run(LoopArgs& args) const { entry_(&args); }
 
  private:
+  void compile(Lines&, const std::vector<LoopOperand>&);
+
   Executable code_;
   void (*entry_)(LoopArgs*) = nullptr;
 };

@@ -7,7 +7,7 @@ namespace tl::code {
 namespace {
 
 /** Registers: running results are in the last vectors; one mask is for folding, one for tails, and mask 0 means none. */
-constexpr int kVectors = 32, kMostBeside = 4, kFirstFold = kVectors - kMostBeside;
+constexpr int kVectors = 32, kFirstFold = kVectors - kMostRunning;
 constexpr int kMasks = 8, kFoldMask = 2, kFirstMask = 3;
 
 constexpr Opcode kLoad = {0, 1, 0x10}, kStore = {0, 1, 0x11}, kRepeat = {1, 2, 0x18}, kMove = {0, 1, 0x28};
@@ -42,7 +42,7 @@ Opcode opcodeOf(Do what) {
   }
 }
 Opcode opcodeOf(Folding folding) {
-  constexpr Do joins[] = {Do::add, Do::add, Do::mul, Do::max, Do::min};
+  constexpr Do joins[] = {Do::add, Do::mul, Do::max, Do::min};
   return opcodeOf(joins[static_cast<int>(folding)]);
 }
 
@@ -61,6 +61,12 @@ void foldInto(Assembler& to, Folding folding, int into, int from, bool tail) {
   to.vector(opcodeOf(folding), into, into, Place::of(from), lanes);
 }
 
+/** Where in the frame a value is. */
+Place frameAt(const Surroundings& around, int32_t slot) { return Place::at(rsp, around.frameStart + kVectorBytes * slot); }
+
+/** The vector with a fold's running result for one of the vectors side by side: the first ones of all folds come first. */
+int runningOf(int fold, int which, int folds) { return kFirstFold + which * folds + fold; }
+
 /** A value while lines are written. */
 struct Local {
   bool isMask = false;
@@ -78,7 +84,8 @@ struct Local {
 /** One pass over some lines. */
 class Pass {
  public:
-  Pass(Assembler& to, Lines& lines, const Surroundings& around, bool tail) : to_(to), lines_(lines), around_(around), tail_(tail) {
+  Pass(Assembler& to, Lines& lines, const Surroundings& around, const Phase& phase, bool tail)
+      : to_(to), lines_(lines), around_(around), phase_(phase), tail_(tail) {
     vectors_.fill(kNone);
     masks_.fill(kNone);
   }
@@ -122,7 +129,7 @@ class Pass {
 
   /** Where a value is in memory; one constant stands for a vector of them. */
   Place home(const Local& local) const {
-    return local.constant >= 0 ? Place::inCode(4 * local.constant).all() : Place::at(rsp, kVectorBytes * local.frame);
+    return local.constant >= 0 ? Place::inCode(4 * local.constant).all() : frameAt(around_, local.frame);
   }
 
   /** A register that the line being written does not need; the value that is read last makes room. */
@@ -193,7 +200,7 @@ class Pass {
   Place element(int operand, int beside) {
     const Surroundings::Operand& o = around_.operands[static_cast<size_t>(operand)];
     if (o.base < 0) to_.move(around_.spare, o.address);
-    const int32_t offset = beside * kVectorElements << o.scale;
+    const int32_t offset = o.offset + (beside * kVectorElements << o.scale);
     return Place::at(o.base < 0 ? around_.spare : o.base, offset, around_.index, o.scale);
   }
   Written some(uint8_t length = 2) const { return {tail_ ? kTailMask : 0, false, length}; }
@@ -225,6 +232,14 @@ class Pass {
         to_.vector(kStore, inRegister(line.x), 0, element(line.number, line.beside), some());
         release(line);
         return true;
+      case Do::storeOne: {
+        const int value = inRegister(line.x);
+        Place place = element(line.number, 0);
+        place.index = -1;
+        to_.vector(kStoreOne, value, 0, place, {0, false, 0});
+        release(line);
+        return true;
+      }
       case Do::storeTruth: {
         const int bytes = freeVector();
         vectors_[static_cast<size_t>(bytes)] = kNone;
@@ -270,7 +285,8 @@ class Pass {
       case Do::maskXor: return writeMask(line, kMaskXor);
       case Do::maskNot: return writeMask(line, kMaskNot);
       case Do::fold:
-        foldInto(to_, around_.folding, kFirstFold + line.beside, inRegister(line.x), tail_);
+        foldInto(to_, phase_.folds[static_cast<size_t>(line.number)].how, runningOf(line.number, line.beside, static_cast<int>(phase_.folds.size())),
+                 inRegister(line.x), tail_);
         release(line);
         return true;
       case Do::sqrt: case Do::inverse14: case Do::round: case Do::fromInteger: {
@@ -339,6 +355,7 @@ class Pass {
   Assembler& to_;
   Lines& lines_;
   const Surroundings& around_;
+  const Phase& phase_;
   bool tail_;
   std::vector<Local> locals_;
   /** The value in each register, and which vectors the line being written needs where they are. */
@@ -349,29 +366,34 @@ class Pass {
 
 }  // namespace
 
-bool Writer::write(const std::vector<Line>& lines, int beside, bool tail) {
-  return Pass(to_, lines_, around_, tail).write(lines, beside);
+bool Writer::writeBefore(const Phase& phase) { return Pass(to_, lines_, around_, phase, false).write(phase.before, 1); }
+
+bool Writer::write(const Phase& phase, int beside, bool tail) {
+  return Pass(to_, lines_, around_, phase, tail).write(phase.lines, beside);
 }
 
-void Writer::startFold(int beside, Value nothing) {
-  const Place from = Place::inCode(4 * lines_.values[static_cast<size_t>(nothing)].constant);
-  for (int b = 0; b < beside; b++) to_.vector(kRepeat, kFirstFold + b, 0, from);
+void Writer::startFolds(const Phase& phase, int beside) {
+  for (size_t f = 0; f < phase.folds.size(); f++) {
+    const Place from = Place::inCode(4 * lines_.values[static_cast<size_t>(phase.folds[f].nothing)].constant);
+    for (int b = 0; b < beside; b++) to_.vector(kRepeat, runningOf(static_cast<int>(f), b, static_cast<int>(phase.folds.size())), 0, from);
+  }
 }
 
-void Writer::finishFold(int beside, int operand) {
-  for (int width = beside; width > 1; width /= 2)
-    for (int b = 0; b < width / 2; b++)
-      foldInto(to_, around_.folding, kFirstFold + b, kFirstFold + b + width / 2, false);
-  // Halves, quarters and so on change places until every lane has the result.
-  constexpr int kSpare = 0, kHalves = 0x4e, kNeighbours = 0xb1;
-  for (const Opcode swap : {kSwapQuarters, kSwapWithin})
-    for (const int order : {kHalves, kNeighbours}) {
-      to_.vector(swap, kSpare, swap.number == kSwapQuarters.number ? kFirstFold : 0, Place::of(kFirstFold), {}, order);
-      foldInto(to_, around_.folding, kFirstFold, kSpare, false);
-    }
-  const Surroundings::Operand& o = around_.operands[static_cast<size_t>(operand)];
-  if (o.base < 0) to_.move(around_.spare, o.address);
-  to_.vector(kStoreOne, kFirstFold, 0, Place::at(o.base < 0 ? around_.spare : o.base, 0), {0, false, 0});
+void Writer::finishFolds(const Phase& phase, int beside) {
+  for (size_t f = 0; f < phase.folds.size(); f++) {
+    const auto& [how, nothing, result] = phase.folds[f];
+    const auto running = [&](int which) { return runningOf(static_cast<int>(f), which, static_cast<int>(phase.folds.size())); };
+    for (int width = beside; width > 1; width /= 2)
+      for (int b = 0; b < width / 2; b++) foldInto(to_, how, running(b), running(b + width / 2), false);
+    // Halves, quarters and so on change places until every lane has the result.
+    constexpr int kSpare = 0, kHalves = 0x4e, kNeighbours = 0xb1;
+    for (const Opcode swap : {kSwapQuarters, kSwapWithin})
+      for (const int order : {kHalves, kNeighbours}) {
+        to_.vector(swap, kSpare, swap.number == kSwapQuarters.number ? running(0) : 0, Place::of(running(0)), {}, order);
+        foldInto(to_, how, running(0), kSpare, false);
+      }
+    to_.vector(kStore, running(0), 0, frameAt(around_, lines_.values[static_cast<size_t>(result)].frame));
+  }
 }
 
 }  // namespace tl::code

@@ -67,8 +67,10 @@ constexpr Family families[] = {
 
 }  // namespace
 
-InstructionPtr decodeInstruction(Reader& in) {
-  switch (in.code<InstructionKind>("instruction kind")) {
+InstructionPtr decodeInstruction(Reader& in) { return decodeInstruction(in, in.code<InstructionKind>("instruction kind")); }
+
+InstructionPtr decodeInstruction(Reader& in, InstructionKind kind) {
+  switch (kind) {
     case InstructionKind::map: return decodeMap(in);
     case InstructionKind::reduce: return decodeReduce(in);
     case InstructionKind::dot: return decodeDot(in);

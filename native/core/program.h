@@ -34,7 +34,8 @@ InstructionPtr decodeRandom(Reader&);
 InstructionPtr decodeCheck(Reader&);
 InstructionPtr decodeBlocks(Reader&);
 InstructionPtr decodeTogether(Reader&);
-/** Any instruction, after its kind. */
+/** Any instruction, with its kind or after it. */
 InstructionPtr decodeInstruction(Reader&);
+InstructionPtr decodeInstruction(Reader&, InstructionKind);
 
 }  // namespace tl

@@ -96,8 +96,6 @@ class Nothing final : public Instruction {
 
 }  // namespace
 
-namespace {
-
 InstructionPtr mapOf(const MapCode& code) {
   const auto& [e, views, results] = code;
   std::vector<std::vector<int64_t>> strides;
@@ -115,8 +113,6 @@ InstructionPtr mapOf(const MapCode& code) {
     return make<Copy>(layout, Operand(e.inputs[0], layout.strides[0]), outputs[0].operand);
   return make<Map>(e, layout, outputs);
 }
-
-}  // namespace
 
 MapCode MapCode::decode(Reader& in) {
   MapCode code;

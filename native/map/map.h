@@ -16,6 +16,8 @@ struct MapCode {
   static MapCode decode(Reader&);
 };
 
+InstructionPtr mapOf(const MapCode&);
+
 /**
  * A map over matrices that is run piece by piece by whoever computes its input, while the piece is still in the cache.
  * Rows are counted over all dims of the shape but the last, whose points are the columns.

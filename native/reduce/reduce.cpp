@@ -9,8 +9,8 @@
 #include <cstring>
 
 #include "../core/pool.h"
-#include "../map/body.h"
 #include "collector.h"
+#include "reduce.h"
 
 namespace tl {
 namespace {
@@ -366,26 +366,36 @@ int leaderOf(const Layout& layout, size_t inputs) {
 /** A map that stores one constant everywhere; in map.cpp. */
 InstructionPtr fillWith(const View& output, int64_t bits);
 
-InstructionPtr decodeReduce(Reader& in) {
-  const ReduceOp op = in.code<ReduceOp>("reduction");
-  const Expression e = Expression::decode(in);
-  std::vector<bool> reduced(e.shape.size(), false);
+ReduceCode ReduceCode::decode(Reader& in) {
+  ReduceCode code;
+  code.op = in.code<ReduceOp>("reduction");
+  code.expression = Expression::decode(in);
+  const Expression& e = code.expression;
+  code.reduced.resize(e.shape.size(), false);
   for (int64_t axis : in.list(in.word(0, static_cast<int64_t>(e.shape.size()), "axis count"))) {
     if (axis < 0 || axis >= static_cast<int64_t>(e.shape.size())) refuse("a folded axis is out of range");
-    reduced[static_cast<size_t>(axis)] = true;
+    code.reduced[static_cast<size_t>(axis)] = true;
   }
-  const int64_t result = in.word(0, static_cast<int64_t>(e.nodes.size()) - 1, "result");
-  const View output = in.view();
-  std::vector<int64_t> kept, strides(e.shape.size(), 0);
-  for (size_t axis = 0; axis < e.shape.size(); axis++) {
-    if (reduced[axis]) continue;
-    if (kept.size() == output.dims.size()) refuse("a reduction's output has too few dims");
-    strides[axis] = output.strides[kept.size()];
-    kept.push_back(e.shape[axis]);
-  }
-  if (kept != output.dims) refuse("a reduction's output has the wrong shape");
+  code.result = in.word(0, static_cast<int64_t>(e.nodes.size()) - 1, "result");
+  code.output = in.view();
+  std::vector<int64_t> kept;
+  for (size_t axis = 0; axis < e.shape.size(); axis++)
+    if (!code.reduced[axis]) kept.push_back(e.shape[axis]);
+  if (kept != code.output.dims) refuse("a reduction's output has the wrong shape");
+  return code;
+}
 
-  Layout layout(e, {strides});
+std::vector<int64_t> ReduceCode::stridesOf(const std::vector<bool>& reduced, const View& output) {
+  std::vector<int64_t> strides(reduced.size(), 0);
+  size_t kept = 0;
+  for (size_t axis = 0; axis < reduced.size(); axis++)
+    if (!reduced[axis]) strides[axis] = output.strides[kept++];
+  return strides;
+}
+
+InstructionPtr reduceOf(const ReduceCode& code) {
+  const auto& [op, e, reduced, result, output] = code;
+  Layout layout(e, {ReduceCode::stridesOf(reduced, output)});
   if (layout.empty) return fillWith(output, emptyFold(op, output.dtype));
   for (int d = 0, axis = 0; d < layout.space.rank; axis++)
     if (e.shape[static_cast<size_t>(axis)] != 1) layout.space.mark[d++] = reduced[static_cast<size_t>(axis)];
@@ -401,5 +411,7 @@ InstructionPtr decodeReduce(Reader& in) {
     refuse("a reduction's output has another type than its expression");
   return make<Fold>(e, layout, result, out, foldOf(op));
 }
+
+InstructionPtr decodeReduce(Reader& in) { return reduceOf(ReduceCode::decode(in)); }
 
 }  // namespace tl
