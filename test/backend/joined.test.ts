@@ -4,7 +4,7 @@ import * as d from '../../src/core/dtypes.ts';
 import { NDArray } from '../../src/core/ndarray.ts';
 import { CpuDevice } from '../../src/devices/cpu/device.ts';
 import * as e from '../../src/program/expr.ts';
-import { SegmentBuilder } from './build.ts';
+import { restride, SegmentBuilder } from './build.ts';
 
 const cpu = CpuDevice.open();
 const { NaN: nan, POSITIVE_INFINITY: inf } = Number;
@@ -26,12 +26,15 @@ function computed(x: e.Expr, found: e.Expr[] = []): e.Expr[] {
   return found;
 }
 
-/** An expression's bits, alone or beside all that it is made of, which then cannot be joined. */
+/**
+ * An expression's bits, alone or beside all that it is made of, which then cannot be joined. There is room between the results, so
+ * that no loop is generated for them.
+ */
 async function bits(length: number, result: e.Expr, apart: boolean): Promise<Uint32Array> {
   const b = new SegmentBuilder();
   const inputs = [0, 1, 2, 3, 4].map((turn) => b.bind(operand(length, turn)));
   const results = apart ? computed(result) : [result];
-  const outputs = results.map((x) => b.output(x.dtype, [length]));
+  const outputs = results.map((x) => restride(b.output(x.dtype, [length, 2]), [length], [2]));
   b.add({ kind: 'map', shape: [length], inputs, outputs, results });
   const bytes = (await (await b.run(cpu!))(outputs.at(-1)!)).bytes;
   // Which NaN comes out of two of them is not said anywhere.

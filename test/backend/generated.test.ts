@@ -1,0 +1,342 @@
+/** @file Loops that the cpu device generates give the bits that the same expressions give node by node, and the rows of the reference. */
+import { describe, expect, it } from 'vitest';
+import * as d from '../../src/core/dtypes.ts';
+import { NDArray } from '../../src/core/ndarray.ts';
+import { CpuDevice } from '../../src/devices/cpu/device.ts';
+import { ReferenceDevice } from '../../src/devices/reference/device.ts';
+import * as e from '../../src/program/expr.ts';
+import { Buffer, type MapInstruction, type ReduceInstruction, type View } from '../../src/program/instructions.ts';
+import { broadcast, restride, SegmentBuilder, viewOf } from './build.ts';
+import { Chance } from './fuzz/chance.ts';
+
+const cpu = CpuDevice.open();
+const { NaN: nan, POSITIVE_INFINITY: inf } = Number;
+const awkward = [0, -0, 1, -1, 0.1, -3.7, 1e-30, 1e30, inf, -inf, nan, 2 ** -126, 3e38, 88, -87.5, 0.62, -0.63];
+
+/** Awkward numbers among some that are nothing special. */
+function numbers(shape: readonly number[], chance: Chance): NDArray {
+  const length = shape.reduce((a, b) => a * b, 1);
+  const value = () => (chance.happens(0.3) ? chance.pick(awkward) : chance.integer(-4000, 4000) / 1000);
+  return new NDArray(d.float32, shape, Float32Array.from({ length }, value));
+}
+
+/** Bits, in which all NaN are one: which of them comes out is not said anywhere. */
+function bitsOf({ bytes }: NDArray): Uint32Array {
+  const floats = new Float32Array(bytes.slice().buffer).map((x) => (Number.isNaN(x) ? nan : x));
+  return new Uint32Array(floats.buffer);
+}
+
+/** What an expression's inputs are: float32 of four kinds, an integer and a truth value. */
+const [dense, row, column, scalar] = [0, 1, 2, 3].map((i) => e.input(i, d.float32)) as [e.Expr, e.Expr, e.Expr, e.Expr];
+const integer = e.input(4, d.int32);
+const truth = e.input(5, d.bool);
+
+/** Results over [rows, columns]; where memory between them is not left alone, a loop cannot be generated. */
+async function results(expressions: readonly e.Expr[], rows: number, columns: number, generated: boolean) {
+  const chance = new Chance(7);
+  const b = new SegmentBuilder();
+  const shape = [rows, columns];
+  const whole = Int32Array.from({ length: rows * columns }, () => chance.integer(-3, 3));
+  const truths = Uint8Array.from({ length: rows * columns }, () => Number(chance.happens(0.5)));
+  const inputs = [
+    b.bind(numbers(shape, chance)),
+    broadcast(b.bind(numbers([columns], chance)), shape),
+    broadcast(b.bind(numbers([rows, 1], chance)), shape),
+    broadcast(b.bind(numbers([], chance)), shape),
+    b.bind(new NDArray(d.int32, shape, whole)),
+    b.bind(new NDArray(d.bool, shape, truths)),
+  ];
+  const step = generated ? 1 : 2;
+  const outputs = expressions.map((x) => b.output(x.dtype, [rows, columns, step]));
+  const views = outputs.map((view) => restride(view, shape, [columns * step, step]));
+  b.add({ kind: 'map', shape, inputs, outputs: views, results: expressions });
+  const read = await b.run(cpu!);
+  return Promise.all(
+    outputs.map(async (view, i) => {
+      const array = await read(view);
+      const every = (_: unknown, k: number) => k % step === 0;
+      return expressions[i]!.dtype === d.bool ? array.bytes.filter(every) : bitsOf(array).filter(every);
+    }),
+  );
+}
+
+const sizes = [
+  [1, 1],
+  [1, 37],
+  [5, 8],
+  [3, 15],
+  [40, 16],
+  [7, 100],
+  [2, 1500],
+] as const;
+
+async function expectSame(expressions: readonly e.Expr[]): Promise<void> {
+  for (const [rows, columns] of sizes)
+    expect(await results(expressions, rows, columns, true)).toEqual(await results(expressions, rows, columns, false));
+}
+
+const unary = [
+  'neg',
+  'abs',
+  'floor',
+  'ceil',
+  'rint',
+  'sqrt',
+  'rsqrt',
+  'reciprocal',
+  'square',
+  'exp',
+  'tanh',
+  'sigmoid',
+] as const;
+const binary = ['add', 'sub', 'mul', 'div', 'max', 'min'] as const;
+const compare = ['eq', 'ne', 'lt', 'le', 'gt', 'ge'] as const;
+
+/** An expression of float32 with about so many operations, of all that can be generated. */
+function randomExpression(chance: Chance, operations: number): e.Expr {
+  const known: e.Expr[] = [dense, row, column, scalar, e.cast(integer, d.float32), e.constant(0.3, d.float32)];
+  const truths: e.Expr[] = [truth];
+  for (let i = 0; i < operations; i++) {
+    const [x, y] = [chance.pick(known.slice(-12)), chance.pick(known)];
+    const kind = chance.integer(0, 9);
+    if (kind < 6) known.push(e[chance.pick(binary)](x, y));
+    else if (kind < 8) known.push(e[chance.pick(unary)](x));
+    else if (kind === 8) truths.push(e[chance.pick(compare)](x, y));
+    else known.push(e.select(chance.pick(truths.slice(-3)), x, y));
+  }
+  return known.slice(-9).reduce((x, y) => e.max(x, y));
+}
+
+describe.runIf(cpu)('generated loops', () => {
+  it.each(unary)('%s', (op) => expectSame([dense, row, column, scalar].map((x) => e[op](x))));
+  it.each(binary)('%s', (op) =>
+    expectSame([
+      e[op](dense, row),
+      e[op](column, dense),
+      e[op](scalar, column),
+      e[op](dense, 0.5),
+      e[op](2, row),
+      e[op](dense, dense),
+    ]),
+  );
+  it.each(compare)('%s', (op) =>
+    expectSame([
+      e[op](dense, row),
+      e[op](integer, 1),
+      e.cast(e[op](column, dense), d.float32),
+      e.select(e[op](integer, -2), row, column),
+    ]),
+  );
+  it('truth values', () =>
+    expectSame([
+      e.not(truth),
+      e.and(truth, e.gt(dense, 0)),
+      e.or(truth, e.isnan(dense)),
+      e.xor(e.isfinite(dense), truth),
+      e.select(truth, dense, 0),
+      e.cast(dense, d.bool),
+      truth,
+    ]));
+  it('integers', () => expectSame([e.cast(integer, d.float32), e.select(truth, integer, 7), integer]));
+  it('more truth values at once than registers for them', () => {
+    const all = [1, 2, 3, 4, 5, 6, 7, 8].map((n) => e.gt(dense, n / 4 - 1));
+    const odd = all.reduce((x, y) => e.xor(x, y));
+    const some = all.reduceRight((x, y) => e.or(x, y));
+    return expectSame([e.and(odd, some), ...all]);
+  });
+  it('more operands than registers for their addresses', () => {
+    const all = Array.from({ length: 14 }, (_, i) => e.add(e.mul(dense, i), row));
+    return expectSame(all);
+  });
+  it('chains of all operations, which need more registers than there are', async () => {
+    for (let seed = 1; seed <= 40; seed++) {
+      const chance = new Chance(seed);
+      const expressions = Array.from({ length: chance.integer(1, 4) }, () =>
+        randomExpression(chance, chance.integer(3, 60)),
+      );
+      await expectSame(expressions);
+    }
+  });
+  it('results written over their input', async () => {
+    const b = new SegmentBuilder();
+    const values = Float32Array.from({ length: 100 }, (_, i) => i - 50);
+    const x = b.bind(new NDArray(d.float32, [100], values));
+    const y = b.output(d.float32, [100]);
+    const input = e.input(0, d.float32);
+    b.add({ kind: 'map', shape: [100], inputs: [x], outputs: [x, y], results: [e.mul(input, 2), e.add(input, 1)] });
+    const read = await b.run(cpu!);
+    expect((await read(x)).numbers()).toEqual([...values.map((v) => v * 2)]);
+    expect((await read(y)).numbers()).toEqual([...values.map((v) => v + 1)]);
+  });
+});
+
+type Step = MapInstruction | ReduceInstruction;
+
+/** Steps over the rows of one array, with memory that only they use. */
+class Rows {
+  readonly builder = new SegmentBuilder();
+  readonly locals = new Set<Buffer>();
+  readonly steps: Step[] = [];
+  readonly outputs: View[] = [];
+
+  constructor(
+    readonly rows: number,
+    readonly columns: number,
+  ) {}
+
+  get shape(): number[] {
+    return [this.rows, this.columns];
+  }
+  local(shape: readonly number[]): View {
+    const buffer = new Buffer(
+      'temp',
+      shape.reduce((a, b) => a * b, 4),
+    );
+    this.locals.add(buffer);
+    return viewOf(buffer, d.float32, shape);
+  }
+  output(shape: readonly number[]): View {
+    const view = this.builder.output(d.float32, shape);
+    this.outputs.push(view);
+    return view;
+  }
+  /** A result of each row, for all of its columns. */
+  spread(view: View): View {
+    return restride(view, this.shape, [1, 0]);
+  }
+  map(result: e.Expr, inputs: readonly View[], output: View): View {
+    this.steps.push({ kind: 'map', shape: output.shape, inputs, outputs: [output], results: [result] });
+    return output;
+  }
+  fold(op: 'sum' | 'max' | 'min' | 'prod', axis: number, result: e.Expr, inputs: readonly View[], output: View): View {
+    this.steps.push({ kind: 'reduce', op, shape: this.shape, axes: [axis], inputs, result, output });
+    return output;
+  }
+  async expectLikeReference(digits: number): Promise<void> {
+    this.builder.add({ kind: 'blocks', rows: this.rows, steps: this.steps, locals: this.locals });
+    const [mine, others] = [await this.builder.run(cpu!), await this.builder.run(new ReferenceDevice())];
+    for (const view of this.outputs) {
+      const [found, expected] = [(await mine(view)).numbers(), (await others(view)).numbers()];
+      const isNear = (x: number, y: number) =>
+        Object.is(x, y) || x === y || Math.abs(x - y) < 10 ** -digits * Math.max(1, Math.abs(y));
+      expect(expected.flatMap((x, i) => (isNear(found[i]!, x) ? [] : [[i, found[i], x]]))).toEqual([]);
+    }
+  }
+}
+
+const [x0, x1, x2, x3] = [0, 1, 2, 3].map((i) => e.input(i, d.float32)) as [e.Expr, e.Expr, e.Expr, e.Expr];
+const widths = [2, 16, 17, 60, 64, 129, 1000, 7000];
+
+describe.runIf(cpu)('generated loops over rows', () => {
+  it.each(widths)('a norm of rows of %i and its sums across them', async (columns) => {
+    for (const rows of columns > 100 ? [9] : [8, 37]) {
+      const chance = new Chance(rows);
+      const r = new Rows(rows, columns);
+      const smooth = (shape: readonly number[]) =>
+        r.builder.bind(
+          new NDArray(
+            d.float32,
+            shape,
+            Float32Array.from({ length: shape.reduce((a, b) => a * b, 1) }, () => chance.integer(-99, 99) / 50),
+          ),
+        );
+      const [x, gain, shift] = [
+        smooth(r.shape),
+        broadcast(smooth([columns]), r.shape),
+        broadcast(smooth([columns]), r.shape),
+      ];
+      const mean = r.map(e.div(x0, columns), [r.fold('sum', 1, x0, [x], r.local([rows]))], r.output([rows]));
+      const apart = r.map(e.sub(x0, x1), [x, r.spread(mean)], r.local(r.shape));
+      const power = r.fold('sum', 1, e.square(x0), [apart], r.local([rows]));
+      const scale = r.map(e.rsqrt(e.add(e.div(x0, columns), 1e-3)), [power], r.local([rows]));
+      const normal = r.map(e.mul(x0, x1), [apart, r.spread(scale)], r.output(r.shape));
+      const result = r.map(e.add(e.mul(x0, x1), x2), [normal, gain, shift], r.output(r.shape));
+      r.fold('sum', 0, e.mul(x0, x1), [normal, x], r.output([columns]));
+      r.fold('max', 0, x0, [result], r.output([columns]));
+      r.fold('min', 1, x0, [result], r.output([rows]));
+      await r.expectLikeReference(3);
+    }
+  });
+
+  it.each(widths)('softmax of rows of %i, and its gradient', async (columns) => {
+    const rows = columns > 100 ? 9 : 50;
+    const chance = new Chance(columns);
+    const r = new Rows(rows, columns);
+    const x = r.builder.bind(numbers(r.shape, chance));
+    const labels = Int32Array.from({ length: rows }, () => chance.integer(0, columns - 1));
+    const label = restride(r.builder.bind(new NDArray(d.int32, [rows], labels)), r.shape, [1, 0]);
+    const positions = Int32Array.from({ length: columns }, (_, i) => i);
+    const position = broadcast(r.builder.bind(new NDArray(d.int32, [columns], positions)), r.shape);
+    const largest = r.fold('max', 1, x0, [x], r.local([rows]));
+    const power = r.map(e.exp(e.sub(x0, x1)), [x, r.spread(largest)], r.local(r.shape));
+    const sum = r.fold('sum', 1, x0, [power], r.local([rows]));
+    const share = r.map(
+      e.mul(x0, x1),
+      [power, r.spread(r.map(e.reciprocal(x0), [sum], r.local([rows])))],
+      r.output(r.shape),
+    );
+    const isLabel = e.eq(e.input(1, d.int32), e.input(2, d.int32));
+    const gradient = r.map(e.select(isLabel, e.sub(x0, 1), x0), [share, position, label], r.output(r.shape));
+    r.fold('sum', 0, x0, [gradient], r.output([columns]));
+    r.fold('prod', 1, e.max(x0, 0.5), [share], r.output([rows]));
+    await r.expectLikeReference(5);
+  });
+
+  it('rows written over what they were computed from', async () => {
+    const r = new Rows(40, 33);
+    const x = r.builder.bind(numbers(r.shape, new Chance(3)));
+    r.outputs.push(x);
+    const sum = r.fold('max', 1, x0, [x], r.output([40]));
+    r.map(e.sub(x0, x1), [x, r.spread(sum)], x);
+    r.fold('min', 1, x0, [x], r.output([40]));
+    r.fold('sum', 0, e.abs(x0), [x], r.output([33]));
+    await r.expectLikeReference(5);
+  });
+
+  it('rows written twice, and rows that others want between two phases', async () => {
+    const r = new Rows(25, 40);
+    const x = r.builder.bind(numbers(r.shape, new Chance(4)));
+    const [y, z] = [r.output(r.shape), r.output(r.shape)];
+    r.map(e.add(x0, 1), [x], y);
+    const largest = r.fold('max', 1, x0, [y], r.output([25]));
+    r.map(e.sub(x0, x1), [y, r.spread(largest)], z);
+    r.map(e.mul(x0, 3), [x], z);
+    r.map(e.abs(x0), [z], x);
+    r.outputs.push(x);
+    await r.expectLikeReference(5);
+  });
+
+  it('steps with more phases than a loop has, and others between them', async () => {
+    const r = new Rows(20, 50);
+    let x = r.builder.bind(
+      new NDArray(
+        d.float32,
+        r.shape,
+        Float32Array.from({ length: 1000 }, (_, i) => Math.sin(i)),
+      ),
+    );
+    for (let i = 0; i < 12; i++) {
+      const largest = r.fold('max', 1, x0, [x], i % 3 === 0 ? r.output([20]) : r.local([20]));
+      // There is no loop for a logarithm.
+      const next = i === 5 ? e.log1p(e.abs(x0)) : e.add(e.mul(x0, 0.9), e.mul(x1, 0.05));
+      x = r.map(next, [x, r.spread(largest)], i === 11 ? r.output(r.shape) : r.local(r.shape));
+    }
+    await r.expectLikeReference(5);
+  });
+
+  it('four sums of one row, and a fifth', async () => {
+    const r = new Rows(30, 70);
+    const inputs = [1, 2, 3, 4].map((seed) =>
+      r.builder.bind(
+        new NDArray(
+          d.float32,
+          r.shape,
+          Float32Array.from({ length: 2100 }, (_, i) => Math.sin(i * seed)),
+        ),
+      ),
+    );
+    for (const x of [x0, e.mul(x0, x1), e.add(x2, x3), e.square(x3), e.sub(x0, x3)])
+      r.fold('sum', 1, x, inputs, r.output([30]));
+    await r.expectLikeReference(4);
+  });
+});
