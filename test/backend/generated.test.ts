@@ -300,8 +300,8 @@ describe.runIf(cpu)('generated loops over rows', () => {
     r.map(e.add(x0, 1), [x], y);
     const largest = r.fold('max', 1, x0, [y], r.output([25]));
     r.map(e.sub(x0, x1), [y, r.spread(largest)], z);
-    r.map(e.mul(x0, 3), [x], z);
-    r.map(e.abs(x0), [z], x);
+    r.map(e.mul(x0, 3), [x], y);
+    r.map(e.abs(x0), [y], x);
     r.outputs.push(x);
     await r.expectLikeReference(5);
   });
