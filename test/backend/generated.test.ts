@@ -293,7 +293,7 @@ describe.runIf(cpu)('generated loops over rows', () => {
     await r.expectLikeReference(5);
   });
 
-  it('rows written twice, and rows that others want between two phases', async () => {
+  it('rows written twice', async () => {
     const r = new Rows(25, 40);
     const x = r.builder.bind(numbers(r.shape, new Chance(4)));
     const [y, z] = [r.output(r.shape), r.output(r.shape)];
@@ -303,6 +303,14 @@ describe.runIf(cpu)('generated loops over rows', () => {
     r.map(e.mul(x0, 3), [x], y);
     r.map(e.abs(x0), [y], x);
     r.outputs.push(x);
+    await r.expectLikeReference(5);
+  });
+
+  it('rows that others want, and that a later phase reads', async () => {
+    const r = new Rows(25, 40);
+    const x = r.map(e.add(x0, 1), [r.builder.bind(numbers(r.shape, new Chance(4)))], r.output(r.shape));
+    const largest = r.fold('max', 1, x0, [x], r.output([25]));
+    r.map(e.sub(x0, x1), [x, r.spread(largest)], r.output(r.shape));
     await r.expectLikeReference(5);
   });
 
