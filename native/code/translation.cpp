@@ -1,6 +1,8 @@
 /** Expressions as lines of vector code: one or a few lines for every node. */
 #include "translation.h"
 
+#include <cmath>
+#include <cstdlib>
 #include <cstring>
 
 #include "../map/body.h"
@@ -87,7 +89,7 @@ class Translation {
       case Op::add: return lines_.add(Do::add, x, y);
       case Op::sub: return lines_.add(Do::sub, x, y);
       case Op::mul: return lines_.add(Do::mul, x, y);
-      case Op::div: return lines_.add(Do::div, x, y);
+      case Op::div: return quotient(x, nodes_[static_cast<size_t>(node.args[1])], y);
       case Op::max: return lines_.extreme(Do::max, x, y);
       case Op::min: return lines_.extreme(Do::min, x, y);
       case Op::neg: return lines_.add(Do::xor_, x, lines_.bits(kSign));
@@ -110,6 +112,14 @@ class Translation {
       case Op::select: return chosen(node);
       default: return function(node.op, x);
     }
+  }
+  /** A quotient is a product where the divisor's inverse is exact. */
+  Value quotient(Value x, const Node& divisor, Value y) {
+    double number = 0;
+    if (divisor.op == Op::const_) std::memcpy(&number, &divisor.bits[0], sizeof(number));
+    int exponent;
+    const bool isPower = std::frexp(std::fabs(number), &exponent) == 0.5 && std::abs(exponent) < 100;
+    return isPower ? lines_.add(Do::mul, x, lines_.constant(static_cast<float>(1 / number))) : lines_.add(Do::div, x, y);
   }
   Value function(Op op, Value x) {
     lines_.phases[phase_].hasFunctions = true;

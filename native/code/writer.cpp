@@ -20,6 +20,8 @@ constexpr Opcode kMultiplyAdd[] = {{1, 2, 0xa8}, {1, 2, 0xb8}}, kSubtractProduct
 constexpr uint8_t kMaskAnd = 0x41, kMaskNot = 0x44, kMaskOr = 0x45, kMaskXor = 0x47;
 /** The comparison that holds of numbers, not of NaN. */
 constexpr int kOrdered = 7;
+/** Vectors of 128 and of 512 bits. */
+constexpr uint8_t kShort = 0, kLong = 2;
 /** In the encoding of a shift, which shift it is. */
 constexpr int kShiftLeft = 6;
 
@@ -84,8 +86,10 @@ struct Local {
 /** One pass over some lines. */
 class Pass {
  public:
-  Pass(Assembler& to, Lines& lines, const Surroundings& around, const Phase& phase, bool tail)
-      : to_(to), lines_(lines), around_(around), phase_(phase), tail_(tail) {
+  enum class For { row, vectors, tail };
+
+  Pass(Assembler& to, Lines& lines, const Surroundings& around, const Phase& phase, For what)
+      : to_(to), lines_(lines), around_(around), phase_(phase), tail_(what == For::tail), length_(what == For::row ? kShort : kLong) {
     vectors_.fill(kNone);
     masks_.fill(kNone);
   }
@@ -144,7 +148,7 @@ class Pass {
     Local& local = at(vectors_[static_cast<size_t>(best)]);
     if (!local.hasHome()) {
       local.frame = lines_.frameSlots++;
-      to_.vector(kStore, best, 0, home(local));
+      to_.vector(kStore, best, 0, home(local), whole());
     }
     local.reg = -1;
     return best;
@@ -174,7 +178,7 @@ class Pass {
       Place from = home(local);
       const Opcode load = from.repeated ? kRepeat : kLoad;
       from.repeated = false;
-      to_.vector(load, define(v), 0, from);
+      to_.vector(load, define(v), 0, from, whole());
     }
     return pin(at(v).reg);
   }
@@ -203,8 +207,9 @@ class Pass {
     const int32_t offset = o.offset + (beside * kVectorElements << o.scale);
     return Place::at(o.base < 0 ? around_.spare : o.base, offset, around_.index, o.scale);
   }
-  Written some(uint8_t length = 2) const { return {tail_ ? kTailMask : 0, false, length}; }
-  Written someOrZero(uint8_t length = 2) const { return {tail_ ? kTailMask : 0, tail_, length}; }
+  Written whole() const { return {0, false, length_}; }
+  Written some(uint8_t length = kLong) const { return {tail_ ? kTailMask : 0, false, length}; }
+  Written someOrZero(uint8_t length = kLong) const { return {tail_ ? kTailMask : 0, tail_, length}; }
 
   bool writeLine(const Line& line) {
     switch (line.what) {
@@ -216,7 +221,7 @@ class Pass {
       case Do::loadOne: {
         Place from = element(line.number, 0);
         from.index = -1;
-        to_.vector(kRepeat, define(line.result), 0, from);
+        to_.vector(kRepeat, define(line.result), 0, from, whole());
         return true;
       }
       case Do::loadTruth: {
@@ -224,8 +229,8 @@ class Pass {
         if (mask < 0) return false;
         const int bytes = freeVector();
         vectors_[static_cast<size_t>(bytes)] = kNone;
-        to_.vector(kLoadBytes, bytes, 0, element(line.number, line.beside), someOrZero(0));
-        to_.vector(kTestBytes, mask, bytes, Place::of(bytes), {0, false, 0});
+        to_.vector(kLoadBytes, bytes, 0, element(line.number, line.beside), someOrZero(kShort));
+        to_.vector(kTestBytes, mask, bytes, Place::of(bytes), {0, false, kShort});
         return true;
       }
       case Do::store:
@@ -236,22 +241,23 @@ class Pass {
         const int value = inRegister(line.x);
         Place place = element(line.number, 0);
         place.index = -1;
-        to_.vector(kStoreOne, value, 0, place, {0, false, 0});
+        to_.vector(kStoreOne, value, 0, place, {0, false, kShort});
         release(line);
         return true;
       }
       case Do::storeTruth: {
         const int bytes = freeVector();
         vectors_[static_cast<size_t>(bytes)] = kNone;
-        to_.vector(kMaskToBytes, bytes, 0, Place::of(at(line.x).reg), {0, false, 0});
-        to_.vector(kMagnitudeOfBytes, bytes, 0, Place::of(bytes), {0, false, 0});
-        to_.vector(kStoreBytes, bytes, 0, element(line.number, line.beside), some(0));
+        to_.vector(kMaskToBytes, bytes, 0, Place::of(at(line.x).reg), {0, false, kShort});
+        to_.vector(kMagnitudeOfBytes, bytes, 0, Place::of(bytes), {0, false, kShort});
+        to_.vector(kStoreBytes, bytes, 0, element(line.number, line.beside), some(kShort));
         release(line);
         return true;
       }
       case Do::putAway: {
         const int reg = inRegister(line.x);
         at(line.x).frame = lines_.values[static_cast<size_t>(line.x)].frame;
+        to_.vector(kRepeat, reg, 0, Place::of(reg));
         to_.vector(kStore, reg, 0, home(at(line.x)));
         release(line);
         return true;
@@ -261,7 +267,7 @@ class Pass {
       case Do::shiftLeft: {
         const Place from = anywhere(line.x);
         release(line);
-        to_.vector(kShift, kShiftLeft, define(line.result), from, {}, line.number);
+        to_.vector(kShift, kShiftLeft, define(line.result), from, whole(), line.number);
         return true;
       }
       case Do::compare: case Do::compareIntegers: {
@@ -270,14 +276,14 @@ class Pass {
         release(line);
         const int mask = defineMask(line.result);
         if (mask < 0) return false;
-        to_.vector(line.what == Do::compare ? kCompare : kCompareIntegers, mask, x, y, {}, line.number);
+        to_.vector(line.what == Do::compare ? kCompare : kCompareIntegers, mask, x, y, whole(), line.number);
         return true;
       }
       case Do::choose: {
         const int truth = at(line.x).reg, no = inRegister(line.y);
         const Place yes = anywhere(line.z);
         release(line);
-        to_.vector(kChoose, define(line.result), no, yes, {truth});
+        to_.vector(kChoose, define(line.result), no, yes, {truth, false, length_});
         return true;
       }
       case Do::maskAnd: return writeMask(line, kMaskAnd);
@@ -292,7 +298,7 @@ class Pass {
       case Do::sqrt: case Do::inverse14: case Do::round: case Do::fromInteger: {
         const Place from = anywhere(line.x);
         release(line);
-        to_.vector(opcodeOf(line.what), define(line.result), 0, from, {}, line.what == Do::round ? line.number : -1);
+        to_.vector(opcodeOf(line.what), define(line.result), 0, from, whole(), line.what == Do::round ? line.number : -1);
         return true;
       }
       default: {
@@ -301,7 +307,7 @@ class Pass {
         const int first = inRegister(x);
         const Place last = anywhere(y);
         release(line);
-        to_.vector(opcodeOf(line.what), define(line.result), first, last);
+        to_.vector(opcodeOf(line.what), define(line.result), first, last, whole());
         return true;
       }
     }
@@ -314,7 +320,7 @@ class Pass {
     if (!endsIn(x, line) && endsIn(line.z, line)) {
       const int sum = inRegister(line.z), factor = inRegister(x);
       const Place other = anywhere(y);
-      to_.vector(forms[1], sum, factor, other);
+      to_.vector(forms[1], sum, factor, other, whole());
       release(line);
       take(sum, line.result);
       return;
@@ -328,9 +334,9 @@ class Pass {
       vectors_[static_cast<size_t>(product)] = kNone;
       const Opcode copy = from.reg >= 0 ? kMove : from.repeated ? kRepeat : kLoad;
       from.repeated = false;
-      to_.vector(copy, product, 0, from);
+      to_.vector(copy, product, 0, from, whole());
     }
-    to_.vector(forms[0], product, factor, summand);
+    to_.vector(forms[0], product, factor, summand, whole());
     release(line);
     take(product, line.result);
   }
@@ -357,6 +363,8 @@ class Pass {
   const Surroundings& around_;
   const Phase& phase_;
   bool tail_;
+  /** What is computed once for a row is in short vectors: divisions and roots of them are much faster. */
+  uint8_t length_;
   std::vector<Local> locals_;
   /** The value in each register, and which vectors the line being written needs where they are. */
   std::array<Value, kVectors> vectors_;
@@ -366,10 +374,10 @@ class Pass {
 
 }  // namespace
 
-bool Writer::writeBefore(const Phase& phase) { return Pass(to_, lines_, around_, phase, false).write(phase.before, 1); }
+bool Writer::writeBefore(const Phase& phase) { return Pass(to_, lines_, around_, phase, Pass::For::row).write(phase.before, 1); }
 
 bool Writer::write(const Phase& phase, int beside, bool tail) {
-  return Pass(to_, lines_, around_, phase, tail).write(phase.lines, beside);
+  return Pass(to_, lines_, around_, phase, tail ? Pass::For::tail : Pass::For::vectors).write(phase.lines, beside);
 }
 
 void Writer::startFolds(const Phase& phase, int beside) {

@@ -1,7 +1,7 @@
 /** @file Unique, UniqueWithCounts, their V2 forms along an axis, and ListDiff. */
 import { type DType, int32, int64 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
-import { intVector, type NDArray } from '../../core/ndarray.ts';
+import { intVector, NDArray } from '../../core/ndarray.ts';
 import { type Dims, showRuntime, sizeOf } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
@@ -33,28 +33,33 @@ function sliceKeys(x: NDArray, axis: number): string[] {
 }
 
 /** What is the same for equal elements of a vector. */
-function elementKeys(x: NDArray): readonly unknown[] {
+function elementKeys(x: NDArray): ArrayLike<unknown> {
   if (x.dtype.isObject || x.dtype.entries > 1 || x.dtype.isFloating) return sliceKeys(x, 0);
-  return Array.from({ length: x.size }, (_, i) => x.at(i));
+  return x.data;
 }
 
 /** The first of each group of equal slices, the group of every slice, and the sizes of the groups. */
-function group(keys: readonly unknown[]): { first: number[]; group: number[]; count: number[] } {
+function group(keys: ArrayLike<unknown>): { first: Int32Array; group: Int32Array; count: Int32Array } {
   const groups = new Map<unknown, number>();
-  const first: number[] = [];
-  const count: number[] = [];
-  const member = keys.map((key, i) => {
+  const n = keys.length;
+  const [first, member, count] = [new Int32Array(n), new Int32Array(n), new Int32Array(n)];
+  for (let i = 0; i < n; i++) {
+    const key = keys[i];
     let at = groups.get(key);
     if (at === undefined) {
-      groups.set(key, (at = first.length));
-      first.push(i);
-      count.push(0);
+      at = groups.size;
+      groups.set(key, at);
+      first[at] = i;
     }
+    member[i] = at;
     count[at]!++;
-    return at;
-  });
-  return { first, group: member, count };
+  }
+  return { first: first.slice(0, groups.size), group: member, count: count.slice(0, groups.size) };
 }
+
+/** Positions as a vector of either type of indices. */
+const indexVector = (positions: Int32Array, dtype: DType): NDArray =>
+  new NDArray(dtype, [positions.length], dtype === int32 ? positions : BigInt64Array.from(positions, BigInt));
 
 /** Rows of a value at positions computed on the host. */
 function pick(p: ProgramBuilder, x: Value, axis: number, positions: Value): Value {
@@ -69,9 +74,9 @@ function pick(p: ProgramBuilder, x: Value, axis: number, positions: Value): Valu
 }
 
 function lowerUnique(p: ProgramBuilder, x: Value, axis: number, out_idx: DType) {
-  const [first, idx, count] = p.host([x], [{ dtype: int64 }, { dtype: out_idx }, { dtype: out_idx }], ([array]) => {
+  const [first, idx, count] = p.host([x], [{ dtype: int32 }, { dtype: out_idx }, { dtype: out_idx }], ([array]) => {
     const found = group(array!.shape.length === 1 ? elementKeys(array!) : sliceKeys(array!, axis));
-    return [intVector(found.first, int64), intVector(found.group, out_idx), intVector(found.count, out_idx)];
+    return [indexVector(found.first, int32), indexVector(found.group, out_idx), indexVector(found.count, out_idx)];
   });
   return { y: pick(p, x, axis, first!), idx: idx!, count: count! };
 }
