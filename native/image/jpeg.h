@@ -105,6 +105,18 @@ struct Component {
   bool isQuantized = false;
 };
 
+/** What a scan has: which components, with which tables, and which coefficients and bits of them. */
+struct Scan {
+  int count = 0;
+  int index[4], dc[4], ac[4];
+  int first = 0, last = 0, highBit = 0, lowBit = 0;
+};
+
+/** Reads a block that comes at once and puts its samples at that place of the component's plane. */
+void readSequential(Component& component, BitReader& bits, const HuffmanTable& dc, const HuffmanTable& ac, int& lastDc, size_t x, size_t y);
+/** Reads what one scan of a progressive file says about a block; `run` counts the blocks ahead about which it says nothing. */
+void readProgressive(const Scan& scan, BitReader& bits, const HuffmanTable& dc, const HuffmanTable& ac, int& lastDc, int& run, int16_t* block);
+
 enum class Space { grey, YCbCr, RGB, CMYK, YCCK };
 
 /** Writes row `y` of a component at the size of the image to `row`, which has room for a few samples more. */
