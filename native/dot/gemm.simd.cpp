@@ -8,7 +8,10 @@
  *   by rows      For each panel of a, all panels of b. The panel of a stays in L1, and a block of b, kDepth by
  *                kBlockColumns, in L2. This order suits large products, and b that is not packed at all.
  *   by columns   For each panel of b, all panels of a. The panel of b stays in L1 and all of a in L2, where it must fit;
- *                then this order moves less between the caches, since tiles are wider than tall.
+ *                then this order moves less between the caches, since tiles are wider than tall. But it writes c here and
+ *                there, which is what matters when k is short.
+ *
+ * Products with vectors and with few columns have ways of their own, below.
  *
  * A long k is cut into passes of at most kDepth, and c is read and written once per pass. What a number of c is the sum
  * of, and in which order, depends on k alone, not on how a product is cut among threads.
@@ -25,6 +28,8 @@ template <class T> constexpr int64_t kDepth = sizeof(T) == 4 ? 320 : 192;
 constexpr int64_t kBlockColumns = 1024;
 /** The largest a, in bytes, for which the order by columns pays. */
 constexpr int64_t kNearBytes = 1 << 18;
+/** With fewer terms a product mostly writes c, which is done by rows. */
+constexpr int64_t kLongDepth = 48;
 /** The largest b, in bytes, that is expected to stay in L1. */
 constexpr int64_t kVeryNearBytes = 32 << 10;
 /** What follows a product begins when so many elements are ready, which are then still in L2. */
@@ -95,7 +100,8 @@ template <class T> class Product {
     packsA_ = !(along || across) || (across && !along && g.n >= kManyColumns) || collides(along ? g.aRow : g.aColumn, size);
     packsB_ = g.bColumn != 1 || g.m > kFewRows;
     const bool goesOn = g.ready && g.m * minOf(g.n, kBlockColumns) * size > kNearBytes / 2;
-    byColumns_ = packsB_ && !goesOn && g.m * depth_ * size <= kNearBytes;
+    const bool nearA = g.m * depth_ * size <= kNearBytes, nearB = g.n * depth_ * size <= kVeryNearBytes;
+    byColumns_ = packsB_ && !goesOn && nearA && !nearB && depth_ >= kLongDepth;
     passing_ = g.passing && !g.add && passes == 1 && !byColumns_;
     fetchesA_ = !byColumns_ && along && g.m * g.k * size > kNearBytes;
     fetchesB_ = !byColumns_ && g.n * g.k * size > kVeryNearBytes;
@@ -300,6 +306,111 @@ template <class T> void matrixVector(const Gemm<T>& g, T* scratch) {
   rowDots(g.m, g.k, g.a, g.aRow, x, g.c, g.cRow);
 }
 
+/** Few columns, and not a number that fills vectors. */
+template <class T> bool isNarrow(const Gemm<T>& g) { return g.n > 1 && g.n <= kTallest && g.n % lanesOf<T> != 0; }
+
+/** The sums of the numbers in each of as many vectors as one has lanes, in order. */
+template <class T> TL_INLINE Full<T> sumsOf(Full<T> (&x)[lanesOf<T>]) {
+  using Corner = Square<static_cast<int>(sizeof(T))>;
+  using Words = typename Corner::Vector;
+  // Halves of two vectors become one that has them in turn; so the vectors far apart in `x` end up side by side.
+#pragma GCC unroll 4
+  for (int count = lanesOf<T> / 2; count > 0; count /= 2)
+#pragma GCC unroll 8
+    for (int i = 0; i < count; i++) {
+      const Words left = (Words)x[i], right = (Words)x[i + count];
+      x[i] = (Full<T>)Corner::interleave(left, right, false) + (Full<T>)Corner::interleave(left, right, true);
+    }
+  return x[0];
+}
+
+/** Rows and columns of c at most that narrowDots computes at once: their sums and factors fill the registers. */
+constexpr int kDotRows = 4, kDotColumns = 5;
+
+/**
+ * c[i, j] as products of vectors along k, for up to kDotRows rows and `Columns` columns: no lane is idle, however few columns
+ * there are. `b` has its columns as rows, `bColumn` apart. Rows that there are not repeat the last.
+ */
+template <class T, int Columns>
+void dotTile(const Gemm<T>& g, int64_t i, int64_t j, const T* b, int64_t bColumn) {
+  constexpr int lanes = lanesOf<T>;
+  using V = Full<T>;
+  const int64_t rows = minOf(kDotRows, g.m - i);
+  const T* row[kDotRows];
+#pragma GCC unroll 4
+  for (int r = 0; r < kDotRows; r++) row[r] = g.a + (i + minOf(r, rows - 1)) * g.aRow;
+  V sum[kDotRows][Columns] = {};
+  const auto step = [&](int64_t p, LaneMask mask) TL_INLINE_LAMBDA {
+    V left[kDotRows];
+#pragma GCC unroll 4
+    for (int r = 0; r < kDotRows; r++) left[r] = loadLanes(row[r] + p, mask);
+#pragma GCC unroll 5
+    for (int s = 0; s < Columns; s++) {
+      const V right = loadLanes(b + (j + s) * bColumn + p, mask);
+#pragma GCC unroll 4
+      for (int r = 0; r < kDotRows; r++) sum[r][s] += left[r] * right;
+    }
+  };
+  int64_t p = 0;
+  for (; p + lanes <= g.k; p += lanes) step(p, firstLanes(lanes));
+  if (p < g.k) step(p, firstLanes(g.k - p));
+
+  constexpr int all = kDotRows * Columns, groups = (all + lanes - 1) / lanes;
+  alignas(64) T total[groups * lanes];
+#pragma GCC unroll 3
+  for (int group = 0; group < groups; group++) {
+    V x[lanes];
+#pragma GCC unroll 16
+    for (int l = 0; l < lanes; l++) {
+      const int at = group * lanes + l;
+      x[l] = at < all ? sum[at / Columns][at % Columns] : V{};
+    }
+    storeVector(total + group * lanes, sumsOf<T>(x));
+  }
+  const LaneMask mask = firstLanes(Columns);
+  for (int64_t r = 0; r < rows; r++) {
+    T* const c = g.c + (i + r) * g.cRow + j;
+    const V x = loadLanes(total + r * Columns, mask);
+    storeLanes(c, g.add ? x + loadLanes(c, mask) : x, mask);
+  }
+}
+
+/** So many terms pay for adding up lanes at the end. */
+template <class T> constexpr int64_t kDotTerms = 16 * lanesOf<T>;
+
+template <class T> bool suitsDots(const Gemm<T>& g) {
+  return kHasMasks && g.aColumn == 1 && g.cColumn == 1 && (g.bRow == 1 || g.bColumn == 1) && g.k >= kDotTerms<T> &&
+         g.k <= kGathered;
+}
+
+/** From one column of a transposed b to the next: not so that they fall into the same lines of L1. */
+template <class T> constexpr int64_t dotColumnStep(int64_t k) { return k + lanesOf<T>; }
+/** Memory for all of it; columns of a product may be fewer than expected. */
+template <class T> int64_t dotScratchElements(int64_t n, int64_t k) {
+  return k > kGathered ? 0 : minOf(n, kTallest) * dotColumnStep<T>(k);
+}
+
+/** A product of few columns, whose rows of a are contiguous. */
+template <class T> void narrowDots(const Gemm<T>& g, T* scratch) {
+  const T* b = g.b;
+  int64_t bColumn = g.bColumn;
+  if (g.bRow != 1) {
+    bColumn = dotColumnStep<T>(g.k);
+    transposeBlock<sizeof(T)>(g.n, g.k, scratch, bColumn, g.b, g.bRow);
+    b = scratch;
+  }
+  const int64_t groups = ceilDiv(g.n, kDotColumns);
+  for (int64_t i = 0; i < g.m; i += kDotRows)
+    for (int64_t group = 0, j = 0; group < groups; group++) {
+      const int64_t columns = g.n * (group + 1) / groups - j;
+      if (columns == 5) dotTile<T, 5>(g, i, j, b, bColumn);
+      else if (columns == 4) dotTile<T, 4>(g, i, j, b, bColumn);
+      else if (columns == 3) dotTile<T, 3>(g, i, j, b, bColumn);
+      else dotTile<T, 2>(g, i, j, b, bColumn);
+      j += columns;
+    }
+}
+
 /** The transposed products; they report nothing. */
 template <class T> Gemm<T> transposed(const Gemm<T>& g) {
   Gemm<T> t = {g.n, g.m, g.k, g.b, g.bColumn, g.bRow, g.a, g.aColumn, g.aRow, g.c, g.cColumn, g.cRow, g.add};
@@ -334,26 +445,33 @@ template <class T> bool multiplyVectors(Gemm<T> g, T* memory) {
 
 /**
  * Whether to compute the transpose of c: c is written along its rows, but its columns may be the contiguous direction. Also
- * where there are few columns: as many would fill no vector, but they make a good height of tiles.
+ * where there are few columns: they would leave much of a vector empty, but they make a good height of tiles.
  */
 template <class T> bool turns(const Gemm<T>& g) {
-  const bool narrow = kHasMasks && g.n <= kTallest && g.n < lanesOf<T> && g.aRow == 1 && g.m >= 2 * lanesOf<T>;
-  return (g.cColumn != 1 && g.cRow == 1) || narrow;
+  if (g.cColumn != 1 && g.cRow == 1) return true;
+  return kHasMasks && isNarrow(g) && g.aRow == 1 && g.m >= 2 * lanesOf<T>;
 }
 
 template <class T> void gemm(const Gemm<T>& g, char* scratch) {
   T* memory = reinterpret_cast<T*>(scratch);
   const bool turned = turns(g);
+  Gemm<T> one = turned ? transposed(g) : g;
   if (g.k == 0) {
-    Gemm<T> one = g;
     forAlike(one, [&] { clear(one); });
+  } else if (isNarrow(g) && suitsDots(g)) {
+    forAlike(one, [&] { narrowDots(one, memory); });
   } else if ((g.n != 1 || !multiplyVectors(g, memory)) && (g.m != 1 || !multiplyVectors(transposed(g), memory))) {
-    Gemm<T> one = turned ? transposed(g) : g;
     const Product<T> product(one, memory);
     forAlike(one, [&] { product.run(); });
     if (!turned) return;
   }
   if (g.ready) g.ready(g.context, 0, g.m, 0, g.n, g.c);
+}
+
+template <class T> int64_t scratchElements(int64_t m, int64_t n, int64_t k) {
+  const int64_t product = Product<T>::scratchElements(m, n, k), dots = dotScratchElements<T>(n, k);
+  const int64_t most = product > dots ? product : dots;
+  return most > kGathered ? most : kGathered;
 }
 
 }  // namespace
@@ -362,8 +480,7 @@ void fillGemm(SimdKernels& k) {
   k.gemmF32 = gemm<float>;
   k.gemmF64 = gemm<double>;
   k.gemmScratch = [](int64_t m, int64_t n, int64_t k, int64_t size) {
-    const int64_t elements = size == 4 ? Product<float>::scratchElements(m, n, k) : Product<double>::scratchElements(m, n, k);
-    return (elements > kGathered ? elements : kGathered) * size;
+    return (size == 4 ? scratchElements<float>(m, n, k) : scratchElements<double>(m, n, k)) * size;
   };
 }
 

@@ -136,6 +136,7 @@ function largeWork(device: CpuDevice): void {
       [1, 300, 700, 130],
       [3, 130, 40, 1100],
       [1, 2000, 16, 20],
+      [1, 300, 260, 10],
     ] as const) {
       const values = (count: number, seed: number, shape: readonly number[]) =>
         new NDArray(d.float32, shape, noise(count, seed));
