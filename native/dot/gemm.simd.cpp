@@ -98,6 +98,7 @@ template <class T> class Product {
     depth_ = passes == 1 ? g.k : roundUp(ceilDiv(g.k, passes), 16);
     const bool along = g.aColumn == 1, across = g.aRow == 1;
     packsA_ = !(along || across) || (across && !along && g.n >= kManyColumns) || collides(along ? g.aRow : g.aColumn, size);
+    copiesA_ = packsA_ && along;
     packsB_ = g.bColumn != 1 || g.m > kFewRows;
     const bool goesOn = g.ready && g.m * minOf(g.n, kBlockColumns) * size > kNearBytes / 2;
     const bool nearA = g.m * depth_ * size <= kNearBytes, nearB = g.n * depth_ * size <= kVeryNearBytes;
@@ -133,15 +134,19 @@ template <class T> class Product {
   /** Room for packing all of a, where it is used by columns, or else one panel. */
   static int64_t aElements(int64_t m, int64_t depth) {
     const bool near = m * depth * static_cast<int64_t>(sizeof(T)) <= kNearBytes;
-    return (near ? m + kTallest : kTallest) * depth + kPackSlack;
+    return (near ? m + kTallest : kTallest) * copyStep(depth) + kPackSlack;
   }
 
+  /** From one copied row of a to the next: these do not collide. */
+  static int64_t copyStep(int64_t depth) { return roundUp(depth, lanesOf<T>) + lanesOf<T>; }
+
   void runByColumns(int64_t jc, int64_t nc, int64_t pc, int64_t kc) const {
-    if (packsA_) forPanels([&](int64_t i, int64_t rows) { packA(i, rows, pc, kc, aBlock_ + i * kc); });
+    const int64_t step = copiesA_ ? copyStep(kc) : kc;
+    if (packsA_) forPanels([&](int64_t i, int64_t rows) { packA(i, rows, pc, kc, aBlock_ + i * step); });
     for (int64_t j = jc; j < jc + nc; j += kWidth) {
       const int64_t columns = minOf(kWidth, jc + nc - j);
       packB(j, columns, pc, kc);
-      forPanels([&](int64_t i, int64_t rows) { runPanel(i, rows, j, columns, pc, kc, aBlock_ + i * kc, cAt(i)); });
+      forPanels([&](int64_t i, int64_t rows) { runPanel(i, rows, j, columns, pc, kc, aBlock_ + i * step, cAt(i)); });
     }
   }
 
@@ -180,7 +185,9 @@ template <class T> class Product {
   bool packs(int64_t columns) const { return packsB_ || (!kHasMasks && columns < kWidth); }
 
   void packA(int64_t i, int64_t rows, int64_t pc, int64_t kc, T* to) const {
-    pack<T>(rows, micros<T>.height[rows], kc, {aAt(i, pc), g_.aRow, g_.aColumn}, to);
+    const Side<T> side = {aAt(i, pc), g_.aRow, g_.aColumn};
+    if (copiesA_) copyRows<T>(rows, kc, side, to, copyStep(kc));
+    else pack<T>(rows, micros<T>.height[rows], kc, side, to);
   }
   void packB(int64_t jc, int64_t nc, int64_t pc, int64_t kc) const {
     for (int64_t j = 0; j < nc; j += kWidth)
@@ -193,8 +200,8 @@ template <class T> class Product {
     tile.depth = kc;
     tile.rows = rows;
     tile.a = packsA_ ? packedA : aAt(i, pc);
-    tile.aRow = packsA_ ? 1 : g_.aRow;
-    tile.aColumn = packsA_ ? micros<T>.height[rows] : g_.aColumn;
+    tile.aRow = copiesA_ ? copyStep(kc) : packsA_ ? 1 : g_.aRow;
+    tile.aColumn = packsA_ && !copiesA_ ? micros<T>.height[rows] : g_.aColumn;
     tile.cRow = g_.cRow;
     tile.add = g_.add || pc > 0;
     tile.fetchesC = fetchesC_;
@@ -223,7 +230,7 @@ template <class T> class Product {
   T* aBlock_;
   T* bBlock_;
   int64_t depth_;
-  bool packsA_, packsB_, byColumns_, passing_, fetchesA_, fetchesB_, fetchesC_;
+  bool packsA_, copiesA_, packsB_, byColumns_, passing_, fetchesA_, fetchesB_, fetchesC_;
 };
 
 /** y[m] = a[m, k] * x[k] for contiguous x, rows of a contiguous: several rows at once share the loads of x. */

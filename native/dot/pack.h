@@ -87,6 +87,18 @@ template <class T> void packStraight(int64_t valid, int64_t height, int64_t dept
     }
 }
 
+/** Copies rows of length `depth`, `in.across` apart, so that they lie `step` apart. */
+template <class T> void copyRows(int64_t rows, int64_t depth, const Side<T>& in, T* out, int64_t step) {
+  constexpr int64_t lanes = lanesOf<T>;
+  const int64_t whole = depth / lanes * lanes;
+  for (int64_t i = 0; i < rows; i++) {
+    const T* from = in.at + i * in.across;
+    T* to = out + i * step;
+    for (int64_t p = 0; p < whole; p += lanes) storeVector(to + p, loadVector(from + p));
+    for (int64_t p = whole; p < depth; p++) to[p] = from[p];
+  }
+}
+
 /** Packs `valid` rows of length `depth` as [depth, height]; what is there of further rows does not matter. */
 template <class T> void pack(int64_t valid, int64_t height, int64_t depth, const Side<T>& in, T* out) {
   if (in.across == 1) return packStraight(valid, height, depth, in, out);
