@@ -22,12 +22,12 @@ template <class T> TL_INLINE void storeFirst(T* to, Full<T> x, int64_t count, La
     for (int64_t i = 0; i < count; i++) to[i] = x[i];
 }
 
-/** Rows that lie along k: squares are turned over in registers. Rows that there are not repeat the last. */
+/** Rows that lie along k: squares are turned over in registers. Rows that a square has too many repeat the last. */
 template <class T> void packTurned(int64_t valid, int64_t height, int64_t depth, const Side<T>& in, T* out) {
   using Corner = Square<static_cast<int>(sizeof(T))>;
   using Word = typename Corner::Word;
   constexpr int64_t side = Corner::side;
-  for (int64_t first = 0; first < height; first += side) {
+  for (int64_t first = 0; first < valid; first += side) {
     const int64_t count = height - first < side ? height - first : side;
     const LaneMask mask = firstLanes(count);
     const T* row[side];
