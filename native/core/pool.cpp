@@ -7,6 +7,10 @@
  * takes parts from the ends of others' shares. So a worker that wakes late, or a processor that is busy elsewhere, costs
  * little. Workers that have just worked look for the next job for a while before they sleep, because instructions follow
  * each other closely.
+ *
+ * The system often wakes a worker on its master's processor, beside an idle one, and leaves it there for many milliseconds; then
+ * two threads are slower than one. So a worker is kept off that processor while it is woken, and leaves it when it finds itself
+ * there. It is tied to nothing: once awake it may run wherever it might before.
  */
 #include "pool.h"
 
@@ -19,6 +23,8 @@
 
 #if defined(__linux__)
 #include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #endif
 
 namespace tl {
@@ -120,6 +126,28 @@ struct Job {
   }
 };
 
+#if defined(__linux__)
+using ThreadId = pid_t;
+using Processors = cpu_set_t;
+ThreadId threadHere() { return static_cast<ThreadId>(syscall(SYS_gettid)); }
+int processorHere() { return sched_getcpu(); }
+void allow(ThreadId thread, const Processors& allowed) { sched_setaffinity(thread, sizeof(allowed), &allowed); }
+/** Lets a thread run on all processors but one, if there are others; `before` is what it was allowed. */
+bool keepOff(int processor, ThreadId thread, Processors& before) {
+  if (processor < 0 || sched_getaffinity(thread, sizeof(before), &before) != 0) return false;
+  Processors others = before;
+  CPU_CLR(static_cast<size_t>(processor), &others);
+  return CPU_COUNT(&others) > 0 && sched_setaffinity(thread, sizeof(others), &others) == 0;
+}
+#else
+using ThreadId = int;
+struct Processors {};
+ThreadId threadHere() { return 0; }
+int processorHere() { return -1; }
+void allow(ThreadId, const Processors&) {}
+bool keepOff(int, ThreadId, Processors&) { return false; }
+#endif
+
 enum State : int { idle, claimed, offered, running, finished };
 
 struct alignas(64) Worker {
@@ -128,6 +156,13 @@ struct alignas(64) Worker {
   std::atomic<uint32_t> offers{0};
   Job* job = nullptr;
   int64_t seat = 0;
+  /** The processor of the master that offered the latest job. */
+  std::atomic<int> beside{-1};
+  ThreadId thread = 0;
+  std::atomic<bool> asleep{false};
+  /** Whether a master keeps the worker off its processor while it wakes, and what it was allowed before. */
+  std::atomic<bool> keptOff{false};
+  Processors allowed;
 };
 
 /** True while a thread is inside a part: parts of parts run where they are. */
@@ -143,16 +178,44 @@ std::atomic<int> masters{0};
 /** Workers that have a job, or are about to. */
 std::atomic<int> busyWorkers{0};
 
+/** Before a worker is woken: not to where its master is. */
+void keepOffMaster(Worker& worker) {
+  const int here = processorHere();
+  worker.beside.store(here, std::memory_order_relaxed);
+  if (!worker.asleep.load(std::memory_order_acquire) || worker.keptOff.load(std::memory_order_relaxed)) return;
+  if (keepOff(here, worker.thread, worker.allowed)) worker.keptOff.store(true, std::memory_order_release);
+}
+
+/** What a worker does once it is awake. */
+void runAnywhere(Worker& self) {
+  if (!self.keptOff.load(std::memory_order_acquire)) return;
+  allow(self.thread, self.allowed);
+  self.keptOff.store(false, std::memory_order_relaxed);
+}
+
+/** Before a worker begins a job. */
+void leaveMaster(Worker& self) {
+  const int here = processorHere();
+  Processors before;
+  if (here == self.beside.load(std::memory_order_relaxed) && keepOff(here, self.thread, before)) allow(self.thread, before);
+}
+
 void work(Worker& self) {
   insidePart = true;
   setControl(control() | kFlush);
+  self.thread = threadHere();
   for (;;) {
     const auto isOffered = [&] { return self.state.load(std::memory_order_acquire) == offered; };
     // A job may be done by the time its worker is awake; who then fell asleep at once would miss the next one too.
     while (!spinUntil(masters.load(std::memory_order_relaxed) > 0 ? kBusySpins : kIdleSpins, isOffered)) {
       const uint32_t seen = self.offers.load(std::memory_order_acquire);
+      self.asleep.store(true, std::memory_order_release);
       if (!isOffered()) self.offers.wait(seen, std::memory_order_acquire);
+      self.asleep.store(false, std::memory_order_relaxed);
+      runAnywhere(self);
     }
+    runAnywhere(self);
+    leaveMaster(self);
     int expected = offered;
     if (!self.state.compare_exchange_strong(expected, running, std::memory_order_acq_rel)) continue;
     self.job->work(self.seat);
@@ -236,6 +299,7 @@ void Pool::runParts(int64_t parts, int64_t seats, Task task, const void* context
   for (int64_t seat = 0; seat <= size; seat++) shares[seat].set(rangeOf(seat, size + 1, parts));
   for (int i = 0; i < size; i++) {
     Worker& worker = *team[i];
+    keepOffMaster(worker);
     worker.job = &job;
     worker.seat = i + 1;
     worker.state.store(offered, std::memory_order_release);

@@ -1,4 +1,6 @@
 /** @file The cpu device's threads: the event loop stays free, limits are kept apart, runs at the same time do not mix. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import * as d from '../../src/core/dtypes.ts';
 import { NDArray } from '../../src/core/ndarray.ts';
@@ -57,4 +59,28 @@ describe.runIf(cpu)('threads of the cpu device', () => {
     const { run } = longWork(1_000_000, 7);
     expect(await run(cpu!.withThreads(40))).toBe(await run(cpu!.withThreads(1)));
   });
+
+  it.runIf(existsSync('/proc/self/task'))(
+    'may run on all processors that the process may, once they are awake',
+    async () => {
+      // Threads end while others are listed, and then have no file.
+      const allowed = () => {
+        const texts = readdirSync('/proc/self/task').map((thread) => {
+          try {
+            return readFileSync(`/proc/self/task/${thread}/status`, 'utf8');
+          } catch {
+            return '';
+          }
+        });
+        return new Set(texts.flatMap((text) => /^Cpus_allowed_list:.*$/m.exec(text) ?? []));
+      };
+      const { run } = longWork(200_000, 3);
+      // A worker may be on its way, kept off one of them; it is not every time.
+      for (let i = 0; i < 1000 && (i === 0 || allowed().size > 1); i++) {
+        await run(cpu!);
+        await setTimeout(1);
+      }
+      expect([...allowed()]).toHaveLength(1);
+    },
+  );
 });
