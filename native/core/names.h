@@ -23,7 +23,7 @@ namespace tl {
 #define TL_COMBINES(X) X(update) X(add) X(sub) X(mul) X(div) X(min) X(max)
 #define TL_BOUNDS(X) X(error) X(zero) X(drop) X(dropNegative)
 #define TL_SCANS(X) X(sum) X(prod) X(logsumexp)
-#define TL_WINDOWS(X) X(max) X(argmax) X(sum) X(mean) X(pick) X(maxGradient) X(nearGradient) X(meanGradient)
+#define TL_WINDOWS(X) X(max) X(argmax) X(sum) X(mean) X(pick) X(maxGradient) X(positiveMaxGradient) X(nearGradient) X(meanGradient)
 #define TL_RANDOMS(X) X(uniform) X(normal) X(truncatedNormal) X(uniformInt) X(bits)
 #define TL_CONV_RESULTS(X) X(output) X(input) X(filter)
 #define TL_FAILURES(X) X(none) X(divisionByZero) X(negativePower) X(index) X(check) X(range) X(memory)

@@ -104,6 +104,8 @@ struct WindowArgs {
   void* position;
   /** The number of points that a mean or a gradient is shared by; 0 where a sum is not finished. */
   double divisor;
+  /** Whether the gradient of a maximum goes on only where that is above zero. */
+  bool positive;
 };
 using WindowFn = void (*)(const WindowArgs&);
 
@@ -127,6 +129,10 @@ struct WindowRow {
   char* out;
   int64_t outStep;
   const void* start;
+  /** Whether the gradient of a maximum goes on only where that is above zero. */
+  bool positive;
+  /** Whether each point is in one window only, which then stores its gradient instead of adding to it. */
+  bool alone;
 };
 using WindowRowFn = void (*)(const WindowRow&);
 

@@ -28,9 +28,24 @@ struct Operand {
 /** The windows of one run: per axis, where each begins and ends inside the image. */
 using WindowSpans = std::vector<std::vector<Range>>;
 
+/** Whether every point of an image is in one window and no other. */
+inline bool isPartition(const WindowSpans& spans, const std::vector<int64_t>& image) {
+  for (size_t axis = 0; axis < spans.size(); axis++) {
+    int64_t end = 0;
+    for (const Range& span : spans[axis]) {
+      if (span.begin != end) return false;
+      end = span.end;
+    }
+    if (end != image[axis]) return false;
+  }
+  return true;
+}
+
 struct WindowPlan {
   WindowOp op;
   bool gradient;
+  /** Whether the gradient is that of a maximum, and if so, goes on only where that is above zero. */
+  bool ofMax, positive;
   /** Whether vectors go along the last axis, because they cannot go along the channels. */
   bool byRows;
   /** Takes all windows of a row at once; null where operands must be converted first. */

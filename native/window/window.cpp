@@ -20,7 +20,9 @@ class Window final : public Instruction {
     plan_.op = op;
     plan_.output = Operand(output);
     for (const View& v : inputs) plan_.inputs.emplace_back(v);
-    plan_.gradient = op == WindowOp::maxGradient || op == WindowOp::nearGradient || op == WindowOp::meanGradient;
+    plan_.positive = op == WindowOp::positiveMaxGradient;
+    plan_.ofMax = op == WindowOp::maxGradient || plan_.positive;
+    plan_.gradient = plan_.ofMax || op == WindowOp::nearGradient || op == WindowOp::meanGradient;
     const View& image = plan_.gradient ? output : inputs[0];
     const View& pooled = plan_.gradient ? inputs.back() : output;
     check(image, pooled, inputs);
@@ -73,7 +75,8 @@ class Window final : public Instruction {
       case WindowOp::max: return plan_.kernels.maxRow;
       case WindowOp::sum: return plan_.kernels.sumRow;
       case WindowOp::mean: return plan_.kernels.meanRow;
-      case WindowOp::maxGradient: return plan_.kernels.spreadRow;
+      case WindowOp::maxGradient:
+      case WindowOp::positiveMaxGradient: return plan_.kernels.spreadRow;
       case WindowOp::meanGradient: return plan_.kernels.shareRow;
       default: return nullptr;
     }
@@ -110,6 +113,7 @@ class Window final : public Instruction {
       case WindowOp::sum:
       case WindowOp::mean: known = plan_.kernels.sum && !narrow; break;
       case WindowOp::pick: known = plan_.kernels.pick; break;
+      case WindowOp::positiveMaxGradient:
       case WindowOp::nearGradient: known = plan_.kernels.near; break;
       case WindowOp::meanGradient: known = plan_.kernels.share; break;
       default: known = plan_.kernels.argmax; break;
@@ -154,7 +158,8 @@ int64_t inputsOf(WindowOp op) {
   switch (op) {
     case WindowOp::pick:
     case WindowOp::nearGradient: return 3;
-    case WindowOp::maxGradient: return 2;
+    case WindowOp::maxGradient:
+    case WindowOp::positiveMaxGradient: return 2;
     default: return 1;
   }
 }

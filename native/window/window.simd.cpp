@@ -115,12 +115,13 @@ template <class T, class L> struct ArgMax {
   }
 };
 
-/** The gradient gets dy at the point that `position` names. */
+/** The gradient gets dy at the point that `position` names; `out` is the maximum there. */
 template <class T, class L> struct Spread {
   static TL_INLINE void at(const WindowArgs& a, int64_t i) {
     using V = typename L::Values;
     using P = typename L::Positions;
-    const V dy = L::template load<V>(pooled<T>(a, 0) + i);
+    V dy = L::template load<V>(pooled<T>(a, 0) + i);
+    if (a.positive) dy = L::template load<V>(static_cast<const T*>(a.out) + i) > 0 ? dy : V{};
     const P number = L::template load<P>(static_cast<const Position<T>*>(a.position) + i);
     P here = P{} + static_cast<Position<T>>(a.first);
     TL_SHORT_LOOP
@@ -174,14 +175,20 @@ template <class T, class L> struct Pick {
   }
 };
 
+/** Most windows are two by two: their steps are compiled for this size, others for any. */
+constexpr int64_t kUsual = 2, kAnySize = 0;
+
 /** Runs a step for every window of a row, at every vector of channels, then at every channel that is left. */
-template <class T, template <class, class> class Step> void eachWindow(const WindowRow& a) {
+template <class T, template <class, class, int64_t> class Step> void eachWindow(const WindowRow& a) {
   for (int64_t w = 0; w < a.windows; w++) {
     int64_t i = 0;
-    for (; i + kWidth<T> <= a.n; i += kWidth<T>) Step<T, Lanes<T>>::at(a, w, i);
+    if (a.rowCount == kUsual && a.spans[w][1] - a.spans[w][0] == kUsual)
+      for (; i + kWidth<T> <= a.n; i += kWidth<T>) Step<T, Lanes<T>, kUsual>::at(a, w, i);
+    else
+      for (; i + kWidth<T> <= a.n; i += kWidth<T>) Step<T, Lanes<T>, kAnySize>::at(a, w, i);
     TL_SHORT_LOOP
     for (; i < a.n; i++) {
-      Step<T, Single<T>>::at(a, w, i);
+      Step<T, Single<T>, kAnySize>::at(a, w, i);
       TL_KEEP_SCALAR;
     }
   }
@@ -191,45 +198,71 @@ template <class T> TL_INLINE const T* along(const char* row, int64_t step, int64
   return reinterpret_cast<const T*>(row + step * at) + i;
 }
 
+/** Calls f(r, k) for the points [begin, end) of the given rows, in order. */
+template <int64_t Size, class F> TL_INLINE void eachPoint(int64_t first, int64_t last, int64_t begin, int64_t end, F f) {
+  if constexpr (Size == kUsual) {
+#pragma GCC unroll 2
+    for (int64_t r = 0; r < Size; r++)
+#pragma GCC unroll 2
+      for (int64_t k = 0; k < Size; k++) f(r, begin + k);
+  } else {
+    TL_SHORT_LOOP
+    for (int64_t r = first; r < last; r++) {
+      TL_SHORT_LOOP
+      for (int64_t k = begin; k < end; k++) f(r, k);
+    }
+  }
+}
+
 /** The fold of a window by F, which gets what there is and the next value. */
-template <class T, class L, class F> TL_INLINE typename L::Values foldWindow(const WindowRow& a, int64_t w, int64_t i, F f) {
+template <class T, class L, int64_t Size, class F>
+TL_INLINE typename L::Values foldWindow(const WindowRow& a, int64_t w, int64_t i, F f) {
   using V = typename L::Values;
   V value = L::all(*static_cast<const T*>(a.start));
-  TL_SHORT_LOOP
-  for (int64_t r = 0; r < a.rowCount; r++) {
-    TL_SHORT_LOOP
-    for (int64_t k = a.spans[w][0]; k < a.spans[w][1]; k++)
-      value = f(value, L::template load<V>(along<T>(a.rows[r], a.step, k, i)));
-  }
+  eachPoint<Size>(0, a.rowCount, a.spans[w][0], a.spans[w][1], [&](int64_t r, int64_t k) {
+    value = f(value, L::template load<V>(along<T>(a.rows[r], a.step, k, i)));
+  });
   return value;
 }
 template <class T> TL_INLINE T* pooledOut(const WindowRow& a, int64_t w, int64_t i) {
   return reinterpret_cast<T*>(a.out + a.outStep * w) + i;
 }
 
-template <class T, class L> struct MaxOf {
+template <class T, class L, int64_t Size> struct MaxOf {
   static TL_INLINE void at(const WindowRow& a, int64_t w, int64_t i) {
     using V = typename L::Values;
-    L::store(pooledOut<T>(a, w, i), foldWindow<T, L>(a, w, i, [](V best, V x) { return x > best ? x : best; }));
+    L::store(pooledOut<T>(a, w, i), foldWindow<T, L, Size>(a, w, i, [](V best, V x) { return x > best ? x : best; }));
   }
 };
-template <class T, class L> struct SumOf {
+template <class T, class L, int64_t Size> struct SumOf {
   static TL_INLINE void at(const WindowRow& a, int64_t w, int64_t i) {
     using V = typename L::Values;
-    L::store(pooledOut<T>(a, w, i), foldWindow<T, L>(a, w, i, [](V sum, V x) { return sum + x; }));
+    L::store(pooledOut<T>(a, w, i), foldWindow<T, L, Size>(a, w, i, [](V sum, V x) { return sum + x; }));
   }
 };
-template <class T, class L> struct MeanOf {
+template <class T, class L, int64_t Size> struct MeanOf {
   static TL_INLINE void at(const WindowRow& a, int64_t w, int64_t i) {
     using V = typename L::Values;
     const int64_t count = a.rowCount * (a.spans[w][1] - a.spans[w][0]);
-    const V sum = foldWindow<T, L>(a, w, i, [](V total, V x) { return total + x; });
+    const V sum = foldWindow<T, L, Size>(a, w, i, [](V total, V x) { return total + x; });
     L::store(pooledOut<T>(a, w, i), count > 0 ? sum / L::all(static_cast<T>(count)) : sum);
   }
 };
 
+/** Gives every target of a window what `part` says. */
+template <class T, class L, int64_t Size, class Part> TL_INLINE void eachTarget(const WindowRow& a, int64_t w, int64_t i, Part part) {
+  using V = typename L::Values;
+  eachPoint<Size>(a.firstTarget, a.lastTarget, a.spans[w][0], a.spans[w][1], [&](int64_t r, int64_t k) {
+    T* const to = reinterpret_cast<T*>(a.targets[r] + a.targetStep * k) + i;
+    const V more = part();
+    L::store(to, a.alone ? more : L::template load<V>(to) + more);
+  });
+}
+/** Whether a window's targets are all its points. */
+inline bool hasAllTargets(const WindowRow& a) { return a.firstTarget == 0 && a.lastTarget == a.rowCount; }
+
 /** The gradient of a maximum: the window's first maximum is found, and gets dy. */
-template <class T, class L> struct SpreadOf {
+template <class T, class L, int64_t Size> struct SpreadOf {
   static TL_INLINE void at(const WindowRow& a, int64_t w, int64_t i) {
     using V = typename L::Values;
     using P = typename L::Positions;
@@ -237,43 +270,35 @@ template <class T, class L> struct SpreadOf {
     if (begin == end) return;
     V best = L::template load<V>(along<T>(a.rows[0], a.step, begin, i));
     P number = P{}, here = P{};
-    TL_SHORT_LOOP
-    for (int64_t r = 0; r < a.rowCount; r++) {
-      TL_SHORT_LOOP
-      for (int64_t k = begin; k < end; k++, here = here + 1) {
-        const V x = L::template load<V>(along<T>(a.rows[r], a.step, k, i));
-        number = x > best ? here : number;
-        best = x > best ? x : best;
-      }
-    }
-    const V dy = L::template load<V>(along<T>(a.pooled, a.pooledStep, w, i));
+    eachPoint<Size>(0, a.rowCount, begin, end, [&](int64_t r, int64_t k) {
+      const V x = L::template load<V>(along<T>(a.rows[r], a.step, k, i));
+      number = x > best ? here : number;
+      best = x > best ? x : best;
+      here = here + 1;
+    });
+    V dy = L::template load<V>(along<T>(a.pooled, a.pooledStep, w, i));
+    if (a.positive) dy = best > 0 ? dy : V{};
+    const auto next = [&] {
+      const V more = number == here ? dy : V{};
+      here = here + 1;
+      return more;
+    };
     here = P{} + static_cast<Position<T>>(a.firstTarget * (end - begin));
-    TL_SHORT_LOOP
-    for (int64_t r = a.firstTarget; r < a.lastTarget; r++) {
-      TL_SHORT_LOOP
-      for (int64_t k = begin; k < end; k++, here = here + 1) {
-        T* to = reinterpret_cast<T*>(a.targets[r] + a.targetStep * k) + i;
-        L::store(to, L::template load<V>(to) + (number == here ? dy : V{}));
-      }
-    }
+    if (hasAllTargets(a)) eachTarget<T, L, Size>(a, w, i, next);
+    else eachTarget<T, L, kAnySize>(a, w, i, next);
   }
 };
 
 /** The gradient of a mean: every point gets the same share of dy. */
-template <class T, class L> struct ShareOf {
+template <class T, class L, int64_t Size> struct ShareOf {
   static TL_INLINE void at(const WindowRow& a, int64_t w, int64_t i) {
     using V = typename L::Values;
-    const int64_t begin = a.spans[w][0], end = a.spans[w][1], count = a.rowCount * (end - begin);
+    const int64_t count = a.rowCount * (a.spans[w][1] - a.spans[w][0]);
     const V dy = L::template load<V>(along<T>(a.pooled, a.pooledStep, w, i));
     const V part = dy * L::all(static_cast<T>(1.0 / static_cast<double>(count)));
-    TL_SHORT_LOOP
-    for (int64_t r = a.firstTarget; r < a.lastTarget; r++) {
-      TL_SHORT_LOOP
-      for (int64_t k = begin; k < end; k++) {
-        T* to = reinterpret_cast<T*>(a.targets[r] + a.targetStep * k) + i;
-        L::store(to, L::template load<V>(to) + part);
-      }
-    }
+    const auto next = [&] { return part; };
+    if (hasAllTargets(a)) eachTarget<T, L, Size>(a, w, i, next);
+    else eachTarget<T, L, kAnySize>(a, w, i, next);
   }
 };
 

@@ -22,7 +22,8 @@ constexpr int64_t kPoints = 32;  // points at a time, where they are loaded into
 class WindowWork {
  public:
   WindowWork(const WindowPlan& w, void* const* table, const WindowSpans& spans)
-      : w_(w), table_(table), spans_(spans), at_(w.axes), offsets_(w.inputs.size() + 1), lines_(w.inputs.size() + 1) {}
+      : w_(w), table_(table), spans_(spans), at_(w.axes), offsets_(w.inputs.size() + 1), lines_(w.inputs.size() + 1),
+        alone_(w.rowKernel && isPartition(spans, w.image)) {}
 
   void pooledRow(int64_t n, int64_t row) {
     if (w_.rowKernel) return eachWindow(row, w_.axes - 1, [&] { foldWindows(n); });
@@ -34,7 +35,7 @@ class WindowWork {
     // Rows are cleared just before the first window that adds to them, while they are on their way into the cache.
     int64_t cleared = rows.begin;
     const auto clearTo = [&](int64_t end) {
-      for (; cleared < std::min(end, rows.end); cleared++) clearRow(n, cleared);
+      for (; !alone_ && cleared < std::min(end, rows.end); cleared++) clearRow(n, cleared);
     };
     for (int64_t o = 0; o < w_.pooled[0]; o++) {
       const Range span = spans_[0][static_cast<size_t>(o)];
@@ -176,7 +177,7 @@ class WindowWork {
     const Operand& dx = w_.output;
     const size_t slot = w_.inputs.size(), last = w_.axes - 1;
     // A mean has no image to look at; the gradient's own rows have the same shape.
-    WindowRow row = rowOf(w_.op == WindowOp::maxGradient ? w_.inputs[0] : dx, n, w_.inputs.back());
+    WindowRow row = rowOf(w_.ofMax ? w_.inputs[0] : dx, n, w_.inputs.back());
     if (row.rowCount == 0) return;
     pointsOf(dx, slot, last);
     const int64_t perRow = row.rowCount / (span.end - span.begin);
@@ -184,6 +185,8 @@ class WindowWork {
     row.targetStep = dx.stride(last) * dx.size;
     row.firstTarget = (own.begin - span.begin) * perRow;
     row.lastTarget = (own.end - span.begin) * perRow;
+    row.positive = w_.positive;
+    row.alone = alone_;
     w_.rowKernel(row);
   }
 
@@ -348,7 +351,7 @@ class WindowWork {
     const int64_t begin = (own.begin - span.begin) * perRow, end = (own.end - span.begin) * perRow;
     char* const from = x.base(table_, n);
     char* const to = dx.base(table_, n);
-    const bool near = w_.op == WindowOp::nearGradient, max = w_.op == WindowOp::maxGradient;
+    const bool near = w_.op == WindowOp::nearGradient, max = w_.ofMax;
     const WindowFn kernel = near ? w_.kernels.near : max ? w_.kernels.spread : w_.kernels.share;
     for (int64_t c = 0; c < w_.channels; c += kBlock) {
       WindowArgs args = {};
@@ -356,6 +359,7 @@ class WindowWork {
       args.out = out_;
       args.position = position_;
       args.divisor = static_cast<double>(count);
+      args.positive = w_.positive;
       args.pooled[near ? 1 : 0] = pooledLine(dy, pooledAt(dy, n), c, args.n, line_[0]);
       if (near) args.pooled[0] = pooledLine(w_.inputs[1], pooledAt(w_.inputs[1], n), c, args.n, line_[1]);
       if (max)
@@ -384,6 +388,8 @@ class WindowWork {
   std::vector<std::vector<void*>> lines_;
   std::vector<std::vector<char>> scratch_;
   std::vector<char> row_;
+  /** Whether windows store their gradients, which no others add to. */
+  bool alone_;
   alignas(64) char out_[kBlock * kWidest];
   alignas(64) char position_[kBlock * kWidest];
   alignas(64) char line_[2][kBlock * kWidest];

@@ -3,12 +3,22 @@
  * are several passes over an array, and this way all but the first find it in the cache.
  */
 import { sizeOf } from '../core/shape.ts';
-import { readsOf, writesOf } from './access.ts';
+import { readsOf, withReads, writesOf } from './access.ts';
+import { isFast } from './epilogue.ts';
 import { Hazards } from './hazards.ts';
 import { canFail } from './inspect.ts';
-import { type Buffer, type DeviceInstruction, type Origin, storageOf, type View } from './instructions.ts';
+import {
+  type Buffer,
+  type ConvInstruction,
+  type DeviceInstruction,
+  type Origin,
+  type RowStep,
+  storageOf,
+  type View,
+  type WindowInstruction,
+} from './instructions.ts';
 import { mergeMaps } from './merge.ts';
-import { asRows, foldsRows, rowCounts, staysInRow } from './rows.ts';
+import { asRows, foldsRows, pointsOf, rowCounts, sharedViews, staysInRow } from './rows.ts';
 
 /** Below so many elements an array is in the cache anyway, and a step of a block would have hardly anything to do. */
 const minElements = 16384;
@@ -20,6 +30,8 @@ const minShared = 4096;
 const maxSteps = 32;
 /** Beyond so many multiply-adds per row a product gains nothing from finding its factors in the cache. */
 const maxProduct = 2 ** 20;
+/** Every block adds what it gives to the gradient of a filter, so that must be small. */
+const maxFilter = 4096;
 
 /** Instructions that may become one. */
 class Group {
@@ -28,12 +40,15 @@ class Group {
   readonly steps: (DeviceInstruction & Origin)[] = [];
   /** The numbers of rows that all steps can be seen as, largest first. */
   rows: readonly number[] = [];
+  /** Whether a step goes image by image. Then others do so too, even if they do not know where images end. */
+  #hasImages = false;
   /** The steps that touch a piece of memory. */
   readonly #touching = new Map<object, { step: DeviceInstruction; writes: boolean }[]>();
 
   add(step: DeviceInstruction, rows: readonly number[]): void {
     this.steps.push(step);
     this.rows = rows;
+    this.#hasImages ||= isOfImages(step);
     for (const [views, writes] of [
       [readsOf(step), false],
       [writesOf(step), true],
@@ -48,7 +63,8 @@ class Group {
   /** The numbers of rows with which the group could take in an instruction. */
   common(i: DeviceInstruction, rows: readonly number[]): number[] {
     if (this.steps.length === maxSteps) return [];
-    return this.rows.filter((n) => rows.includes(n) && this.#stays(i, n));
+    const canBe = (n: number) => rows.includes(n) || (this.#hasImages && rows.length > 0 && asRows(i, n) !== undefined);
+    return this.rows.filter((n) => canBe(n) && this.#stays(i, n));
   }
 
   /** Whether the memory that an instruction shares with the group, and one of them writes, is touched row by row by all. */
@@ -66,7 +82,7 @@ class Group {
 function touchesByRow(i: DeviceInstruction, rows: number, storage: object): boolean {
   const step = asRows(i, rows)!;
   const isThere = (v: View) => storageOf(v.buffer) === storage;
-  if (foldsRows(step) && writesOf(step).some(isThere)) return false;
+  if ((foldsRows(step) ? writesOf(step) : sharedViews(step)).some(isThere)) return false;
   return [...readsOf(step), ...writesOf(step)].every((v) => !isThere(v) || staysInRow(v, rows));
 }
 
@@ -134,9 +150,67 @@ function isCandidate(i: DeviceInstruction): boolean {
       const [m, n] = i.output.shape.slice(-2) as [number, number]; // matrices
       return m * n * i.a.shape.at(-1)! <= maxProduct;
     }
+    case 'conv': {
+      const [rows] = i.output.shape as [number]; // images
+      const products = (sizeOf(i.output.shape) / rows) * sizeOf(i.filter.shape.slice(2));
+      const isSmall = i.result !== 'filter' || sizeOf(i.filter.shape) <= maxFilter;
+      return isFast(i.output.dtype) && products <= maxProduct && isSmall && hasRows(i);
+    }
+    case 'window':
+      return hasRows(i);
     default:
       return false;
   }
+}
+
+/**
+ * The steps with maps in place: what a convolution or a window leaves for one map only lies where the map's result will, if that
+ * has the same elements. So a block takes less of the cache, and what becomes a result is written to its place in memory at once.
+ */
+function inPlace(steps: readonly RowStep[], isOwn: (v: View) => boolean): RowStep[] {
+  const uses = countUses(steps);
+  const placed = [...steps];
+  /** Where memory is first touched. */
+  const first = new Map<object, number>();
+  for (const [k, step] of steps.entries())
+    for (const v of [...readsOf(step), ...writesOf(step)])
+      if (!first.has(storageOf(v.buffer))) first.set(storageOf(v.buffer), k);
+  for (const [k, map] of steps.entries()) {
+    if (map.kind !== 'map') continue;
+    for (const output of map.outputs) {
+      const isNew = first.get(storageOf(output.buffer)) === k;
+      if (!isNew || map.inputs.some((v) => storageOf(v.buffer) === storageOf(output.buffer))) continue;
+      const from = map.inputs.find((v) => isOwn(v) && uses.get(v.buffer) === 2 && sameElements(v, output));
+      const writer = steps.findIndex((s) => isOfImages(s) && from && writesOf(s)[0]!.buffer === from.buffer);
+      if (!from || writer < 0) continue;
+      placed[writer] = withResultIn(placed[writer]!, output.buffer);
+      placed[k] = withReads(placed[k]!, (b) => (b === from.buffer ? output.buffer : b));
+      break;
+    }
+  }
+  return placed;
+}
+
+const isOfImages = (i: DeviceInstruction): i is ConvInstruction | WindowInstruction =>
+  i.kind === 'conv' || i.kind === 'window';
+
+/** A convolution or window that leaves its result in another buffer. */
+function withResultIn(step: RowStep, buffer: Buffer): RowStep {
+  if (step.kind === 'conv') return { ...step, [step.result]: { ...step[step.result], buffer } };
+  return step.kind === 'window' ? { ...step, output: { ...step.output, buffer } } : step;
+}
+
+/** Whether two views of whole buffers show elements of the same size in the same order. */
+const sameElements = (a: View, b: View): boolean =>
+  a.buffer.bytes === b.buffer.bytes &&
+  a.dtype.size === b.dtype.size &&
+  a.offset === b.offset &&
+  a.strides.every((s, axis) => s === b.strides[axis] || a.shape[axis] === 1);
+
+/** Whether images can be rows: there are enough, and none is too large. */
+function hasRows(i: ConvInstruction | WindowInstruction): boolean {
+  const [rows] = i.output.shape as [number]; // images
+  return rows >= minRows && pointsOf(i) / rows <= maxRowElements;
 }
 
 /** The group with its maps joined, as one instruction where that is worth it. */
@@ -147,7 +221,10 @@ function emit(group: Group, uses: ReadonlyMap<Buffer, number>, keep: ReadonlySet
   const isOwn = ({ buffer }: View) =>
     buffer.kind === 'temp' && !keep.has(buffer) && inside.get(buffer) === uses.get(buffer);
   const seen = group.steps.map((step) => asRows(step, rows)!);
-  const merged = mergeMaps(seen, (v) => !isOwn(v));
+  const merged = inPlace(
+    mergeMaps(seen, (v) => !isOwn(v)),
+    isOwn,
+  );
   // In a block every product has its memory, which is small.
   const steps = merged.map((step) => (step.kind === 'dot' && step.passing ? { ...step, passing: false } : step));
   const points = Math.max(...steps.map(pointsOf));
@@ -159,6 +236,3 @@ function emit(group: Group, uses: ReadonlyMap<Buffer, number>, keep: ReadonlySet
   const origin = node === undefined ? {} : { node };
   return [{ kind: 'blocks', rows, steps, locals: new Set(locals.map((v) => v.buffer)), ...origin }];
 }
-
-const pointsOf = (i: DeviceInstruction): number =>
-  i.kind === 'map' || i.kind === 'reduce' ? sizeOf(i.shape) : i.kind === 'dot' ? sizeOf(i.output.shape) : 0;

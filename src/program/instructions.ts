@@ -175,17 +175,19 @@ export interface TopKInstruction {
  *   larger replaces it, so NaN is passed over. - `argmax` of [x]: where the window's first maximum is, counted row-major
  *   over the spatial axes, int64; it begins with the window's first element, so NaN stays there. Of an empty window: -1.
  * - `pick` of [x, y, g]: g where x first equals the pooled y in the window, or 0.
- * - `maxGradient` of [x, dy]: each dy is added where `argmax` says. - `nearGradient` of [x, y, dy]: each dy is added
- *   wherever x is closer than 1e-5 to y. - `meanGradient` of [dy]: each dy is shared out evenly over its window.
+ * - `maxGradient` of [x, dy]: each dy is added where `argmax` says. - `positiveMaxGradient`: the same, but only where x is
+ *   above zero there. - `nearGradient` of [x, y, dy]: each dy is added wherever x is closer than 1e-5 to y. - `meanGradient` of [dy]: each dy is shared out evenly over its window.
  */
-export type WindowOp = 'max' | 'argmax' | 'sum' | 'mean' | 'pick' | 'maxGradient' | 'nearGradient' | 'meanGradient';
+export type WindowOp =
+  | ('max' | 'argmax' | 'sum' | 'mean' | 'pick')
+  | ('maxGradient' | 'positiveMaxGradient' | 'nearGradient' | 'meanGradient');
 
 /**
  * Pooling. Views are [batch, …spatial, channels] of any strides; x, g and the results of gradients have the spatial sizes
  * of the image, y, dy and the results of folds those of the pooled one. `spans` has a contiguous int64 view [pooled size, 2]
  * per spatial axis: where along it each window begins and ends, of which the part inside the image counts. Sums of half
  * types accumulate in float32. Integers of 32 and 64 bits may be summed: they wrap, and their mean is rounded towards zero.
- * Narrower ones have `max`, `argmax`, `pick` and `maxGradient` only; `nearGradient` and `meanGradient` are for floats.
+ * Narrower ones have `max`, `argmax`, `pick` and `maxGradient` only; the other gradients are for floats.
  */
 export interface WindowInstruction {
   readonly kind: 'window';
@@ -221,13 +223,16 @@ export interface CheckInstruction {
 }
 
 /** What can run for some of its rows at a time. */
-export type RowStep = (MapInstruction | ReduceInstruction | DotInstruction) & Origin;
+export type RowStep = (MapInstruction | ReduceInstruction | DotInstruction | ConvInstruction | WindowInstruction) &
+  Origin;
 
 /**
  * Does what its steps do one after the other, but block by block of their rows, so that what one step leaves the next finds
- * in the cache. The first axis of every view of a step is `rows` long, and no expression depends on the position along it.
+ * in the cache. The first axis of every view of a step is `rows` long, and no expression depends on the position along it;
+ * of convolutions and windows the rows are the images of the batch, and filters and spans belong to all of them.
  * Memory that a step writes and another touches holds row after row, and each step only touches there the rows it is at.
- * A reduction that folds the first axis is complete when all steps are; no other step touches its output.
+ * A reduction that folds the first axis, or the gradient of a filter, is complete when all steps are; no other step touches
+ * its output.
  */
 export interface BlocksInstruction {
   readonly kind: 'blocks';

@@ -8,6 +8,7 @@ import { fuse } from './fuse.ts';
 import type { Buffer, DeviceInstruction, Segment, View } from './instructions.ts';
 import { narrowProducts } from './narrow.ts';
 import { removeDead } from './passes.ts';
+import { maskGradients } from './pooling.ts';
 import { sideBySide } from './together.ts';
 
 /** Cache lines: no two values share one, and vector loads stay aligned. */
@@ -23,7 +24,7 @@ export function planSegment(
   atOnce?: number,
 ): Segment {
   const needed = narrowProducts(removeDead(recorded, keep), keep);
-  const summed = joinSums(accumulateProducts(needed, keep), keep);
+  const summed = joinSums(accumulateProducts(maskGradients(needed, keep), keep), keep);
   const fused = fuseEpilogues(fuse(summed, keep), keep);
   const instructions = sideBySide(groupRows(fused, keep), atOnce);
   const bound = new Set<Buffer>();
@@ -61,7 +62,7 @@ function placeTemps(instructions: readonly DeviceInstruction[], lastUse: Readonl
 
 /** A buffer that ends with this instruction, and whose elements the view can take the place of one by one. */
 function inheritance(i: DeviceInstruction, output: View, ending: ReadonlySet<Buffer>): Buffer | undefined {
-  const step = i.kind === 'together' ? i.steps.find((s) => writesOf(s).includes(output)) : i;
+  const step = writerOf(i, output);
   const isProduct = step?.kind === 'dot' && step.output === output;
   const map = step?.kind === 'dot' ? step.after : step;
   const sources = isProduct
@@ -79,6 +80,14 @@ function inheritance(i: DeviceInstruction, output: View, ending: ReadonlySet<Buf
       ending.has(buffer) &&
       read.every((v) => v.buffer !== buffer || (sources.includes(v) && covers(v) && sameElements(v))),
   )?.buffer;
+}
+
+/** The instruction that writes a view: the given one, or the one among its steps. */
+function writerOf(i: DeviceInstruction, view: View): DeviceInstruction | undefined {
+  if (i.kind !== 'together' && i.kind !== 'blocks') return i;
+  const steps: readonly DeviceInstruction[] = i.steps;
+  const step = steps.find((s) => writesOf(s).includes(view));
+  return step && writerOf(step, view);
 }
 
 const rounded = (bytes: number) => Math.max(alignment, Math.ceil(bytes / alignment) * alignment);

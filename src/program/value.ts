@@ -35,6 +35,17 @@ export function isContiguous(v: View): boolean {
   return true;
 }
 
+/** Whether elements lie without gaps, in whatever order of axes. */
+export function isGapless(v: View): boolean {
+  const order = v.shape.map((_, axis) => axis).filter((axis) => v.shape[axis] !== 1);
+  return isContiguous(
+    transposeView(
+      v,
+      order.sort((p, q) => v.strides[q]! - v.strides[p]!),
+    ),
+  );
+}
+
 /** A whole buffer as a row-major view. */
 export function dense(buffer: Buffer, dtype: DType, shape: Shape): Value {
   return { buffer, dtype, shape, strides: stridesOf(shape), offset: 0 };

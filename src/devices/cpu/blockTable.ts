@@ -2,7 +2,7 @@
 import { type DType, float32, int32, uint32 } from '../../core/dtypes.ts';
 import { sizeOf } from '../../core/shape.ts';
 import { type BlocksInstruction, Buffer, type View } from '../../program/instructions.ts';
-import { dense } from '../../program/value.ts';
+import { pointsOf } from '../../program/rows.ts';
 
 /** So many elements of the widest step make a block: enough to outweigh what starting a step costs. */
 const elementsPerBlock = 8192;
@@ -11,7 +11,7 @@ const minBlocks = 8;
 const leastElements = 2048;
 
 export function rowsPerBlock({ rows, steps }: BlocksInstruction): number {
-  const widest = Math.max(...steps.map((s) => sizeOf(s.kind === 'dot' ? s.output.shape : s.shape) / rows));
+  const widest = Math.max(...steps.map((step) => pointsOf(step) / rows));
   const shared = Math.max(Math.ceil(rows / minBlocks), Math.ceil(leastElements / widest));
   return Math.max(1, Math.min(rows, shared, Math.ceil(elementsPerBlock / widest)));
 }
@@ -44,17 +44,19 @@ export class BlockTable {
     locals: Iterable<Buffer>,
     rows: number,
     height: number,
+    /** Views that all rows have in common. */
+    private readonly shared: ReadonlySet<View>,
     private readonly place: (buffer: Buffer) => [slot: number, start: number],
   ) {
     for (const buffer of locals) this.#addLocal(buffer, (buffer.bytes / rows) * height);
   }
 
-  /** Scratch for what one block contributes to the result of a reduction across rows. */
-  partial({ dtype, shape }: View): View {
+  /** Scratch for what one block contributes to a result that is folded across rows. */
+  partial({ dtype, shape, strides }: View): View {
     const type = computed[dtype.storage] ?? dtype;
     const buffer = new Buffer('temp', sizeOf(shape) * type.size);
     this.#addLocal(buffer, buffer.bytes);
-    return dense(buffer, type, shape);
+    return { buffer, dtype: type, shape, strides, offset: 0 };
   }
 
   locate(view: View): [slot: number, byte: number] {
@@ -62,7 +64,8 @@ export class BlockTable {
     const local = this.#locals.get(view.buffer);
     if (local !== undefined) return [local, offset];
     const [outer, start] = this.place(view.buffer);
-    return [this.#slot({ outer, offset: start + offset, rowBytes: view.strides[0]! * view.dtype.size }), 0];
+    const rowBytes = this.shared.has(view) ? 0 : view.strides[0]! * view.dtype.size;
+    return [this.#slot({ outer, offset: start + offset, rowBytes }), 0];
   }
 
   #addLocal(buffer: Buffer, bytes: number): void {

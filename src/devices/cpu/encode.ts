@@ -10,12 +10,13 @@ import {
   type DeviceInstruction,
   type DotInstruction,
   type MapInstruction,
-  type ReduceInstruction,
+  type ReduceOp,
   type Segment,
   storageOf,
   type View,
 } from '../../program/instructions.ts';
-import { firstRows, foldsRows, staysInRow } from '../../program/rows.ts';
+import { firstRows, foldsRows, sharedViews, staysInRow } from '../../program/rows.ts';
+import { isGapless } from '../../program/value.ts';
 import { BlockTable, rowsPerBlock } from './blockTable.ts';
 import { costOf } from './cost.ts';
 import type { Family } from './library.ts';
@@ -162,20 +163,22 @@ class Encoder {
   /** The steps, for a whole block and for what is left at the end, see a table of their own that moves with the rows. */
   #blocks(instruction: BlocksInstruction): void {
     const { rows, steps, locals } = instruction;
+    const shared = new Set(steps.flatMap(sharedViews));
     for (const step of steps)
       for (const view of [...readsOf(step), ...writesOf(step)]) {
         checkInside(view);
-        if (locals.has(view.buffer) && !staysInRow(view, rows))
+        if (locals.has(view.buffer) && (shared.has(view) || !staysInRow(view, rows)))
           throw new InternalError(`${describe(view)} leaves the row of a block that it is at`);
       }
     const height = rowsPerBlock(instruction);
-    const table = new BlockTable(locals, rows, height, (buffer) => this.#place(buffer));
-    const across: { step: ReduceInstruction; partial: View }[] = [];
+    const table = new BlockTable(locals, rows, height, shared, (buffer) => this.#place(buffer));
+    const across: { op: ReduceOp; output: View; partial: View }[] = [];
     const local = steps.map((step) => {
-      if (step.kind !== 'reduce' || !foldsRows(step)) return step;
-      const partial = table.partial(step.output);
-      across.push({ step, partial });
-      return { ...step, output: partial };
+      if (!foldsRows(step)) return step;
+      const [output] = writesOf(step) as [View]; // folds have one result
+      const partial = table.partial(output);
+      across.push({ op: step.kind === 'reduce' ? step.op : 'sum', output, partial });
+      return step.kind === 'conv' ? { ...step, filter: partial } : { ...step, output: partial };
     });
     const [outer, locate] = [this.words, this.#locate];
     this.#locate = (view) => table.locate(view);
@@ -190,9 +193,11 @@ class Encoder {
     outer.push(rows, height, Math.ceil(costOf(instruction)), table.slots.length);
     for (const { outer: slot, offset, rowBytes } of table.slots) outer.push(slot, offset, rowBytes);
     outer.push(table.localBytes, across.length);
-    for (const { step, partial } of across) {
-      outer.push(this.code('reduce', step.op), table.locate(partial)[0]);
-      this.#dense(step.output);
+    for (const { op, output, partial } of across) {
+      outer.push(this.code('reduce', op), table.locate(partial)[0]);
+      // Both lie in memory in the same order, so that they are joined from one end to the other.
+      if (!isGapless(output)) throw new InternalError(`${describe(output)} has gaps`);
+      this.#dense({ ...output, shape: [sizeOf(output.shape)], strides: [1] });
     }
     outer.pushAll(whole);
     outer.pushAll(last);

@@ -145,8 +145,11 @@ function visitor({ op, inputs, output }: WindowInstruction, memory: Memory): Vis
         to.set(at, hit ? third!.get(hit) : to.arithmetic.zero);
       };
     case 'maxGradient':
+    case 'positiveMaxGradient':
       return (at, points) => {
-        if (points.length > 0) to.add(points[firstMaximum(points)]!, second!.get(at));
+        const point = points[firstMaximum(points)];
+        const counts = point && (op === 'maxGradient' || compare.gt!(x.get(point), x.arithmetic.zero));
+        if (counts) to.add(point, second!.get(at));
       };
     case 'nearGradient':
       return (at, points) => {

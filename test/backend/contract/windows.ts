@@ -1,7 +1,7 @@
 /** @file Contract: the `window` instruction. */
 import { expect, it } from 'vitest';
 import * as d from '../../../src/core/dtypes.ts';
-import { fromNested, type Nested } from '../../../src/core/ndarray.ts';
+import { fromNested, NDArray, type Nested } from '../../../src/core/ndarray.ts';
 import type { Device } from '../../../src/devices/device.ts';
 import type { View, WindowOp } from '../../../src/program/instructions.ts';
 import { SegmentBuilder, transpose } from '../build.ts';
@@ -95,6 +95,7 @@ export function windowContract(device: Device): void {
     expectElements(await pooled({ op: 'argmax', inputs: [x], spans }), [0, 2, 4]);
     const dy = line([1, 2, 3]);
     expectElements(await pooled({ op: 'maxGradient', inputs: [x, dy], spans, image: [6] }), [1, 0, 2, 0, 3, 0]);
+    expectElements(await pooled({ op: 'positiveMaxGradient', inputs: [x, dy], spans, image: [6] }), [1, 0, 0, 0, 3, 0]);
     expectElements(await pooled({ op: 'max', inputs: [line([minusInfinity])], spans: [[[0, 1]]] }), [d.float32.min]);
   });
 
@@ -108,6 +109,16 @@ export function windowContract(device: Device): void {
     const [x, dy] = [line([1, 5, 2, 4]), line([1, 10])];
     for (const dtype of floats) {
       expectElements(await pooled({ op: 'maxGradient', inputs: [x, dy], spans, image: [4], dtype }), [0, 11, 0, 0]);
+      const above = await pooled({ op: 'positiveMaxGradient', inputs: [x, dy], spans, image: [4], dtype });
+      expectElements(above, [0, 11, 0, 0]);
+      const below = await pooled({
+        op: 'positiveMaxGradient',
+        inputs: [line([-1, 0, -2, -3]), dy],
+        spans,
+        image: [4],
+        dtype,
+      });
+      expectElements(below, [0, 0, 0, 0]);
       const shared = await pooled({ op: 'meanGradient', inputs: [line([3, 30])], spans, image: [4], dtype });
       expectElements(shared, [1, 11, 11, 10], 1e-2);
     }
@@ -167,6 +178,47 @@ export function windowContract(device: Device): void {
         expect(got).toEqual(order);
       }
     }
+  });
+
+  it('gives every point its gradient, whatever was there before', async () => {
+    const [image, pooled, channels] = [[4, 6], [2, 3], 19] as const;
+    const x = Array.from({ length: 4 * 6 * channels }, (_, i) => ((i * 7) % 11) - 8);
+    const dy = Array.from({ length: 2 * 3 * channels }, (_, i) => (i % 5) + 1);
+    const layouts: Record<string, Spans> = {
+      sideBySide: [halves, [...halves, [4, 6]]],
+      withGaps: [
+        [[0, 1], [2, 4]],
+        [[0, 2], [3, 4], [4, 6]],
+      ],
+      overlapping: [
+        [[0, 3], [1, 4]],
+        [[0, 2], [1, 4], [2, 6]],
+      ],
+    }; // biome-ignore format: pairs
+    for (const [name, spans] of Object.entries(layouts))
+      for (const op of ['maxGradient', 'positiveMaxGradient', 'meanGradient'] as const) {
+        const want = x.map(() => 0);
+        for (const [i, [top, bottom]] of spans[0]!.entries())
+          for (const [j, [left, right]] of spans[1]!.entries())
+            for (let c = 0; c < channels; c++) {
+              const points: number[] = [];
+              for (let h = top; h < bottom; h++)
+                for (let w = left; w < right; w++) points.push((h * 6 + w) * channels + c);
+              const more = dy[(i * 3 + j) * channels + c]!;
+              const best = points.reduce((a, p) => (x[p]! > x[a]! ? p : a));
+              if (op === 'meanGradient') for (const p of points) want[p]! += more / points.length;
+              else if (op === 'maxGradient' || x[best]! > 0) want[best]! += more;
+            }
+        const b = new SegmentBuilder();
+        const array = (values: readonly number[], shape: readonly number[]) =>
+          b.bind(new NDArray(d.float32, [1, ...shape, channels], Float32Array.from(values)));
+        const output = array(x.map(() => 9), image); // biome-ignore format: one array
+        const given = op === 'meanGradient' ? [array(dy, pooled)] : [array(x, image), array(dy, pooled)];
+        const bounds = spans.map((s) => b.bind(fromNested(s as Nested, d.int64)));
+        b.add({ kind: 'window', op, inputs: given, spans: bounds, output });
+        const got = (await (await b.run(device))(output)).numbers();
+        for (const [k, value] of got.entries()) expect(value, `${op} ${name} ${k}`).toBeCloseTo(want[k]!, 5);
+      }
   });
 
   it('works on many channels, wide windows and empty images', async () => {

@@ -159,18 +159,21 @@ function randomConv(chance: Chance): RandomSegment {
 }
 
 const windowOps: readonly WindowOp[] = [
-  ...(['max', 'argmax', 'sum', 'mean', 'pick', 'maxGradient', 'nearGradient', 'meanGradient'] as const),
+  ...(['max', 'argmax', 'sum', 'mean', 'pick'] as const),
+  ...(['maxGradient', 'positiveMaxGradient', 'nearGradient', 'meanGradient'] as const),
 ];
 
 function randomWindow(chance: Chance): RandomSegment {
   const b = new SegmentBuilder();
   const op = chance.pick(windowOps);
   const summable = [d.float16, d.bfloat16, d.float32, d.float32, d.float64, d.int32, d.int64];
-  const isFloatOnly = op === 'nearGradient' || op === 'meanGradient';
+  const isFloatOnly = op.endsWith('Gradient') && op !== 'maxGradient';
   const dtype = chance.pick(
     isFloatOnly ? summable.slice(0, 5) : op === 'sum' || op === 'mean' ? summable : [...reals, d.float32],
   );
+  const isPartition = chance.happens(0.3);
   const axes = Array.from({ length: chance.integer(1, 3) }, () => {
+    if (isPartition) return partition(chance.integer(1, 5), chance.pick([2, 2, 3]));
     const [image, pooled, longest] = [chance.integer(1, 9), chance.integer(1, 6), chance.integer(1, 9)];
     const step = chance.integer(1, 2);
     const ordered = chance.happens(0.5);
@@ -192,11 +195,23 @@ function randomWindow(chance: Chance): RandomSegment {
   const dy = randomInput(chance, b, dtype, pooled);
   const inputs = {
     ...{ max: [x], argmax: [x], sum: [x], mean: [x] },
-    ...{ pick: [x, y, wide()], maxGradient: [x, dy], nearGradient: [x, y, dy], meanGradient: [dy] },
+    ...{
+      pick: [x, y, wide()],
+      maxGradient: [x, dy],
+      positiveMaxGradient: [x, dy],
+      nearGradient: [x, y, dy],
+      meanGradient: [dy],
+    },
   }[op];
   const output = randomOutput(chance, b, op === 'argmax' ? d.int64 : dtype, op.endsWith('Gradient') ? image : pooled);
   b.add({ kind: 'window', op, inputs, spans, output });
   return { builder: b, terms: sizeOf(axes.map((a) => Math.max(a.image, a.pooled))) };
+}
+
+/** Windows side by side over all of an axis. */
+function partition(pooled: number, size: number) {
+  const spans = Array.from({ length: pooled }, (_, i) => [i * size, (i + 1) * size]);
+  return { image: pooled * size, pooled, spans };
 }
 
 function randomIndices(
@@ -309,6 +324,66 @@ function randomBlocks(chance: Chance): RandomSegment {
   return { builder: b, terms: rows * columns + 10 };
 }
 
+/** A convolution with what follows it, and what comes before its gradients, image by image. */
+function randomImageBlocks(chance: Chance): RandomSegment {
+  const b = new SegmentBuilder();
+  const dtype = chance.pick([d.float32, d.float32, d.float64]);
+  const [rows, pooled] = [chance.integer(1, 20), [chance.integer(1, 4), chance.integer(1, 4)]];
+  const [channels, features, taps] = [chance.pick([1, 3]), chance.pick([1, 5, 32]), chance.integer(1, 3)];
+  const windows = pooled.map((n) => partition(n, 2));
+  const size = windows.map((w) => w.image);
+  const locals = new Set<Buffer>();
+  const result = (shape: readonly number[]): View => {
+    if (chance.happens(0.3)) return b.output(dtype, shape);
+    const buffer = new Buffer('temp', sizeOf(shape) * dtype.size);
+    locals.add(buffer);
+    return viewOf(buffer, dtype, shape);
+  };
+  const given = (...shape: number[]) => b.bind(randomArray(chance, dtype, shape));
+  /** An array [rows, height, width, channels] as convolutions see it. */
+  const imagesOf = ({ buffer, shape: [n, h, w, c] }: View): View => ({
+    ...viewOf(buffer, dtype, [n!, 1, c!, h!, w!]),
+    strides: [h! * w! * c!, h! * w! * c!, 1, w! * c!, c!],
+  });
+  /** An array [taps, taps, channels, features] as convolutions see it. */
+  const filterOf = (buffer: Buffer): View => ({
+    ...viewOf(buffer, dtype, [1, features, channels, taps, taps]),
+    strides: [0, 1, features, taps * channels * features, channels * features],
+  });
+  const [image, wide] = [given(rows, ...size, channels), [rows, ...size, features]];
+  const filter = given(taps, taps, channels, features);
+  const spans = windows.map((w) => b.input(w.spans, d.int64));
+  const geometry = { strides: [1, 1], dilations: [1, 1], before: [chance.integer(0, 2), chance.integer(0, 2)] };
+  const conv = { kind: 'conv', ...geometry, input: imagesOf(image), filter: filterOf(filter.buffer) } as const;
+  const [product, active, gradient, masked] = [result(wide), result(wide), result(wide), result(wide)];
+  const [x0, x1] = [e.input(0, dtype), e.input(1, dtype)];
+  const map = (inputs: View[], output: View, value: e.Expr): RowStep => ({
+    ...{ kind: 'map', shape: wide, inputs, outputs: [output], results: [value] },
+  });
+  const forward: RowStep[] = [
+    { ...conv, result: 'output', output: imagesOf(product) },
+    map([product, broadcast(given(features), wide)], active, e.max(e.add(x0, x1), 0)),
+    { kind: 'window', op: 'max', inputs: [active], spans, output: b.output(dtype, [rows, ...pooled, features]) },
+  ];
+  // Which of two numbers is larger must not depend on how they were computed.
+  const pool = { kind: 'window', inputs: [given(...wide), given(rows, ...pooled, features)], spans } as const;
+  const backward: RowStep[] = [
+    { ...pool, op: chance.pick(['maxGradient', 'positiveMaxGradient'] as const), output: gradient },
+    map([gradient, given(...wide)], masked, e.mul(x0, x1)),
+    {
+      ...{ kind: 'reduce', op: 'sum', shape: wide, axes: [0, 1, 2], inputs: [masked], result: x0 },
+      output: b.output(dtype, [features]),
+    },
+    { ...conv, result: 'input', input: imagesOf(result(image.shape)), output: imagesOf(masked) },
+    {
+      ...{ ...conv, result: 'filter', output: imagesOf(masked) },
+      filter: filterOf(b.output(dtype, filter.shape).buffer),
+    },
+  ];
+  b.add({ kind: 'blocks', rows, steps: chance.happens(0.5) ? [...forward, ...backward] : backward, locals });
+  return { builder: b, terms: rows * sizeOf(size) + 10 };
+}
+
 /** Maps and products that have nothing to do with each other. */
 function randomTogether(chance: Chance): RandomSegment {
   const b = new SegmentBuilder();
@@ -329,6 +404,7 @@ export const segmentKinds: Record<
   dot: { share: 120, make: randomDot },
   conv: { share: 60, make: randomConv },
   blocks: { share: 60, make: randomBlocks },
+  imageBlocks: { share: 30, make: randomImageBlocks },
   together: { share: 30, make: randomTogether },
   gather: { share: 25, make: randomGather },
   scatter: { share: 25, make: randomScatter },

@@ -1,10 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { float32 } from '../../../src/core/dtypes.ts';
+import { float32, int64 } from '../../../src/core/dtypes.ts';
 import { ReferenceDevice } from '../../../src/devices/reference/device.ts';
+import { readsOf, writesOf } from '../../../src/program/access.ts';
 import { groupRows } from '../../../src/program/blocks.ts';
 import { describe as inWords } from '../../../src/program/describe.ts';
 import * as e from '../../../src/program/expr.ts';
-import { Buffer, type DeviceInstruction, type ReduceOp, type View } from '../../../src/program/instructions.ts';
+import {
+  Buffer,
+  type ConvInstruction,
+  type DeviceInstruction,
+  type ReduceOp,
+  type View,
+} from '../../../src/program/instructions.ts';
 import { planSegment } from '../../../src/program/plan.ts';
 import { broadcastView, dense, reshapeView, transposeView } from '../../../src/program/value.ts';
 
@@ -187,5 +194,99 @@ describe('instructions over the same rows', () => {
     const [only, ...rest] = groupRows(attention, new Set());
     expect(rest).toEqual([]);
     expect(only).toMatchObject({ kind: 'blocks', rows: 16 });
+  });
+
+  /** The parts of a convolutional layer over [rows, 28, 28, 1], and of its gradient. */
+  function layer(rows: number, features = 32) {
+    const [image, filter, bias] = [bound(rows, 28, 28, 1), bound(5, 5, 1, features), bound(features)];
+    const wide = () => temp(rows, 28, 28, features);
+    const spans = [0, 1].map(() => dense(new Buffer('constant', 14 * 16, new Uint8Array(14 * 16)), int64, [14, 2]));
+    const [product, active, gradient, masked] = [wide(), wide(), wide(), wide()];
+    const pooled = () => bound(rows, 14, 14, features);
+    const imagesOf = (v: View) => reshapeView(transposeView(v, [0, 3, 1, 2]), [rows, 1, v.shape[3]!, 28, 28])!;
+    const conv = {
+      kind: 'conv',
+      strides: [1, 1],
+      dilations: [1, 1],
+      before: [2, 2],
+      input: imagesOf(image),
+      filter: reshapeView(transposeView(filter, [3, 2, 0, 1]), [1, features, 1, 5, 5])!,
+    } as const;
+    const forward: DeviceInstruction[] = [
+      { ...conv, result: 'output', output: imagesOf(product) },
+      map([product, bias], active, e.max(e.add(x0, x1), 0)),
+      { kind: 'window', op: 'max', inputs: [active], spans, output: pooled() },
+    ];
+    const pool = { kind: 'window', op: 'maxGradient', inputs: [active, pooled()], spans, output: gradient } as const;
+    const mask = map([gradient, active], masked, e.select(e.gt(x1, 0), x0, 0));
+    const flat = reshapeView(masked, [rows * 28 * 28, features])!;
+    const gradients: DeviceInstruction[] = [
+      reduce('sum', flat, [0], bound(features)),
+      { ...conv, result: 'filter', output: imagesOf(masked) },
+    ];
+    return { forward, pool, mask, gradients, product, active, masked };
+  }
+
+  it('are images: a convolution, its bias and its pool', () => {
+    const { forward, active, product } = layer(64);
+    const [only, ...rest] = groupRows(forward, new Set([active.buffer]));
+    expect(rest).toEqual([]);
+    expect(only).toMatchObject({
+      kind: 'blocks',
+      rows: 64,
+      steps: [{ kind: 'conv' }, { kind: 'map' }, { kind: 'window' }],
+    });
+    // The product is computed where the map leaves its result.
+    const touched = new Set([...readsOf(only!), ...writesOf(only!)].map((v) => v.buffer));
+    expect(touched.has(active.buffer)).toBe(true);
+    expect(touched.has(product.buffer)).toBe(false);
+    expect(only?.kind === 'blocks' && only.locals.size).toBe(0);
+    expect(planSegment(forward, new Set([active.buffer])).arenaBytes).toBe(0);
+  });
+
+  it('are images: the gradient of a pool, and what sums it over the batch', () => {
+    const { pool, mask, gradients, active } = layer(64);
+    const [only, ...rest] = groupRows([pool, mask, ...gradients], new Set([active.buffer]));
+    expect(rest).toEqual([]);
+    expect(only && inWords(only)).toBe(
+      'blocks of 64 rows: window [64, 28, 28, 32], [64, 14, 14, 32], [14, 2], [14, 2] -> [64, 28, 28, 32]; ' +
+        'map [64, 28, 28, 32] select(x1 > 0, x0, 0); reduce [64, 784, 32] over 0,1 sum of x0; ' +
+        'conv [64, 1, 1, 28, 28], [64, 1, 32, 28, 28] -> [1, 32, 1, 5, 5]',
+    );
+    expect(only?.kind === 'blocks' && only.locals.size).toBe(1);
+  });
+
+  it('are no images where these are few or large, or a convolution is', () => {
+    const kinds = ({ forward, active }: ReturnType<typeof layer>) =>
+      groupRows(forward, new Set([active.buffer])).map((i) => i.kind);
+    expect(kinds(layer(4))).toEqual(['conv', 'map', 'window']);
+    expect(kinds(layer(64, 48))).toEqual(['conv', 'map', 'window']);
+    const { forward, active } = layer(64);
+    const many = { ...(forward[0] as ConvInstruction), filter: bound(1, 32, 1, 9, 9) };
+    expect(groupRows([many, ...forward.slice(1)], new Set([active.buffer])).map((i) => i.kind)).toEqual([
+      'conv',
+      'blocks',
+    ]);
+  });
+
+  it('take the place of what they read in the arena', () => {
+    const { forward, active } = layer(64);
+    const many = { ...(forward[0] as ConvInstruction), filter: bound(1, 32, 1, 9, 9) };
+    const points = 64 * 28 * 28 * 32;
+    const later: DeviceInstruction = {
+      ...{ kind: 'scan', op: 'sum', exclusive: false, reverse: false },
+      ...{ input: reshapeView(active, [1, points, 1])!, output: bound(1, points, 1) },
+    };
+    expect(planSegment([many, ...forward.slice(1), later], new Set()).arenaBytes).toBe(4 * points);
+  });
+
+  it('do not read a filter that they make', () => {
+    // As many groups as images, so that a filter looks as if it had rows.
+    const [image, output, filter] = [bound(64, 64, 4, 64), bound(64, 64, 4, 64), temp(64, 4, 4, 1)];
+    const conv: DeviceInstruction = {
+      ...{ kind: 'conv', result: 'output', strides: [1], dilations: [1], before: [0] },
+      ...{ input: image, filter, output },
+    };
+    expect(words([map([bound(64, 4, 4, 1)], filter, e.neg(x0)), conv])).toHaveLength(2);
   });
 });
