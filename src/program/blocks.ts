@@ -30,6 +30,8 @@ const minShared = 4096;
 const maxSteps = 32;
 /** Beyond so many multiply-adds per row a product gains nothing from finding its factors in the cache. */
 const maxProduct = 2 ** 20;
+/** Images are whole blocks, so there must be enough of them for many threads. */
+const minImages = 32;
 /** Every block adds what it gives to the gradient of a filter, so that must be small. */
 const maxFilter = 4096;
 
@@ -210,7 +212,7 @@ const sameElements = (a: View, b: View): boolean =>
 /** Whether images can be rows: there are enough, and none is too large. */
 function hasRows(i: ConvInstruction | WindowInstruction): boolean {
   const [rows] = i.output.shape as [number]; // images
-  return rows >= minRows && pointsOf(i) / rows <= maxRowElements;
+  return rows >= minImages && pointsOf(i) / rows <= maxRowElements;
 }
 
 /** The group with its maps joined, as one instruction where that is worth it. */
