@@ -168,7 +168,8 @@ class Dot final : public Instruction {
   double cost() const {
     constexpr double moved = 8 / 4, begun = 3000;  // for a byte, for a product
     const double bytes = static_cast<double>((m_ + n_) * std::max<int64_t>(k_, 1) + m_ * n_) * static_cast<double>(sizeOf(dtype_));
-    return static_cast<double>(batches_ * pairs()) * (work() + moved * bytes + begun);
+    const double wide = dtype_ == DType::f64 ? 2 : 1;  // half as many numbers are in a vector
+    return static_cast<double>(batches_ * pairs()) * (wide * work() + moved * bytes + begun);
   }
 
   template <class T>

@@ -8,7 +8,7 @@
 namespace tl {
 
 /** Multiply-adds that pay for waking another thread; the matrix unit does more of them in that time. */
-constexpr double kGemmGrain = 400e3, kTileGemmGrain = 900e3;
+constexpr double kGemmGrain = 350e3, kTileGemmGrain = 900e3;
 
 constexpr int64_t roundUp(int64_t n) { return (n + 63) & ~int64_t{63}; }
 
