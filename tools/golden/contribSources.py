@@ -14,7 +14,7 @@ import types
 os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
 
 import numpy as np
-import tensorflow as tf2
+from graphMode import tf
 from tensorflow.python.distribute import distribute_lib
 from tensorflow.python.framework import ops, smart_cond
 from tensorflow.python.keras import layers as keras_layers
@@ -25,10 +25,6 @@ from tensorflow.python.keras.utils import tf_utils
 from tensorflow.python.ops import array_ops, control_flow_ops
 from tensorflow.python.trackable import base as trackable
 
-tf = tf2.compat.v1
-tf.disable_eager_execution()
-tf.enable_resource_variables()
-tf.enable_control_flow_v2()
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../test/golden/front")
 
 
@@ -148,7 +144,6 @@ def gradients(y):
     weights = tf.reshape(tf.cos(tf.range(tf.cast(tf.size(y), tf.float32))), tf.shape(y))
     found = tf.gradients(tf.reduce_sum(y * weights), tf.trainable_variables())
     return [tf.convert_to_tensor(g) for g in found if g is not None]
-
 
 CASES = {}
 

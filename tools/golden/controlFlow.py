@@ -1,17 +1,10 @@
 """What real TensorFlow makes of the programs in test/front/controlFlow/programs.ts: controlFlow.py OUTPUT."""
 import hashlib
 import json
-import os
 import sys
 
-os.environ['TF_CPP_MIN_LOG_LEVEL'] = '3'
 import numpy as np
-import tensorflow as tf2
-
-tf = tf2.compat.v1
-tf.disable_eager_execution()
-tf.enable_resource_variables()
-tf.enable_control_flow_v2()
+from graphMode import tf, tf2
 
 programs = {}
 

@@ -3,16 +3,10 @@
     python tools/golden/data.py > test/golden/data/pipelines.json
 """
 import json
-import os
 
-os.environ['TF_CPP_MIN_LOG_LEVEL'] = '3'
 import numpy as np
-import tensorflow as tf2
+from graphMode import plain, tf
 
-tf = tf2.compat.v1
-tf.disable_eager_execution()
-tf.enable_resource_variables()
-tf.enable_control_flow_v2()
 tf.logging.set_verbosity('FATAL')
 D, E = tf.data.Dataset, tf.data.experimental
 
@@ -38,7 +32,6 @@ def examples():
         example(x=floats(3.5, 4)),
         example(x=floats(5.5, 6), n=ints(9), a=text(b'three'), s=ints(3)),
     ]
-
 
 PIPELINES = {
     'tensors': lambda: D.from_tensors([1, 2, 3]),
@@ -131,19 +124,6 @@ PIPELINES = {
         lambda x: tf.random_uniform([], seed=5) > 0.5),
 }
 # Random numbers of Python's `random` module stand behind no seed, so every pipeline here has one.
-
-
-def plain(value):
-    if isinstance(value, tf.SparseTensorValue):
-        return {'indices': plain(value.indices), 'values': plain(value.values), 'denseShape': plain(value.dense_shape)}
-    if isinstance(value, dict):
-        return {k: plain(v) for k, v in value.items()}
-    if isinstance(value, tuple):
-        return [plain(v) for v in value]
-    if isinstance(value, bytes):
-        return value.decode()
-    value = np.asarray(value)
-    return [plain(v) for v in value] if value.dtype == object and value.ndim else value.tolist()
 
 
 def run(make):

@@ -9,16 +9,10 @@ import os
 import shutil
 import sys
 
-os.environ['TF_CPP_MIN_LOG_LEVEL'] = '3'
-import numpy as np
-import tensorflow as tf2
+from graphMode import plain, tf
 from tensorflow.python.data.ops import dataset_ops
 from tensorflow.python.ops import gen_experimental_dataset_ops as raw
 
-tf = tf2.compat.v1
-tf.disable_eager_execution()
-tf.enable_resource_variables()
-tf.enable_control_flow_v2()
 tf.logging.set_verbosity('FATAL')
 D, E = tf.data.Dataset, tf.data.experimental
 target = sys.argv[1]
@@ -42,7 +36,6 @@ def sliding(size, shift, stride, drop=True):
     return made(raw.sliding_window_dataset(
         D.range(7)._variant_tensor, size, shift, stride, drop_remainder=drop, **numbers))
 
-
 OPS = {
     'rebatch 3': lambda: rebatched(3, False),
     'rebatch 3 without remainder': lambda: rebatched(3, True),
@@ -54,17 +47,6 @@ OPS = {
     'sliding 3 2 2': lambda: sliding(3, 2, 2),
     'sliding 3 2 1 with remainder': lambda: sliding(3, 2, 1, False),
 }
-
-
-def plain(value):
-    if isinstance(value, dict):
-        return {k: plain(v) for k, v in value.items()}
-    if isinstance(value, tuple):
-        return [plain(v) for v in value]
-    if isinstance(value, bytes):
-        return value.decode()
-    value = np.asarray(value)
-    return [plain(v) for v in value] if value.dtype == object and value.ndim else value.tolist()
 
 
 def run(make):

@@ -10,15 +10,12 @@ import sys
 import warnings
 
 import numpy as np
-import tensorflow.compat.v1 as tf
+from graphMode import tf
 
 from tensorflow.python.keras.legacy_tf_layers import core as layers
 
 warnings.filterwarnings("ignore")
 tf.logging.set_verbosity(tf.logging.FATAL)
-tf.disable_eager_execution()
-tf.enable_resource_variables()
-tf.enable_control_flow_v2()
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TARGET = os.path.join(HERE, "..", "..", "test", "golden", "front")
@@ -58,7 +55,6 @@ def built(make, collections=(), steps=1):
                 values = [[plain(session.run(f, feeds)) for f in fetches] for _ in range(steps)]
             record["values"] = values
         return record
-
 
 LABELS = np.array([[1, 0, 0], [0, 1, 0]], np.float32)
 SCORES = np.array([[0.9, 0.2, 0.4], [0.3, 0.6, 0.7]], np.float32)

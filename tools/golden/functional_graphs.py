@@ -4,16 +4,10 @@ python tools/golden/functional_graphs.py > test/golden/functionalGraphs.json
 """
 import base64
 import json
-import os
 
-os.environ['TF_CPP_MIN_LOG_LEVEL'] = '3'
 import numpy as np
-import tensorflow as tf2
+from graphMode import tf, tf2
 
-tf = tf2.compat.v1
-tf.disable_eager_execution()
-tf.enable_control_flow_v2()
-tf.enable_resource_variables()
 cases = []
 
 
@@ -211,7 +205,6 @@ def lstm():
     y, state = tf.nn.dynamic_rnn(cell, x, sequence_length=n, dtype=tf.float32)
     loss = tf.reduce_sum(y * y)
     return [y, state.c, state.h] + tf.gradients(loss, tf.trainable_variables() + [x])
-
 
 numbers = np.linspace(-1, 1, 30).reshape(2, 5, 3).astype('f')
 case('dynamic rnn', lstm, [{'x': numbers, 'n': [5, 3]}, {'x': numbers, 'n': [2, 4]}])

@@ -7,12 +7,8 @@ import json
 import sys
 
 import numpy as np
-import tensorflow as tensorflow
+from graphMode import tf
 
-tf = tensorflow.compat.v1
-tf.disable_eager_execution()
-tf.enable_resource_variables()
-tf.enable_control_flow_v2()
 image = tf.image
 
 feeds = {}
@@ -46,7 +42,6 @@ def strings(values, static=0):
     tensor = tf.placeholder(tf.string, array.shape if static == 0 else static, name="x")
     feeds[tensor] = array
     return tensor
-
 
 F, U = tf.float32, tf.uint8
 CASES = {

@@ -7,12 +7,7 @@ import json
 import sys
 
 import numpy as np
-import tensorflow as tensorflow
-
-tf = tensorflow.compat.v1
-tf.disable_eager_execution()
-tf.enable_resource_variables()
-tf.enable_control_flow_v2()
+from graphMode import tf, tf2
 
 CASES = {}
 
@@ -72,10 +67,10 @@ case("cumprod", lambda x: tf.cumprod(x([2, 3]), 1))
 case("cumulativeLogsumexp", lambda x: tf.math.cumulative_logsumexp(x([2, 3]), 1))
 for name, op in {
     "relu": tf.nn.relu, "relu6": tf.nn.relu6, "elu": tf.nn.elu, "selu": tf.nn.selu, "leakyRelu": tf.nn.leaky_relu,
-    "softplus": tf.nn.softplus, "softsign": tf.nn.softsign, "crelu": tf.nn.crelu, "gelu": tensorflow.nn.gelu,
+    "softplus": tf.nn.softplus, "softsign": tf.nn.softsign, "crelu": tf.nn.crelu, "gelu": tf2.nn.gelu,
 }.items():  # fmt: skip
     case(name, lambda x, f=op: f(x([2, 3], static=[None, 3], low=-3.0, high=8.0)))
-case("gelu approximate", lambda x: tensorflow.nn.gelu(x([2, 3]), approximate=True))
+case("gelu approximate", lambda x: tf2.nn.gelu(x([2, 3]), approximate=True))
 case("biasAdd", lambda x: tf.nn.bias_add(x([2, 3], static=[None, 3]), x([3], "b", seed=3)))
 case("biasAdd NCHW", lambda x: tf.nn.bias_add(x([2, 3, 2]), x([3], "b", seed=3), data_format="NCHW"))
 case("softmax", lambda x: tf.nn.softmax(x([2, 3], static=[None, 3])))

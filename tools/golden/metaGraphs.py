@@ -7,12 +7,7 @@ import json
 import os
 import zlib
 
-os.environ['TF_CPP_MIN_LOG_LEVEL'] = '3'
-import tensorflow.compat.v1 as tf  # noqa: E402
-
-tf.disable_eager_execution()
-tf.enable_resource_variables()
-tf.enable_control_flow_v2()
+from graphMode import tf
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TARGET = os.path.join(HERE, '../../test/golden/front/metaGraphs.json')

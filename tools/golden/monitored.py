@@ -9,12 +9,8 @@ import re
 import shutil
 import tempfile
 
-import tensorflow
+from graphMode import tf
 
-tf = tensorflow.compat.v1
-tf.disable_eager_execution()
-tf.enable_resource_variables()
-tf.enable_control_flow_v2()
 tf.logging.set_verbosity(tf.logging.ERROR)
 
 
@@ -81,7 +77,6 @@ def supervised():
         result = {'nodes': nodes(graph), 'files': files(folder), 'events': events(folder)}
     shutil.rmtree(folder)
     return result
-
 
 path = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../test/golden/monitored.json')
 with open(path, 'w') as file:

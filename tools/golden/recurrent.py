@@ -3,17 +3,10 @@
 python tools/golden/recurrent.py > test/golden/recurrent.json
 """
 import json
-import os
 
-os.environ['TF_CPP_MIN_LOG_LEVEL'] = '3'
 import numpy as np
-import tensorflow as tf2
+from graphMode import tf, tf2
 from tensorflow.python.keras.layers.legacy_rnn import rnn_cell_impl as cells
-
-tf = tf2.compat.v1
-tf.disable_eager_execution()
-tf.enable_control_flow_v2()
-tf.enable_resource_variables()
 
 x_value = (np.sin(np.arange(2 * 4 * 3) * 0.7)).reshape(2, 4, 3).astype('f')
 golden = {'x': x_value.tolist()}

@@ -1,15 +1,9 @@
 """Writes test/golden/variableUpdates.json: nodes and values of gathers from variables, their gradients, and scatter updates."""
 import json
-import os
 import pathlib
 
-os.environ['TF_CPP_MIN_LOG_LEVEL'] = '3'
-import numpy as np  # noqa: E402
-import tensorflow.compat.v1 as tf  # noqa: E402
-
-tf.disable_eager_execution()
-tf.enable_resource_variables()
-tf.enable_control_flow_v2()
+import numpy as np
+from graphMode import tf
 
 ROWS = np.ones((2, 3)) * 2.5
 CASES = {}

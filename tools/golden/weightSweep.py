@@ -9,12 +9,8 @@ import os
 os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
 
 import numpy as np
-import tensorflow as tf2
+from graphMode import tf
 
-tf = tf2.compat.v1
-tf.disable_eager_execution()
-tf.enable_resource_variables()
-tf.enable_control_flow_v2()
 TARGET = os.path.join(os.path.dirname(__file__), "../../test/golden/front/weightSweep.json")
 
 
@@ -43,7 +39,6 @@ def weights_of(shape):
     """Some of them 0."""
     values = np.abs(numbers(5, shape)).astype(np.float32)
     return np.where(values < 0.45, 0, values).astype(np.float32)
-
 
 SHAPES = [None, [], [1], [3], [4], [3, 1], [1, 4], [1, 1], [3, 4], [2, 4], [4, 1], [3, 4, 1], [1, 3, 4]]
 one_hot = np.eye(4, dtype=np.float32)[[1, 3, 0]]

@@ -9,12 +9,7 @@ import sys
 
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
 import numpy as np
-import tensorflow as tensorflow
-
-tf = tensorflow.compat.v1
-tf.disable_eager_execution()
-tf.enable_resource_variables()
-tf.enable_control_flow_v2()
+from graphMode import tf
 
 CASES = {}
 
