@@ -42,7 +42,7 @@ export async function main({
   const steps = Math.floor(trainDigits / batchSize);
   const rate = tf.train.cosineDecay(1e-3, globalStep, epochs * steps);
   // The mean and variance that batch normalization remembers are updated with each step.
-  const updates = tf.getCollection(tf.GraphKeys.UPDATE_OPS) as tf.Operation[];
+  const updates = tf.getCollection(tf.GraphKeys.UPDATE_OPS);
   const train = tf.controlDependencies(updates, () => new tf.train.AdamOptimizer(rate).minimize(loss, { globalStep }));
   const right = tf.reduceSum(tf.cast(tf.equal(tf.argmax(scores, 1), labels), tf.float32));
 

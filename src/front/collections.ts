@@ -1,5 +1,8 @@
 /** @file Collections of the default graph: the well-known names and the functions that look into them. */
 import { getDefaultGraph } from '../graph/graph.ts';
+import type { Operation } from '../graph/operation.ts';
+import type { Tensor } from '../graph/tensor.ts';
+import type { Variable } from './variable.ts';
 
 /** The names under which the library keeps things in collections. */
 export const GraphKeys = {
@@ -39,6 +42,20 @@ export const GraphKeys = {
   WHILE_CONTEXT: 'while_context',
 } as const;
 
+/** What the library itself keeps in collections. */
+interface Collected {
+  readonly [GraphKeys.GLOBAL_VARIABLES]: Variable;
+  readonly [GraphKeys.LOCAL_VARIABLES]: Variable;
+  readonly [GraphKeys.METRIC_VARIABLES]: Variable;
+  readonly [GraphKeys.MODEL_VARIABLES]: Variable;
+  readonly [GraphKeys.TRAINABLE_VARIABLES]: Variable;
+  readonly [GraphKeys.MOVING_AVERAGE_VARIABLES]: Variable;
+  readonly [GraphKeys.SUMMARIES]: Tensor;
+  readonly [GraphKeys.LOSSES]: Tensor;
+  readonly [GraphKeys.REGULARIZATION_LOSSES]: Tensor;
+  readonly [GraphKeys.UPDATE_OPS]: Operation | Tensor;
+}
+
 /** Adds a value to a collection of the default graph. */
 export function addToCollection(name: string, value: unknown): void {
   getDefaultGraph().addToCollection(name, value);
@@ -54,8 +71,10 @@ export function addToCollections(names: string | readonly string[], value: unkno
  *
  * @example tf.getCollection(tf.GraphKeys.TRAINABLE_VARIABLES, 'layer1/')
  */
-export function getCollection<T = unknown>(name: string, scope?: string): T[] {
-  return getDefaultGraph().getCollection(name, scope) as T[]; // the caller knows what it keeps there
+export function getCollection<K extends keyof Collected>(name: K, scope?: string): Collected[K][];
+export function getCollection<T = unknown>(name: string, scope?: string): T[];
+export function getCollection(name: string, scope?: string): unknown[] {
+  return getDefaultGraph().getCollection(name, scope);
 }
 
 /** The live list behind a collection of the default graph. */

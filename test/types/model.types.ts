@@ -174,4 +174,16 @@ function layer(input: tf.TensorLike, weights: tf.TensorLike): tf.Tensor {
   return tf.nn.relu(tf.matmul(input, weights));
 }
 
+// What the library keeps in collections has a type; what users keep there has the one that they name.
+tf.controlDependencies(tf.getCollection(tf.GraphKeys.UPDATE_OPS), () => tf.noOp());
+tf.addN(tf.getCollection(tf.GraphKeys.REGULARIZATION_LOSSES));
+tf.getCollection(tf.GraphKeys.TRAINABLE_VARIABLES, 'layer1/').map((v) => v.assign(0));
+tf.getCollection<tf.Operation>(tf.GraphKeys.UPDATE_OPS).map((op) => op.type);
+tf.getCollection<number>('mine').map((n) => n + 1);
+const updates = tf.getCollection(tf.GraphKeys.UPDATE_OPS);
+tf.controlDependencies(updates, () => tf.noOp());
+const mine = tf.getCollection('mine');
+// @ts-expect-error nothing is known of other collections
+tf.addN(mine);
+
 export { asBool, asFloat64, cast, chosen, layer, product32, summed };
