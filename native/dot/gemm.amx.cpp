@@ -18,8 +18,8 @@ constexpr int64_t kDepth = 32, kPairsDepth = 12;
 constexpr int64_t kBlockColumns = 1024;
 /** Rows and columns of a block of c. */
 constexpr int64_t kBlock = 2 * kTileSide;
-/** Bytes of a packed block of a. */
-constexpr int64_t kNearBytes = 768 << 10;
+/** Bytes of a packed block of a, and half of it where all of b has no more than this: then both stay in the second cache. */
+constexpr int64_t kNearBytes = 768 << 10, kSmallBytes = 512 << 10;
 /** What follows a product begins when about so many elements are ready, which are then still in L2. */
 constexpr int64_t kReadyElements = 32768;
 /** Up to so many it waits for all, so that b need not be kept packed for further rows. */
@@ -42,7 +42,8 @@ struct Cut {
   Cut(int64_t m, int64_t n, int64_t allSteps, int64_t depth, bool goesOn) {
     steps = ceilDiv(allSteps, ceilDiv(allSteps, depth));
     columns = minOf(n, kBlockColumns);
-    rows = kNearBytes / (2 * steps * kPackedBytes) * kBlock;
+    const bool isSmall = ceilDiv(columns, kBlock) * stripBytes() <= kSmallBytes;
+    rows = (isSmall ? kNearBytes / 2 : kNearBytes) / stripBytes() * kBlock;
     if (goesOn && m * columns > kReadyAtOnce) rows = minOf(rows, maxOf(2 * kBlock, roundUp(kReadyElements / columns, kBlock)));
     rows = maxOf(rows, kBlock);
     oneBlock = m <= rows;
