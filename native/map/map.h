@@ -45,8 +45,8 @@ class PieceMap {
   std::vector<int64_t> shape_;
   std::vector<View> matrices_;
   int64_t columns_ = 1;
-  /** Boxes of several whole rows, and boxes that are pieces of one row. */
-  Form whole_, part_;
+  /** Boxes of several whole rows, boxes that are long pieces of one row, and boxes of short pieces of several. */
+  Form whole_, part_, narrow_;
 };
 
 }  // namespace tl

@@ -8,6 +8,8 @@ namespace {
 
 /** Points per box, as for maps that run alone. */
 constexpr int64_t kBlock = 1024;
+/** Pieces of rows that are shorter than kShort are copied together, so many columns of each: a box for each row would cost more. */
+constexpr int64_t kShort = 512, kNarrow = 128;
 
 /** Whether elements of a row lie side by side, and all rows at equal distances. */
 bool isMatrix(const View& v) {
@@ -34,6 +36,7 @@ PieceMap::PieceMap(const MapCode& code) : shape_(code.expression.shape) {
   simplify(layout.space, layout.strides, 0, false);
   whole_ = form(code, layout, std::max<int64_t>(1, kBlock / columns_), std::min(columns_, kBlock));
   part_ = form(code, layout, 1, std::min(columns_, kBlock));
+  narrow_ = form(code, layout, kBlock / kNarrow, std::min(columns_, kNarrow));
 }
 
 PieceMap::Form PieceMap::form(const MapCode& code, const Layout& layout, int64_t rows, int64_t columns) const {
@@ -52,11 +55,13 @@ PieceMap::Form PieceMap::form(const MapCode& code, const Layout& layout, int64_t
 }
 
 int64_t PieceMap::scratchBytes() const {
-  return whole_.body ? std::max(whole_.body->scratchBytes(), part_.body->scratchBytes()) : 0;
+  if (!whole_.body) return 0;
+  return std::max({whole_.body->scratchBytes(), part_.body->scratchBytes(), narrow_.body->scratchBytes()});
 }
 
 void PieceMap::run(void* const* table, Range rows, Range columns, char* scratch, int32_t* failure) const {
-  const Form& form = columns.begin == 0 && columns.end == columns_ ? whole_ : part_;
+  const bool isWhole = columns.begin == 0 && columns.end == columns_;
+  const Form& form = isWhole ? whole_ : columns.end - columns.begin < kShort ? narrow_ : part_;
   if (!form.body) return;
   const Space& space = form.space;
   const int last = columns_ > 1 ? space.rank - 1 : space.rank;  // the dim of the columns; those before it count rows

@@ -135,6 +135,7 @@ function largeWork(device: CpuDevice): void {
       [1, 700, 64, 600],
       [1, 300, 700, 130],
       [3, 130, 40, 1100],
+      [1, 150, 64, 700], // cut by columns
       [1, 2000, 16, 20],
       [1, 300, 260, 10],
     ] as const) {
