@@ -6,10 +6,10 @@
 import { sameShape, sizeOf } from '../core/shape.ts';
 import { readsOf } from './access.ts';
 import { isFast } from './epilogue.ts';
-import type { Expr } from './expr.ts';
+import { add, type Expr, input } from './expr.ts';
 import { Hazards } from './hazards.ts';
 import {
-  type Buffer,
+  Buffer,
   type DeviceInstruction,
   type DotInstruction,
   type Factors,
@@ -18,7 +18,7 @@ import {
   storageOf,
   type View,
 } from './instructions.ts';
-import { isContiguous, reshapeView } from './value.ts';
+import { dense, isContiguous, reshapeView } from './value.ts';
 
 /** Gives products what they are to be added to, in place of maps that add. `keep` are buffers needed after the segment. */
 export function accumulateProducts(
@@ -36,8 +36,9 @@ export function accumulateProducts(
 
   /** Replaces a sum of two by the product that is one of them, added to the other. */
   function absorb(map: MapInstruction & Origin): boolean {
-    if (!isSumOfTwo(map)) return false;
-    for (const [one, other] of [map.inputs, map.inputs.toReversed()] as [View, View][]) {
+    const addends = addendsOf(map);
+    if (addends.length !== 2) return false;
+    for (const [one, other] of [addends, addends.toReversed()] as [View, View][]) {
       // The sum takes the place of what is added; were that wanted again, a copy would cost more than is gained.
       const at = isReadOnce(other.buffer) ? products.get(one.buffer) : undefined;
       const dot = at === undefined ? undefined : result[at];
@@ -61,7 +62,25 @@ export function accumulateProducts(
     if (isReadOnce(i.output.buffer)) products.set(i.output.buffer, position);
   }
 
-  for (const i of instructions) if (i.kind !== 'map' || !absorb(i)) note(i, result.push(i) - 1);
+  /** A sum of several products as sums of two each. */
+  function inPairs(map: MapInstruction & Origin): readonly (MapInstruction & Origin)[] {
+    const addends = addendsOf(map);
+    if (addends.length < 3 || addends.filter(({ buffer }) => products.has(buffer)).length < 2) return [map];
+    let sum = addends[0]!;
+    return addends.slice(1).map((addend, k) => {
+      const { dtype, shape } = addend;
+      const isLast = k === addends.length - 2;
+      const next = isLast ? map.outputs[0]! : dense(new Buffer('temp', sizeOf(shape) * dtype.size), dtype, shape);
+      if (!isLast) readers.set(next.buffer, 1);
+      const pair = { ...map, inputs: [sum, addend], outputs: [next], results: [add(input(0, dtype), input(1, dtype))] };
+      sum = next;
+      return pair;
+    });
+  }
+
+  for (const i of instructions)
+    for (const part of i.kind === 'map' ? inPairs(i) : [i])
+      if (part.kind !== 'map' || !absorb(part)) note(part, result.push(part) - 1);
   return result.filter((i) => i !== undefined);
 }
 
@@ -113,12 +132,15 @@ const isWholeBuffer = (v: View): boolean =>
 const isLike = (v: View, w: View): boolean =>
   v.dtype === w.dtype && sameShape(v.shape, w.shape) && sameShape(v.strides, w.strides);
 
-function isSumOfTwo({ inputs, results }: MapInstruction): boolean {
-  const [sum] = results;
-  const isInput = (x: Expr | undefined, index: number) => x?.op === 'input' && x.index === index;
-  if (results.length !== 1 || inputs.length !== 2 || sum!.op !== 'add' || !('args' in sum!)) return false;
-  const [x, y] = sum.args;
-  return (isInput(x, 0) && isInput(y, 1)) || (isInput(x, 1) && isInput(y, 0));
+/** The inputs of a map that does nothing but add them up, each once, in the order in which it does; otherwise none. */
+function addendsOf({ inputs, results }: MapInstruction): readonly View[] {
+  const addends: View[] = [];
+  const collect = (x: Expr): boolean => {
+    if (x.op === 'input') return addends.push(inputs[x.index]!) <= inputs.length;
+    return x.op === 'add' && 'args' in x && x.args.every(collect);
+  };
+  const isSum = results.length === 1 && collect(results[0]!) && addends.length === inputs.length;
+  return isSum && new Set(addends).size === addends.length ? addends : [];
 }
 
 /** The product added to something, in place of its own output; undefined when their elements do not correspond. */

@@ -63,6 +63,25 @@ describe('sums of products', () => {
     expect(arenaBytes).toBe(0);
   });
 
+  it('that are added up by one map are one instruction', () => {
+    const [x, y, z, sum] = [temp(4, 5), temp(4, 5), temp(4, 5), temp(4, 5)];
+    const total = (...addends: View[]): DeviceInstruction => ({
+      kind: 'map',
+      shape: sum.shape,
+      inputs: [x, y, z],
+      outputs: [sum],
+      results: [addends.map((v) => e.input([x, y, z].indexOf(v), float32)).reduce((s, v) => e.add(s, v))],
+    });
+    const keep = new Set([sum.buffer]);
+    const joined = (program: DeviceInstruction[]) =>
+      joinSums(accumulateProducts(program, keep), keep).map((i) => inWords(i));
+    expect(joined([dot(x), dot(y), dot(z), total(x, y, z)])).toEqual(['sum of 3 dot [4, 3] · [3, 5]']);
+    // What is no product, or is added twice, leaves the map as it is.
+    const made = add(bound(4, 5), bound(4, 5), y);
+    expect(joined([made, dot(z), total(x, y, z)])).toHaveLength(3);
+    expect(joined([dot(x), dot(y), dot(z), total(x, y, z, x)])).toHaveLength(4);
+  });
+
   it('stay apart where a factor changes on the way', () => {
     const { program, last } = loop(3);
     const first = program[0]!;
