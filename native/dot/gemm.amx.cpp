@@ -76,8 +76,10 @@ class TileProduct {
           const Block block = {ic, mc, jc, nc, first, minOf(cut_.steps, steps_ - first), c};
           const bool last = first + cut_.steps >= steps_;
           Ahead ahead;
-          if (last) fetchFollowers(block, ahead);
-          runBlock(block, ahead);
+          // Few rows use each tile of b so seldom that the loading of tiles needs the way to memory for itself.
+          const bool fetches = last && g_.followerCount > 0 && mc > kBlock;
+          if (fetches) fetchFollowers(block, ahead);
+          runBlock(block, fetches ? &ahead : nullptr);
           if (g_.ready && last) g_.ready(g_.context, ic, mc, jc, nc, c);
         }
     }
@@ -106,7 +108,7 @@ class TileProduct {
     ahead.begin();
   }
 
-  void runBlock(const Block& x, Ahead& ahead) {
+  void runBlock(const Block& x, Ahead* ahead) {
     const bool finiteA = g_.packedA || packRows(x);
     const TileScope scope;  // for all strips: of short ones it would cost a tenth
     for (int64_t j = 0; j < x.columns; j += kBlock) {
@@ -144,7 +146,7 @@ class TileProduct {
     return watch.isFinite();
   }
 
-  void runStrip(const Block& x, int64_t j, int64_t columns, const char* b, int64_t bSecond, Ahead& ahead) const {
+  void runStrip(const Block& x, int64_t j, int64_t columns, const char* b, int64_t bSecond, Ahead* ahead) const {
     TileSums t;
     t.aRow = 64;
     t.aLevel = kTileBytes;
@@ -155,7 +157,7 @@ class TileProduct {
     t.aSteps = t.bSteps = packedSteps_;
     t.b = b;
     t.steps = x.steps;
-    t.ahead = &ahead;
+    t.ahead = ahead;
     // What a product is added to comes after its own sum, as if they were two instructions; further passes go on with the sum.
     const bool goesOn = x.first > 0, add = g_.add || goesOn, direct = g_.cColumn == 1 && goesOn >= add;
     for (int64_t i = 0; i < x.rows; i += kBlock) {

@@ -15,6 +15,7 @@ class Ahead {
     if (count_ == kMost || rows == 0) return;
     areas_[count_++] = {at, rowStep, (rowBytes + kLine - 1) / kLine, rows};
   }
+  /** To be called when all are added. */
   void begin() {
     next_ = 0;
     now_.rows = 0;
@@ -54,8 +55,8 @@ class Ahead {
   Area areas_[kMost];
   Area now_ = {};
   int64_t count_ = 0, next_ = 0;
-  const char* line_ = reinterpret_cast<const char*>(this);
-  int64_t step_ = 0, left_ = INT64_MAX;
+  const char* line_;
+  int64_t step_, left_;
 };
 
 }  // namespace tl

@@ -84,7 +84,7 @@ TL_INLINE void splitPair(Floats x, Floats y, char* to, int64_t level, Watch& wat
 #define TL_TILE_MULTIPLY(sum, left, right) asm volatile("tdpbf16ps %%tmm" #right ", %%tmm" #left ", %%tmm" #sum TL_TILE_SPACE : :)
 
 /** Adds one step to the sums of the first block of columns, of the second one, or of both. */
-template <int Rows, bool First, bool Second> TL_INLINE void addStep(const TileSums& t, int64_t step, Ahead& ahead) {
+template <int Rows, bool First, bool Second, bool Fetches> TL_INLINE void addStep(const TileSums& t, int64_t step) {
   const char *const a = t.a + t.aSteps[step], *const b = t.b + t.bSteps[step];
   const int64_t aRow = t.aRow, bRow = 64;
   const auto loadA = [&](int part) TL_INLINE_LAMBDA {
@@ -99,18 +99,14 @@ template <int Rows, bool First, bool Second> TL_INLINE void addStep(const TileSu
   };
   // A right side takes 16 cycles to bring into the unit, and a product one for each row: the next one has the same right side.
   const auto multiply = [&]() TL_INLINE_LAMBDA {
-    if constexpr (First) {
-      TL_TILE_MULTIPLY(0, 4, 6);
-      ahead.fetchLine();
-      if constexpr (Rows > 1) TL_TILE_MULTIPLY(2, 5, 6);
-      if constexpr (Rows > 1) ahead.fetchLine();
-    }
-    if constexpr (Second) {
-      TL_TILE_MULTIPLY(1, 4, 7);
-      ahead.fetchLine();
-      if constexpr (Rows > 1) TL_TILE_MULTIPLY(3, 5, 7);
-      if constexpr (Rows > 1) ahead.fetchLine();
-    }
+    if constexpr (First) TL_TILE_MULTIPLY(0, 4, 6);
+    if constexpr (First && Fetches) t.ahead->fetchLine();
+    if constexpr (First && Rows > 1) TL_TILE_MULTIPLY(2, 5, 6);
+    if constexpr (First && Rows > 1 && Fetches) t.ahead->fetchLine();
+    if constexpr (Second) TL_TILE_MULTIPLY(1, 4, 7);
+    if constexpr (Second && Fetches) t.ahead->fetchLine();
+    if constexpr (Second && Rows > 1) TL_TILE_MULTIPLY(3, 5, 7);
+    if constexpr (Second && Rows > 1 && Fetches) t.ahead->fetchLine();
   };
   loadA(2);
   loadB(0);
@@ -127,7 +123,7 @@ template <int Rows, bool First, bool Second> TL_INLINE void addStep(const TileSu
   multiply();
 }
 
-template <int Rows, int Columns> void multiplyTiles(const TileSums& t) {
+template <int Rows, int Columns, bool Fetches> void multiplyTiles(const TileSums& t) {
   asm volatile("" : : : "memory");  // tiles are loaded behind the compiler's back
   const int64_t cRow = t.cRow * 4;
   float* const second = t.c + t.cSecond;
@@ -142,25 +138,27 @@ template <int Rows, int Columns> void multiplyTiles(const TileSums& t) {
     TL_TILE_ZERO(2);
     TL_TILE_ZERO(3);
   }
-  Ahead none;
-  Ahead& ahead = t.ahead ? *t.ahead : none;
   const int64_t last = t.steps - 1;
-  for (int64_t step = 0; step < last; step++) addStep<Rows, true, (Columns > 1)>(t, step, ahead);
+  for (int64_t step = 0; step < last; step++) addStep<Rows, true, (Columns > 1), Fetches>(t, step);
   // A sum is there some 50 cycles after its last product: the last step goes column by column, so that the unit never waits for it.
-  addStep<Rows, true, false>(t, last, ahead);
+  addStep<Rows, true, false, Fetches>(t, last);
   TL_TILE_STORE(0, t.c, cRow);
   if constexpr (Rows > 1) TL_TILE_STORE(2, second, cRow);
   if constexpr (Columns > 1) {
-    addStep<Rows, false, true>(t, last, ahead);
+    addStep<Rows, false, true, Fetches>(t, last);
     TL_TILE_STORE(1, t.c + kTileSide, cRow);
     if constexpr (Rows > 1) TL_TILE_STORE(3, second + kTileSide, cRow);
   }
 }
 
+template <bool Fetches> void multiplyBlocks(const TileSums& t, int64_t rows, int64_t columns) {
+  if (rows > 1) columns > 1 ? multiplyTiles<2, 2, Fetches>(t) : multiplyTiles<2, 1, Fetches>(t);
+  else columns > 1 ? multiplyTiles<1, 2, Fetches>(t) : multiplyTiles<1, 1, Fetches>(t);
+}
+
 /** The kernel for one or two blocks of rows and of columns. */
 inline void multiplyTiles(const TileSums& t, int64_t rows, int64_t columns) {
-  if (rows > 1) columns > 1 ? multiplyTiles<2, 2>(t) : multiplyTiles<2, 1>(t);
-  else columns > 1 ? multiplyTiles<1, 2>(t) : multiplyTiles<1, 1>(t);
+  t.ahead ? multiplyBlocks<true>(t, rows, columns) : multiplyBlocks<false>(t, rows, columns);
 }
 
 }  // namespace tl::TL_SIMD
