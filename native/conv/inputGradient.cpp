@@ -27,9 +27,10 @@ Convolution<T> exchanged(const Convolution<T>& c) {
 template <class T>
 void narrow(Convolution<T>& e, int axis, const Axis& a, int64_t remainder) {
   const int64_t common = std::gcd(a.stride, a.dilation), tapStep = a.stride / common;
+  const int64_t candidates = std::min(tapStep, a.taps);
   int64_t firstTap = 0;
-  while (firstTap < tapStep && firstTap * a.dilation % a.stride != remainder) firstTap++;
-  const int64_t taps = firstTap < tapStep && firstTap < a.taps ? (a.taps - 1 - firstTap) / tapStep + 1 : 0;
+  while (firstTap < candidates && firstTap * a.dilation % a.stride != remainder) firstTap++;
+  const int64_t taps = firstTap < candidates ? (a.taps - 1 - firstTap) / tapStep + 1 : 0;
   // The first position of this remainder, and how many strides it is away from position -before.
   const int64_t shift = remainder - a.before, first = ((shift % a.stride) + a.stride) % a.stride;
   const int64_t strides = (first + a.before - remainder) / a.stride;
@@ -52,9 +53,12 @@ void computeRemainders(const Convolution<T>& c, const Convolution<T>& narrowed, 
     else suitsLanes(narrowed) ? laneCorrelate(narrowed) : correlate(narrowed);
     return;
   }
-  for (int64_t remainder = 0; remainder < c.axes[axis].stride; remainder++) {
+  const Axis& a = c.axes[axis];
+  // Where strides are longer than the image, most remainders have no position.
+  for (int64_t first = 0; first < std::min(a.stride, a.in); first++) {
+    const int64_t remainder = ((first + a.before) % a.stride + a.stride) % a.stride;
     Convolution<T> e = narrowed;
-    narrow(e, axis, c.axes[axis], remainder);
+    narrow(e, axis, a, remainder);
     computeRemainders(c, e, axis + 1);
   }
 }

@@ -271,3 +271,16 @@ describe('channels first is channels last, transposed', () => {
     expect(found.slice(3)).toEqual(found.slice(0, 3));
   });
 });
+
+it('input gradients of strides far beyond the image', async () => {
+  const x = tf.ones([1, 4, 4, 1]);
+  const y = tf.nn.conv2d(x, tf.fill([2, 2, 1, 1], tf.constant(3, tf.float32)), {
+    strides: [1, 65536, 65536, 1],
+    padding: 'VALID',
+  });
+  const sess = new tf.Session();
+  const [gradient] = tf.gradients(y, [x]);
+  const found = await sess.run(tf.reshape(gradient!, [-1]));
+  expect(found.numbers()).toEqual([3, 3, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+  await sess.close();
+});
