@@ -13,24 +13,20 @@ namespace {
 constexpr size_t kMostPhases = 8;
 constexpr int64_t kMostOwnBytes = 24 * 1024;
 
-code::Folding foldingOf(FoldOp op) {
-  constexpr code::Folding all[] = {code::Folding::sum, code::Folding::prod, code::Folding::max, code::Folding::min};
-  return all[static_cast<int>(op)];
-}
-
 bool isPosition(ReduceOp op) { return op == ReduceOp::argmax || op == ReduceOp::argmin; }
 
 class RowLoop final : public Instruction {
  public:
-  RowLoop(code::Loop loop, int64_t rows, int64_t columns) : loop_(std::move(loop)), rows_(rows), columns_(columns) {}
+  RowLoop(code::Loop loop, int64_t rows, int64_t columns, std::vector<LoopAddress> operands, std::vector<LoopStart> starts)
+      : loop_(std::move(loop)), rows_(rows), columns_(columns), operands_(std::move(operands)), starts_(std::move(starts)) {}
 
   Failure run(void* const* table) override {
     code::LoopArgs args;
     args.rows = rows_;
     args.columns = columns_;
-    for (size_t i = 0; i < operands.size(); i++)
-      if (operands[i].slot >= 0) args.at[i] = static_cast<char*>(table[operands[i].slot]) + operands[i].offset;
-    for (const auto& [operand, nothing] : starts) {
+    for (size_t i = 0; i < operands_.size(); i++)
+      if (operands_[i].slot >= 0) args.at[i] = static_cast<char*>(table[operands_[i].slot]) + operands_[i].offset;
+    for (const auto& [operand, nothing] : starts_) {
       float* const to = reinterpret_cast<float*>(args.at[operand]);
       std::fill(to, to + columns_, nothing);
     }
@@ -38,20 +34,11 @@ class RowLoop final : public Instruction {
     return {};
   }
 
-  struct Address {
-    int32_t slot;
-    int64_t offset;
-  };
-  std::vector<Address> operands;
-  struct Start {
-    int operand;
-    float nothing;
-  };
-  std::vector<Start> starts;
-
  private:
   code::Loop loop_;
   int64_t rows_, columns_;
+  std::vector<LoopAddress> operands_;
+  std::vector<LoopStart> starts_;
 };
 
 }  // namespace
@@ -215,7 +202,7 @@ bool RowProgram::add(const RowStep& step) {
     known.operand = -1;
     if (!step.isFold) continue;
     lines_.goTo(phase, false);
-    const code::Folding how = foldingOf(foldOf(step.op));
+    const FoldOp how = foldOf(step.op);
     if (along) {
       known.value = lines_.fold(how, values[i]);
     } else {
@@ -250,10 +237,7 @@ void RowProgram::keep(Known& known, bool wanted) {
 InstructionPtr RowProgram::made() {
   code::Loop loop(lines_, operands_);
   if (!loop) return {};
-  auto instruction = make<RowLoop>(std::move(loop), rows_, columns_);
-  for (const Address& a : addresses_) instruction->operands.push_back({a.slot, a.offset});
-  for (const Start& s : starts_) instruction->starts.push_back({s.operand, s.nothing});
-  return instruction;
+  return make<RowLoop>(std::move(loop), rows_, columns_, std::move(addresses_), std::move(starts_));
 }
 
 }  // namespace tl

@@ -22,6 +22,17 @@ struct RowStep {
   std::vector<int64_t> results;
 };
 
+/** Where an operand of the loop is; slot -1 for memory of the loop's own. */
+struct LoopAddress {
+  int32_t slot;
+  int64_t offset;
+};
+/** A result across rows, which must begin with something that changes nothing. */
+struct LoopStart {
+  int operand;
+  float nothing;
+};
+
 /**
  * Several steps as one loop over rows. In each row it goes over the columns in phases: what one phase folds along the row is there
  * for the next. Values stay in registers within a phase; between phases they are in memory of the loop's own, unless somebody
@@ -78,21 +89,11 @@ class RowProgram {
   int64_t rows_, columns_, ownBytes_ = 0;
   code::Lines lines_;
   std::vector<code::LoopOperand> operands_;
-  /** For each operand its slot and offset. */
-  struct Address {
-    int32_t slot;
-    int64_t offset;
-  };
-  std::vector<Address> addresses_;
+  std::vector<LoopAddress> addresses_;
   std::vector<Known> known_;
   /** Values that were read in a phase, so that they are read once: by phase and known view. */
   std::vector<std::vector<code::Value>> read_;
-  /** Results across rows, which must begin with something that changes nothing. */
-  struct Start {
-    int operand;
-    float nothing;
-  };
-  std::vector<Start> starts_;
+  std::vector<LoopStart> starts_;
 };
 
 }  // namespace tl

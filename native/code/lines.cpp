@@ -23,11 +23,11 @@ bool hasResult(Do what) {
 
 }  // namespace
 
-float nothingOf(Folding folding) {
+float nothingOf(FoldOp folding) {
   switch (folding) {
-    case Folding::prod: return 1.0f;
-    case Folding::max: return -__builtin_inff();
-    case Folding::min: return __builtin_inff();
+    case FoldOp::prod: return 1.0f;
+    case FoldOp::max: return -__builtin_inff();
+    case FoldOp::min: return __builtin_inff();
     default: return -0.0f;
   }
 }
@@ -70,16 +70,16 @@ Value Lines::extreme(Do what, Value x, Value y) {
   return choose(compare(Compare::unordered, x, x), x, found);
 }
 
-Value Lines::join(Folding folding, Value x, Value y) {
+Value Lines::join(FoldOp folding, Value x, Value y) {
   switch (folding) {
-    case Folding::sum: return add(Do::add, x, y);
-    case Folding::prod: return add(Do::mul, x, y);
-    case Folding::max: return extreme(Do::max, x, y);
+    case FoldOp::sum: return add(Do::add, x, y);
+    case FoldOp::prod: return add(Do::mul, x, y);
+    case FoldOp::max: return extreme(Do::max, x, y);
     default: return extreme(Do::min, x, y);
   }
 }
 
-Value Lines::fold(Folding how, Value value) {
+Value Lines::fold(FoldOp how, Value value) {
   std::vector<Phase::Fold>& folds = phases[phase_].folds;
   const Value nothing = constant(nothingOf(how));
   add(Do::fold, value, kNone, kNone, static_cast<int32_t>(folds.size()));

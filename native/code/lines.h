@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "../core/names.h"
+#include "../simd/kernels.h"
 
 namespace tl::code {
 
@@ -43,14 +43,11 @@ struct Line {
   int32_t beside = 0;
 };
 
-/** What can be folded into a running result; extremes keep NaN. */
-enum class Folding : uint8_t { sum, prod, max, min };
-
 /** A loop over columns: lines for each vector, lines once before them, and what it folds along the row. */
 struct Phase {
   std::vector<Line> before, lines;
   struct Fold {
-    Folding how;
+    FoldOp how;
     Value nothing, result;
   };
   std::vector<Fold> folds;
@@ -73,11 +70,11 @@ class Lines {
   /** Extremes as everywhere here: NaN wins, and among equals the second. */
   Value extreme(Do what, Value x, Value y);
   /** F(x, y) of a fold. */
-  Value join(Folding, Value x, Value y);
+  Value join(FoldOp, Value x, Value y);
   /** Keeps a value that is the same for a whole row in the frame. */
   void putAway(Value);
   /** Folds a value of the present phase; the result is there for phases after it. */
-  Value fold(Folding, Value);
+  Value fold(FoldOp, Value);
 
   bool isMask(Value v) const { return values[static_cast<size_t>(v)].isMask; }
 
@@ -98,7 +95,7 @@ class Lines {
 };
 
 /** What folding begins with: it changes no result. */
-float nothingOf(Folding);
+float nothingOf(FoldOp);
 
 /** e^x and others as lines; kNone if there is no such. They round as transcendental.simd.cpp does. */
 Value addFunction(Lines&, Op, Value x);

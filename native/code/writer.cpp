@@ -43,7 +43,7 @@ Opcode opcodeOf(Do what) {
     default: return {0, 1, 0x5b};  // fromInteger
   }
 }
-Opcode opcodeOf(Folding folding) {
+Opcode opcodeOf(FoldOp folding) {
   constexpr Do joins[] = {Do::add, Do::mul, Do::max, Do::min};
   return opcodeOf(joins[static_cast<int>(folding)]);
 }
@@ -53,9 +53,9 @@ bool commutes(Do what) {
 }
 
 /** into = F(into, from) of running results. */
-void foldInto(Assembler& to, Folding folding, int into, int from, bool tail) {
+void foldInto(Assembler& to, FoldOp folding, int into, int from, bool tail) {
   Written lanes = {tail ? kTailMask : 0};
-  if (folding == Folding::max || folding == Folding::min) {
+  if (folding == FoldOp::max || folding == FoldOp::min) {
     // A running result that is NaN stays.
     to.vector(kCompare, kFoldMask, into, Place::of(into), lanes, kOrdered);
     lanes.mask = kFoldMask;
