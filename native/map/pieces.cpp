@@ -36,7 +36,8 @@ PieceMap::PieceMap(const MapCode& code) : shape_(code.expression.shape) {
   simplify(layout.space, layout.strides, 0, false);
   whole_ = form(code, layout, std::max<int64_t>(1, kBlock / columns_), std::min(columns_, kBlock));
   part_ = form(code, layout, 1, std::min(columns_, kBlock));
-  narrow_ = form(code, layout, kBlock / kNarrow, std::min(columns_, kNarrow));
+  // Not whole rows: boxes of several of those would count as one stretch of memory, which pieces of rows are not.
+  narrow_ = form(code, layout, kBlock / kNarrow, std::clamp<int64_t>(columns_ - 1, 1, kNarrow));
 }
 
 PieceMap::Form PieceMap::form(const MapCode& code, const Layout& layout, int64_t rows, int64_t columns) const {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import * as d from '../../src/core/dtypes.ts';
 import { InternalError } from '../../src/core/errors.ts';
-import { fromNested, NDArray } from '../../src/core/ndarray.ts';
+import { fromElements, fromNested, NDArray } from '../../src/core/ndarray.ts';
 import { CpuDevice } from '../../src/devices/cpu/device.ts';
 import { ReferenceDevice } from '../../src/devices/reference/device.ts';
 import * as e from '../../src/program/expr.ts';
@@ -172,6 +172,29 @@ function largeWork(device: CpuDevice): void {
           if (i < 2 || k < 320) expect(array.equals(apart[i]!)).toBe(true);
           else for (let j = 0; j < array.size; j += 7) expect(array.numberAt(j)).toBeCloseTo(apart[i]!.numberAt(j), 3);
     }
+  });
+
+  it('runs maps on pieces of the columns of a product, whether or not a loop is generated for them', async () => {
+    const [m, k] = [60, 500];
+    for (const n of [90, 100, 128, 161])
+      for (const dtype of [d.float32, d.float64])
+        for (const follow of [e.neg, e.lgamma]) {
+          const array = (rows: number, columns: number, seed: number) =>
+            fromElements(dtype, [rows, columns], [...noise(rows * columns, seed)]);
+          const run = async (threads: number) => {
+            const b = new SegmentBuilder();
+            const [product, output] = [b.temp(dtype, [m, n]), b.output(dtype, [m, n])];
+            const inputs = [product, broadcast(b.bind(array(1, n, 3)), [m, n]), b.bind(array(m, n, 4))];
+            const [x, y, z] = inputs.map((_, i) => e.input(i, dtype));
+            const results = [follow(e.add(e.mul(x!, y!), z!))];
+            const after = { kind: 'map', shape: [m, n], inputs, outputs: [output], results } as const;
+            const [left, right] = [b.bind(array(m, k, 1)), b.bind(array(k, n, 2))];
+            b.add({ kind: 'dot', a: left, b: right, output: product, after, passing: true });
+            return (await b.run(device.withThreads(threads)))(output);
+          };
+          const alone = await run(1);
+          for (const threads of [2, 3]) expect((await run(threads)).equals(alone), `${dtype}, ${n} columns`).toBe(true);
+        }
   });
 
   it('shares a factor among pieces of a product, and gives the same as on one thread', async () => {
