@@ -77,4 +77,5 @@ try {
   peer?.end();
   rmSync(folder, { recursive: true });
 }
-if (values.json) console.log(JSON.stringify({ load: loadavg()[0], cores: availableParallelism(), results }, null, 1));
+if (values.json)
+  console.log(JSON.stringify({ load: loadavg()[0], cores: availableParallelism(), rows: results }, null, 1));

@@ -65,7 +65,7 @@ export async function compare(program: string, comparison: Comparison): Promise<
       const ratio = best > 0 ? row.tensorloom / best : undefined;
       if (ratio !== undefined) ratios.push(ratio);
       const cells = [row.tensorloom, ...others].map((speed) => speed?.toFixed(1) ?? '–');
-      if (json) console.log(JSON.stringify({ ...row, ratio: ratio ?? null }));
+      if (json) console.log(JSON.stringify({ threads: Number(threads), ...row, ratio: ratio ?? null }));
       else console.log(`| ${[threads, row.case, ...cells, ratio?.toFixed(2) ?? '–'].join(' | ')} |`);
     }
   }

@@ -129,17 +129,24 @@ function tensorflow(): Record<string, Row> | undefined {
 const first = tensorflow();
 const rows = await ours();
 const second = first && tensorflow();
-const show = (row: Row | undefined) =>
-  row === undefined
-    ? '–'
-    : `${row.median.toFixed(1)}${row.min === undefined ? '' : ` (${row.min.toFixed(1)}–${row.max!.toFixed(1)})`}`;
-console.log('| µs per call, median (least–most) | tensorloom | TensorFlow | ratio |\n|---|---|---|---|');
-for (const [name, row] of Object.entries(rows)) {
-  const peers = [first?.[name], second?.[name]].filter((r) => r !== undefined);
-  const peer = peers.sort((a, b) => a.median - b.median)[0];
-  console.log(
-    `| ${name} | ${show(row)} | ${show(peer)} | ${peer ? `${(peer.median / row.median).toFixed(1)}×` : '–'} |`,
-  );
+/** The better of the peer's two runs. */
+const peerOf = (name: string): Row | undefined =>
+  [first?.[name], second?.[name]].filter((r) => r !== undefined).sort((a, b) => a.median - b.median)[0];
+if (process.argv.includes('--json')) {
+  for (const [name, row] of Object.entries(rows))
+    console.log(JSON.stringify({ name, tensorloom: row, tensorflow: peerOf(name) ?? null }));
+} else {
+  const show = (row: Row | undefined) =>
+    row === undefined
+      ? '–'
+      : `${row.median.toFixed(1)}${row.min === undefined ? '' : ` (${row.min.toFixed(1)}–${row.max!.toFixed(1)})`}`;
+  console.log('| µs per call, median (least–most) | tensorloom | TensorFlow | ratio |\n|---|---|---|---|');
+  for (const [name, row] of Object.entries(rows)) {
+    const peer = peerOf(name);
+    console.log(
+      `| ${name} | ${show(row)} | ${show(peer)} | ${peer ? `${(peer.median / row.median).toFixed(1)}×` : '–'} |`,
+    );
+  }
 }
 if (process.argv.includes('--memory'))
   console.log('MB after each 100,000 of 1,000,000 runs:', (await memoryOverRuns(1_000_000)).join(' '));
