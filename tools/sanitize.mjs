@@ -51,7 +51,7 @@ function compilerLibrary(name) {
   return existsSync(path) ? path : undefined;
 }
 const sanitizers = ['libasan.so', 'libubsan.so'].map(compilerLibrary);
-const deviceTests = ['backend/cpu', 'backend/joined', 'backend/tiles', 'backend/windows'];
+const deviceTests = ['backend/cpu', 'backend/joined', 'backend/products', 'backend/tiles', 'backend/windows'];
 const parserTests = ['null/io/parseBeside', 'null/io/fuzz', 'whole/besideTheLoop', 'whole/data/csv'];
 const tests = [...deviceTests, ...parserTests].map((name) => `test/${name}.test.ts`);
 // A program that the library refuses throws inside, and the address sanitizer does not know the stack that Node's calls run on

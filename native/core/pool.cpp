@@ -26,6 +26,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
 
 namespace tl {
 namespace {
@@ -341,6 +344,11 @@ struct Block {
       data = static_cast<char*>(::operator new(static_cast<size_t>(bytes), std::align_val_t(64)));
       size = bytes;
     }
+#if defined(__SANITIZE_ADDRESS__)
+    // What was asked for before does not excuse who uses more than asked for now.
+    ASAN_UNPOISON_MEMORY_REGION(data, size);
+    ASAN_POISON_MEMORY_REGION(data + bytes, size - bytes);
+#endif
     return data;
   }
 };

@@ -351,7 +351,8 @@ class Dot final : public Instruction {
     const Cut cut = method.tiles ? cutForTiles(table, threads) : cutEvenly(threads);
     const int64_t across = cut.grid.across, rowsEach = cut.grid.rows, columnStep = cut.grid.columns;
     const int64_t pieces = cut.grid.down * across, tasks = batches_ * pieces, used = cut.parts;
-    const int64_t gemmBytes = roundUp(method.scratch(rowsEach, columnStep, depth()));
+    // With vectors the products of a sum are multiplied one by one.
+    const int64_t gemmBytes = roundUp(method.scratch(rowsEach, columnStep, method.tiles ? depth() : k_));
     const int64_t ownBytes = isOwn() ? roundUp(rowsEach * c_.row * static_cast<int64_t>(sizeof(T))) : 0;
     const int64_t factorBytes = cut.ownA ? packedBytes(m_) : cut.ownB ? packedBytes(n_) : 0;
     std::vector<OwnFactor> factors(static_cast<size_t>(factorBytes > 0 ? threads : 0), OwnFactor::missing);

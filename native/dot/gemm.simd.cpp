@@ -95,14 +95,14 @@ template <class T> class Product {
   Product(const Gemm<T>& g, T* scratch) : g_(g), aBlock_(scratch) {
     constexpr int64_t size = sizeof(T);
     const int64_t passes = ceilDiv(g.k, kDepth<T>);
-    depth_ = passes == 1 ? g.k : roundUp(ceilDiv(g.k, passes), 16);
+    depth_ = depthOf(g.k);
     const bool along = g.aColumn == 1, across = g.aRow == 1;
     packsA_ = !(along || across) || (across && !along && g.n >= kManyColumns) || collides(along ? g.aRow : g.aColumn, size);
     copiesA_ = packsA_ && along;
     packsB_ = g.bColumn != 1 || g.m > kFewRows;
     const bool goesOn = g.ready && g.m * minOf(g.n, kBlockColumns) * size > kNearBytes / 2;
-    const bool nearA = g.m * depth_ * size <= kNearBytes, nearB = g.n * depth_ * size <= kVeryNearBytes;
-    byColumns_ = packsB_ && !goesOn && nearA && !nearB && depth_ >= kLongDepth;
+    const bool nearA = g.m <= nearRows(depth_), nearB = g.n * depth_ * size <= kVeryNearBytes;
+    byColumns_ = packsB_ && !goesOn && nearA && !nearB;
     passing_ = g.passing && !g.add && passes == 1 && !byColumns_;
     fetchesA_ = !byColumns_ && along && g.m * g.k * size > kNearBytes;
     fetchesB_ = !byColumns_ && g.n * g.k * size > kVeryNearBytes;
@@ -122,19 +122,29 @@ template <class T> class Product {
     }
   }
 
+  /** Enough for any product of so many terms that is not larger, and for its transpose. */
   static int64_t scratchElements(int64_t m, int64_t n, int64_t k) {
-    const int64_t depth = minOf(k, kDepth<T>), widest = m > n ? m : n;
-    const int64_t a = aElements(m, depth) > aElements(n, depth) ? aElements(m, depth) : aElements(n, depth);
-    return a + roundUp(minOf(widest, kBlockColumns), kWidth) * depth + kPackSlack;
+    const int64_t depth = depthOf(k), widest = m > n ? m : n;
+    return aElements(widest, depth) + roundUp(minOf(widest, kBlockColumns), kWidth) * depth + kPackSlack;
   }
 
  private:
   static constexpr int64_t kWidth = kWidest * lanesOf<T>;
 
-  /** Room for packing all of a, where it is used by columns, or else one panel. */
+  /** Terms of a pass. */
+  static int64_t depthOf(int64_t k) {
+    const int64_t passes = ceilDiv(k, kDepth<T>);
+    return passes <= 1 ? k : roundUp(ceilDiv(k, passes), 16);
+  }
+
+  /** Rows of the tallest a that may be used by columns. */
+  static int64_t nearRows(int64_t depth) {
+    return depth < kLongDepth ? 0 : kNearBytes / (depth * static_cast<int64_t>(sizeof(T)));
+  }
+
+  /** Room for packing all of a, where it may be used by columns, and for one panel in any case; never less for more rows. */
   static int64_t aElements(int64_t m, int64_t depth) {
-    const bool near = m * depth * static_cast<int64_t>(sizeof(T)) <= kNearBytes;
-    return (near ? m + kTallest : kTallest) * copyStep(depth) + kPackSlack;
+    return (minOf(m, nearRows(depth)) + kTallest) * copyStep(depth) + kPackSlack;
   }
 
   /** From one copied row of a to the next: these do not collide. */

@@ -197,6 +197,40 @@ function largeWork(device: CpuDevice): void {
         }
   });
 
+  it('keeps the memory of products apart from that of what follows them', async () => {
+    // Sizes around those for which all of the first factor is packed, in sums of one pass and of several.
+    for (const [m, k, n, pairs] of [
+      [278, 206, 278, 1],
+      [181, 100, 180, 2],
+      [300, 300, 40, 1],
+      [171, 192, 250, 1],
+    ] as const) {
+      const array = (rows: number, columns: number, seed: number) =>
+        fromElements(d.float64, [rows, columns], [...noise(rows * columns, seed)]);
+      const b = new SegmentBuilder();
+      const factors = Array.from({ length: pairs }, (_, i) => ({
+        a: b.bind(array(m, k, 2 * i + 1)),
+        b: b.bind(array(k, n, 2 * i + 2)),
+      }));
+      const [x, y] = [e.input(0, d.float64), e.input(1, d.float64)];
+      const [alone, followed, result] = [0, 0, 0].map(() => b.output(d.float64, [m, n]));
+      // Across the product, so that it needs memory of its own.
+      const other = restride(b.bind(array(n, m, 9)), [m, n], [1, m]);
+      const inputs = [followed!, other];
+      const after = {
+        kind: 'map',
+        shape: [m, n],
+        inputs,
+        outputs: [result!],
+        results: [e.lgamma(e.add(x, y))],
+      } as const;
+      const dot = { kind: 'dot', ...factors[0]!, more: factors.slice(1) } as const;
+      b.add({ ...dot, output: alone! }).add({ ...dot, output: followed!, after });
+      const read = await b.run(device.withThreads(1));
+      expect((await read(followed!)).equals(await read(alone!)), `${m} x ${k} x ${n}, ${pairs} of them`).toBe(true);
+    }
+  });
+
   it('shares a factor among pieces of a product, and gives the same as on one thread', async () => {
     const special = [undefined, Number.NaN, Number.POSITIVE_INFINITY] as const;
     for (const [m, k, n, pairs] of [
