@@ -1,6 +1,7 @@
 /** Collecting lines of vector code. */
 #include "lines.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace tl::code {
@@ -39,11 +40,12 @@ void Lines::goTo(size_t phase, bool before) {
 }
 
 Value Lines::bits(uint32_t word) {
-  for (size_t i = 0; i < values.size(); i++)
-    if (values[i].constant >= 0 && constants[static_cast<size_t>(values[i].constant)] == word) return static_cast<Value>(i);
+  const auto found = std::find(constants.begin(), constants.end(), word);
+  if (found != constants.end()) return constantValues_[static_cast<size_t>(found - constants.begin())];
   values.push_back({false, static_cast<int32_t>(constants.size()), -1});
   constants.push_back(word);
-  return static_cast<Value>(values.size() - 1);
+  constantValues_.push_back(static_cast<Value>(values.size() - 1));
+  return constantValues_.back();
 }
 
 Value Lines::constant(float x) {
@@ -63,10 +65,16 @@ Value Lines::add(Do what, Value x, Value y, Value z, int32_t number) {
   return line.result;
 }
 
+bool Lines::isNumber(Value v) const {
+  const int32_t constant = values[static_cast<size_t>(v)].constant;
+  constexpr uint32_t kSign = 0x80000000, kInfinity = 0x7f800000;
+  return constant >= 0 && (constants[static_cast<size_t>(constant)] & ~kSign) <= kInfinity;
+}
+
 Value Lines::extreme(Do what, Value x, Value y) {
   const Value found = add(what, x, y);
   // The processor takes the second where either is NaN.
-  if (values[static_cast<size_t>(x)].constant >= 0) return found;
+  if (isNumber(x)) return found;
   return choose(compare(Compare::unordered, x, x), x, found);
 }
 

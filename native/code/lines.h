@@ -86,10 +86,15 @@ class Lines {
   std::vector<Kept> values;
   std::vector<uint32_t> constants;
   std::vector<Phase> phases;
-  /** Vectors that the frame holds. */
+  /** Vectors that were put away in the frame. */
   int32_t frameSlots = 0;
 
  private:
+  /** Whether a value is a constant, and not NaN. */
+  bool isNumber(Value) const;
+
+  /** The value that each constant is. */
+  std::vector<Value> constantValues_;
   size_t phase_ = 0;
   bool before_ = false;
 };

@@ -23,12 +23,16 @@ int besideOf(const Phase& phase) {
   return most >= wanted ? wanted : most >= 2 ? 2 : 1;
 }
 
+/** Threads may have no more than 128 KiB of stack, and programs run on some of them. */
+constexpr int32_t kMostFrameBytes = 48 * 1024;
+
 uint8_t scaleOf(DType dtype) { return dtype == DType::bool_ ? 0 : 2; }
 
 /** Writes the loops. */
 class LoopWriter {
  public:
-  LoopWriter(Lines& lines, const std::vector<LoopOperand>& operands) : lines_(lines), operands_(operands) {
+  LoopWriter(const Lines& lines, const std::vector<LoopOperand>& operands)
+      : lines_(lines), operands_(operands), writer_(to_, lines, around_) {
     around_.index = kIndex;
     around_.spare = rax;
     size_t bases = 0;
@@ -45,7 +49,7 @@ class LoopWriter {
     }
   }
 
-  /** The code, which begins with its constants; false if it has no room for all values. */
+  /** The code, which begins with its constants; false if registers or the frame have no room for all values. */
   bool write() {
     for (const uint32_t constant : lines_.constants) to_.word(static_cast<int32_t>(constant));
     while (to_.bytes.size() % kVectorBytes != 0) to_.byte(0);
@@ -69,7 +73,8 @@ class LoopWriter {
     for (size_t i = std::size(kSaved); i-- > 0;) to_.pop(kSaved[i]);
     to_.leave();
     // Some more, for the stack pointer is moved down to a multiple.
-    const int32_t frameBytes = around_.frameStart + kVectorBytes * (lines_.frameSlots + 1);
+    const int32_t frameBytes = writer_.frameBytes() + kVectorBytes;
+    if (frameBytes > kMostFrameBytes) return false;
     std::memcpy(to_.bytes.data() + frame - 4, &frameBytes, sizeof(frameBytes));
     return true;
   }
@@ -84,25 +89,24 @@ class LoopWriter {
   static constexpr int kBases[] = {rcx, rdx, rsi, rdi, r8, r9, r10, r11, r15};
 
   bool writePhase(const Phase& phase) {
-    Writer writer(to_, lines_, around_);
-    if (!writer.writeBefore(phase)) return false;
+    if (!writer_.writeBefore(phase)) return false;
     if (phase.lines.empty()) return true;
     const int beside = besideOf(phase);
     const int32_t width = kVectorElements, wide = beside * width;
-    writer.startFolds(phase, beside);
+    writer_.startFolds(phase, beside);
     to_.clear(kIndex);
     to_.move(kLimit, Place::at(kArgs, offsetof(LoopArgs, columns)));
     if (beside > 1) {
       to_.subtract(kLimit, wide);
       const int32_t few = to_.jump(When::less);
-      if (!writeLoop(writer, phase, beside)) return false;
+      if (!writeLoop(phase, beside)) return false;
       to_.land(few);
       to_.add(kLimit, wide);
     }
     to_.subtract(kLimit, width);
     to_.compare(kIndex, kLimit);
     const int32_t rest = to_.jump(When::greater);
-    if (!writeLoop(writer, phase, 1)) return false;
+    if (!writeLoop(phase, 1)) return false;
     to_.land(rest);
     to_.add(kLimit, width);
     to_.subtractRegister(kLimit, kIndex);
@@ -110,15 +114,15 @@ class LoopWriter {
     to_.setAll(rax);
     to_.keepLowest(rax, kLimit);
     to_.toMask(kTailMask, rax);
-    if (!writer.write(phase, 1, true)) return false;
+    if (!writer_.write(phase, 1, true)) return false;
     to_.land(done);
-    writer.finishFolds(phase, beside);
+    writer_.finishFolds(phase, beside);
     return true;
   }
   /** While there are elements for so many vectors. */
-  bool writeLoop(Writer& writer, const Phase& phase, int beside) {
+  bool writeLoop(const Phase& phase, int beside) {
     const int32_t again = to_.position();
-    if (!writer.write(phase, beside)) return false;
+    if (!writer_.write(phase, beside)) return false;
     to_.add(kIndex, beside * kVectorElements);
     to_.compare(kIndex, kLimit);
     to_.jump(When::lessOrEqual, again);
@@ -133,10 +137,11 @@ class LoopWriter {
     }
   }
 
-  Lines& lines_;
+  const Lines& lines_;
   const std::vector<LoopOperand>& operands_;
   Surroundings around_;
   Assembler to_;
+  Writer writer_;
 };
 
 /** Inputs that are operands of the loop. */
@@ -153,7 +158,7 @@ class OperandInputs final : public Inputs {
 
 }  // namespace
 
-Loop::Loop(Lines& lines, const std::vector<LoopOperand>& operands) { compile(lines, operands); }
+Loop::Loop(const Lines& lines, const std::vector<LoopOperand>& operands) { compile(lines, operands); }
 
 Loop::Loop(const Expression& e, const std::vector<LoopOperand>& operands, const std::vector<int64_t>& results) {
   if (!simd().generated) return;
@@ -167,7 +172,7 @@ Loop::Loop(const Expression& e, const std::vector<LoopOperand>& operands, const 
   compile(lines, operands);
 }
 
-void Loop::compile(Lines& lines, const std::vector<LoopOperand>& operands) {
+void Loop::compile(const Lines& lines, const std::vector<LoopOperand>& operands) {
   if (!simd().generated || operands.size() > kMostLoopOperands) return;
   for (const LoopOperand& o : operands)
     if (std::llabs(o.row) >= INT32_MAX / 4) return;

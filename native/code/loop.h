@@ -37,7 +37,7 @@ class Loop {
  public:
   Loop() = default;
   /** A loop over rows, and in each of them phase by phase over the columns. Empty if this processor cannot run it. */
-  Loop(Lines&, const std::vector<LoopOperand>&);
+  Loop(const Lines&, const std::vector<LoopOperand>&);
   /**
    * A loop that stores some nodes of an expression; operands are its inputs and then the results. Empty also if the expression
    * cannot be lines.
@@ -48,7 +48,7 @@ class Loop {
   void run(LoopArgs& args) const { entry_(&args); }
 
  private:
-  void compile(Lines&, const std::vector<LoopOperand>&);
+  void compile(const Lines&, const std::vector<LoopOperand>&);
 
   Executable code_;
   void (*entry_)(LoopArgs*) = nullptr;

@@ -34,8 +34,8 @@ class Translation {
       if (node.dtype != DType::f32 && node.dtype != DType::i32 && node.dtype != DType::bool_) return false;
       once_[i] = isOnce(node);
       lines_.goTo(phase_, once_[i]);
-      values_[i] = valueOf(node);
-      if (values_[i] < 0) return false;
+      values_[i] = hasRightTypes(node) ? valueOf(node) : kNone;
+      if (values_[i] < 0 || lines_.isMask(values_[i]) != (node.dtype == DType::bool_)) return false;
       if (once_[i]) lines_.putAway(values_[i]);
     }
     return true;
@@ -51,6 +51,14 @@ class Translation {
     for (int a = 0; a < argumentCount(node.op); a++)
       if (!once_[static_cast<size_t>(node.args[a])]) return false;
     return true;
+  }
+
+  /** Whether arguments are of one type, beside the truth value that one is chosen by. */
+  bool hasRightTypes(const Node& node) const {
+    const auto typeOf = [&](int argument) { return nodes_[static_cast<size_t>(node.args[argument])].dtype; };
+    if (isLeaf(node.op) || argumentCount(node.op) == 1) return true;
+    if (node.op == Op::select) return typeOf(0) == DType::bool_ && typeOf(1) == typeOf(2) && typeOf(1) == node.dtype;
+    return typeOf(0) == typeOf(1);
   }
 
   Value valueOf(const Node& node) {

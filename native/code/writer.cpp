@@ -1,6 +1,7 @@
 /** Writing lines of vector code down. A value keeps its register until nothing reads it, or until others need the register sooner. */
 #include "writer.h"
 
+#include <algorithm>
 #include <array>
 
 namespace tl::code {
@@ -73,6 +74,8 @@ int runningOf(int fold, int which, int folds) { return kFirstFold + which * fold
 struct Local {
   bool isMask = false;
   int32_t constant = -1, frame = -1;
+  /** Whether it is in the frame only because others needed its register. */
+  bool isSpilled = false;
   int reg = -1;
   /** The lines that read it, and how many of them have been written. */
   std::vector<int32_t> uses;
@@ -88,17 +91,23 @@ class Pass {
  public:
   enum class For { row, vectors, tail };
 
-  Pass(Assembler& to, Lines& lines, const Surroundings& around, const Phase& phase, For what)
+  Pass(Assembler& to, const Lines& lines, const Surroundings& around, const Phase& phase, For what)
       : to_(to), lines_(lines), around_(around), phase_(phase), tail_(what == For::tail), length_(what == For::row ? kShort : kLong) {
     vectors_.fill(kNone);
     masks_.fill(kNone);
   }
 
   bool write(const std::vector<Line>& lines, int beside) {
-    for (const Line& line : expand(lines, beside))
+    for (const Line& line : expand(lines, beside)) {
       if (!writeLine(line)) return false;
+      spareSlots_.insert(spareSlots_.end(), readSlots_.begin(), readSlots_.end());
+      readSlots_.clear();
+    }
     return true;
   }
+
+  /** Slots of the frame, behind those of values that were put away, that it has used. */
+  int32_t spillSlots() const { return spillSlots_; }
 
  private:
   /** Lines for several vectors, which have values of their own for what the lines compute. */
@@ -147,11 +156,18 @@ class Pass {
     }
     Local& local = at(vectors_[static_cast<size_t>(best)]);
     if (!local.hasHome()) {
-      local.frame = lines_.frameSlots++;
+      local.frame = spillSlot();
+      local.isSpilled = true;
       to_.vector(kStore, best, 0, home(local), whole());
     }
     local.reg = -1;
     return best;
+  }
+  int32_t spillSlot() {
+    if (spareSlots_.empty()) return lines_.frameSlots + spillSlots_++;
+    const int32_t slot = spareSlots_.back();
+    spareSlots_.pop_back();
+    return slot;
   }
   int define(Value v) {
     const int reg = freeVector();
@@ -190,7 +206,9 @@ class Pass {
       if (v < 0) continue;
       Local& local = at(v);
       local.used++;
-      if (local.isDone() && local.reg >= 0) (local.isMask ? masks_[static_cast<size_t>(local.reg)] : vectors_[static_cast<size_t>(local.reg)]) = kNone;
+      if (!local.isDone()) continue;
+      if (local.reg >= 0) (local.isMask ? masks_[static_cast<size_t>(local.reg)] : vectors_[static_cast<size_t>(local.reg)]) = kNone;
+      if (local.isSpilled) readSlots_.push_back(local.frame);
     }
     pinned_ = 0;
   }
@@ -257,6 +275,7 @@ class Pass {
       case Do::putAway: {
         const int reg = inRegister(line.x);
         at(line.x).frame = lines_.values[static_cast<size_t>(line.x)].frame;
+        at(line.x).isSpilled = false;
         to_.vector(kRepeat, reg, 0, Place::of(reg));
         to_.vector(kStore, reg, 0, home(at(line.x)));
         release(line);
@@ -359,7 +378,7 @@ class Pass {
   }
 
   Assembler& to_;
-  Lines& lines_;
+  const Lines& lines_;
   const Surroundings& around_;
   const Phase& phase_;
   bool tail_;
@@ -370,14 +389,25 @@ class Pass {
   std::array<Value, kVectors> vectors_;
   std::array<Value, kMasks> masks_;
   uint32_t pinned_ = 0;
+  /** How many slots of the frame values have made room to, those that are free again, and those that the line being written reads. */
+  int32_t spillSlots_ = 0;
+  std::vector<int32_t> spareSlots_, readSlots_;
 };
 
 }  // namespace
 
-bool Writer::writeBefore(const Phase& phase) { return Pass(to_, lines_, around_, phase, Pass::For::row).write(phase.before, 1); }
+bool Writer::writeBefore(const Phase& phase) {
+  Pass pass(to_, lines_, around_, phase, Pass::For::row);
+  const bool fits = pass.write(phase.before, 1);
+  spillSlots_ = std::max(spillSlots_, pass.spillSlots());
+  return fits;
+}
 
 bool Writer::write(const Phase& phase, int beside, bool tail) {
-  return Pass(to_, lines_, around_, phase, tail ? Pass::For::tail : Pass::For::vectors).write(phase.lines, beside);
+  Pass pass(to_, lines_, around_, phase, tail ? Pass::For::tail : Pass::For::vectors);
+  const bool fits = pass.write(phase.lines, beside);
+  spillSlots_ = std::max(spillSlots_, pass.spillSlots());
+  return fits;
 }
 
 void Writer::startFolds(const Phase& phase, int beside) {
@@ -400,6 +430,8 @@ void Writer::finishFolds(const Phase& phase, int beside) {
         to_.vector(swap, kSpare, swap.number == kSwapQuarters.number ? running(0) : 0, Place::of(running(0)), {}, order);
         foldInto(to_, how, running(0), kSpare, false);
       }
+    // Lanes have met the others in different orders, and which of two zeros is the extreme depends on that.
+    if (how == FoldOp::max || how == FoldOp::min) to_.vector(kRepeat, running(0), 0, Place::of(running(0)));
     to_.vector(kStore, running(0), 0, frameAt(around_, lines_.values[static_cast<size_t>(result)].frame));
   }
 }

@@ -30,8 +30,8 @@ constexpr int32_t kVectorBytes = 64, kVectorElements = 16;
 
 class Writer {
  public:
-  /** Values that find no register get room in the frame that `lines` counts. */
-  Writer(Assembler& to, Lines& lines, const Surroundings& around) : to_(to), lines_(lines), around_(around) {}
+  /** Nothing is put away any more: values that find no register get room in the frame behind those that were. */
+  Writer(Assembler& to, const Lines& lines, const Surroundings& around) : to_(to), lines_(lines), around_(around) {}
 
   /** Writes the lines before a phase; false if there are more masks than registers for them. */
   bool writeBefore(const Phase&);
@@ -41,10 +41,15 @@ class Writer {
   void startFolds(const Phase&, int beside);
   void finishFolds(const Phase&, int beside);
 
+  /** Bytes of the frame that what was written needs. */
+  int32_t frameBytes() const { return around_.frameStart + kVectorBytes * (lines_.frameSlots + spillSlots_); }
+
  private:
   Assembler& to_;
-  Lines& lines_;
+  const Lines& lines_;
   const Surroundings& around_;
+  /** Lines are written down one list after the other, so that all use the same slots. */
+  int32_t spillSlots_ = 0;
 };
 
 }  // namespace tl::code

@@ -217,9 +217,11 @@ void Body::plan(const Expression& e, const Layout& layout) {
       s.compute = node.op == Op::cast ? castFor(deciding.dtype, s.dtype)
                                       : kernels.ops[static_cast<int>(node.op)][static_cast<int>(deciding.kind)];
       if (!s.compute) refuse("an operation is not defined for its type");
-      for (int a = node.op == Op::select ? 1 : 0; a < s.argCount; a++)
-        if (steps_[static_cast<size_t>(s.args[a])].kind != deciding.kind)
+      for (int a = 0; a < s.argCount; a++) {
+        const bool isTruth = node.op == Op::select && a == 0;
+        if (steps_[static_cast<size_t>(s.args[a])].kind != (isTruth ? Kind::b8 : deciding.kind))
           refuse("the arguments of an operation differ in type");
+      }
       s.narrow = mayNeedNarrowing(node.op) ? kernels.narrow[static_cast<int>(s.dtype)] : nullptr;
       s.bits = static_cast<int32_t>(8 * sizeOf(s.dtype));
     }

@@ -127,6 +127,9 @@ describe.runIf(cpu)('generated loops', () => {
       e.select(e[op](integer, -2), row, column),
     ]),
   );
+  it.each(['max', 'min'] as const)('%s of a constant that is NaN', (op) =>
+    expectSame([e[op](e.constant(nan, d.float32), dense), e[op](dense, e.constant(nan, d.float32)), e[op](inf, dense)]),
+  );
   it('truth values', () =>
     expectSame([
       e.not(truth),
@@ -156,6 +159,18 @@ describe.runIf(cpu)('generated loops', () => {
       );
       await expectSame(expressions);
     }
+  });
+  it.each([300, 700, 5000])('%i values at once, with or without room for them on the stack', async (count) => {
+    const values = Array.from({ length: count }, (_, i) => e.mul(dense, i + 0.1));
+    const sum = [...values, ...values].reduce((x, y) => e.add(e.mul(x, 0.5), y));
+    expect(await results([sum], 40, 10, true)).toEqual(await results([sum], 40, 10, false));
+  });
+  it.each([
+    ['a sum of a number and a truth value', { ...e.add(dense, row), args: [dense, truth] }],
+    ['a choice by a number', { ...e.select(truth, dense, row), args: [row, dense, dense] }],
+    ['a choice between types', { ...e.select(truth, dense, row), args: [truth, dense, integer] }],
+  ] as [string, e.Expr][])('refuses a program that the library finds inconsistent: %s', async (_, mistyped) => {
+    await expect(results([mistyped], 3, 40, true)).rejects.toThrow(/the arguments of an operation differ in type/);
   });
   it('results written over their input', async () => {
     const b = new SegmentBuilder();
@@ -330,6 +345,22 @@ describe.runIf(cpu)('generated loops over rows', () => {
       x = r.map(next, [x, r.spread(largest)], i === 11 ? r.output(r.shape) : r.local(r.shape));
     }
     await r.expectLikeReference(5);
+  });
+
+  it('an extreme of zeros is the same zero in all columns of its row', async () => {
+    const r = new Rows(20, 70);
+    const chance = new Chance(5);
+    const zeros = Float32Array.from({ length: 1400 }, () => chance.pick([0, -0]));
+    const x = r.builder.bind(new NDArray(d.float32, r.shape, zeros));
+    for (const op of ['max', 'min'] as const)
+      r.map(e.mul(x1, e.add(e.abs(x0), 1)), [x, r.spread(r.fold(op, 1, x0, [x], r.output([20])))], r.output(r.shape));
+    r.builder.add({ kind: 'blocks', rows: 20, steps: r.steps, locals: r.locals });
+    const read = await r.builder.run(cpu!);
+    const [largest, spread, smallest, spreadToo] = await Promise.all(
+      r.outputs.map(async (v) => (await read(v)).numbers()),
+    );
+    const repeated = (values: readonly unknown[]) => Array.from({ length: 1400 }, (_, i) => values[Math.floor(i / 70)]);
+    expect([spread, spreadToo]).toEqual([repeated(largest!), repeated(smallest!)]);
   });
 
   it('four sums of one row, and a fifth', async () => {
