@@ -45,6 +45,23 @@ struct Lane {
   std::atomic<bool> busy{false};
 };
 
+/** A lane of a thread's own, until it is done or out of memory. There are as many lanes as threads, so one is always free. */
+struct Claim {
+  explicit Claim(std::vector<Owned<Lane>>& lanes) : lane(find(lanes)) {}
+  ~Claim() { lane.busy.store(false, std::memory_order_release); }
+  Claim(const Claim&) = delete;
+  Claim& operator=(const Claim&) = delete;
+
+  Lane& lane;
+
+ private:
+  static Lane& find(std::vector<Owned<Lane>>& lanes) {
+    for (;;)
+      for (Owned<Lane>& lane : lanes)
+        if (!lane->busy.exchange(true, std::memory_order_acquire)) return *lane;
+  }
+};
+
 /** A step as it arrives: something that may be joined with others, or any instruction. */
 struct StepCode {
   explicit StepCode(Reader& in) {
@@ -105,10 +122,9 @@ class Blocks final : public Instruction {
     const int64_t parts = together ? pieces_ : 1;
     while (static_cast<int64_t>(lanes_.size()) < std::min<int64_t>(parts, Pool::get().threads())) addLane();
     Pool::get().run(parts, [&](int64_t part) {
-      Lane& lane = claim();
+      const Claim claim(lanes_);
       const Range pieces = rangeOf(part, parts, pieces_);
-      for (int64_t piece = pieces.begin; piece < pieces.end; piece++) runPiece(table, lane, piece);
-      lane.busy.store(false, std::memory_order_release);
+      for (int64_t piece = pieces.begin; piece < pieces.end; piece++) runPiece(table, claim.lane, piece);
     });
     for (const Across& a : across_) finish(table, a);
     return {};
@@ -159,13 +175,6 @@ class Blocks final : public Instruction {
     if (!joined) return 0;
     result.push_back(std::move(joined));
     return end - first;
-  }
-
-  /** There are as many lanes as threads, so one is always free. */
-  Lane& claim() {
-    for (;;)
-      for (Owned<Lane>& lane : lanes_)
-        if (!lane->busy.exchange(true, std::memory_order_acquire)) return *lane;
   }
 
   void runPiece(void* const* table, Lane& lane, int64_t piece) {

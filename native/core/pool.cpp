@@ -185,7 +185,7 @@ std::atomic<int> busyWorkers{0};
 void keepOffMaster(Worker& worker) {
   const int here = processorHere();
   worker.beside.store(here, std::memory_order_relaxed);
-  if (!worker.asleep.load(std::memory_order_acquire) || worker.keptOff.load(std::memory_order_relaxed)) return;
+  if (!worker.asleep.load(std::memory_order_acquire) || worker.keptOff.load(std::memory_order_acquire)) return;
   if (keepOff(here, worker.thread, worker.allowed)) worker.keptOff.store(true, std::memory_order_release);
 }
 
@@ -193,7 +193,8 @@ void keepOffMaster(Worker& worker) {
 void runAnywhere(Worker& self) {
   if (!self.keptOff.load(std::memory_order_acquire)) return;
   allow(self.thread, self.allowed);
-  self.keptOff.store(false, std::memory_order_relaxed);
+  // The next master writes what is allowed, which has been read by then.
+  self.keptOff.store(false, std::memory_order_release);
 }
 
 /** Before a worker begins a job. */
@@ -212,6 +213,8 @@ void work(Worker& self) {
     // A job may be done by the time its worker is awake; who then fell asleep at once would miss the next one too.
     while (!spinUntil(masters.load(std::memory_order_relaxed) > 0 ? kBusySpins : kIdleSpins, isOffered)) {
       const uint32_t seen = self.offers.load(std::memory_order_acquire);
+      // An offer may have come and gone: asleep it would be kept off for long, and undo what others allow it meanwhile.
+      runAnywhere(self);
       self.asleep.store(true, std::memory_order_release);
       if (!isOffered()) self.offers.wait(seen, std::memory_order_acquire);
       self.asleep.store(false, std::memory_order_relaxed);

@@ -76,9 +76,9 @@ bool getMatrixUnit() {
     amx::fillTiles(k);                        \
   }
 
-/** Loops are generated for AVX-512, and use bits of general registers as its processors do. */
+/** Loops are generated for AVX-512 and for Linux, and use bits of general registers as such processors do. */
 bool generatesFor([[maybe_unused]] const char* variant) {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && defined(__linux__)
   return (std::strcmp(variant, "avx512") == 0 || std::strcmp(variant, "amx") == 0) && __builtin_cpu_supports("bmi2");
 #else
   return false;

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import * as d from '../../src/core/dtypes.ts';
 import { NDArray } from '../../src/core/ndarray.ts';
 import { CpuDevice } from '../../src/devices/cpu/device.ts';
+import { Words } from '../../src/devices/cpu/words.ts';
 import * as e from '../../src/program/expr.ts';
 import { openDevice } from '../../src/runtime/devices.ts';
 import { SegmentBuilder } from './build.ts';
@@ -54,6 +55,37 @@ describe.runIf(cpu)('threads of the cpu device', () => {
     const results = [one, two, all, one].map((device) => run(device as CpuDevice)); // the native library is there, see above
     expect(new Set(await Promise.all(results)).size).toBe(1);
   });
+
+  it('can run blocks again that ran out of memory', async () => {
+    const { library } = cpu!;
+    // The largest of 2^50 elements, of which there are none: the memory for sorting them is asked for first.
+    const view = (dtype: string, columns: number) => [library.code('dtype', dtype), 0, 0, 0, 2, 1, columns, columns, 1];
+    const topk = [library.code('instruction', 'topk'), ...view('f32', 2 ** 50), ...view('f32', 1), ...view('i32', 1)];
+    const words = new Words();
+    const [rows, slot, localBytes, across, last] = [[1, 1, 0], [1, -1, 0, 0], 64, 0, 0];
+    words.push(
+      1,
+      library.code('instruction', 'blocks'),
+      ...rows,
+      ...slot,
+      localBytes,
+      across,
+      topk.length,
+      ...topk,
+      last,
+    );
+    const program = library.create(words.all);
+    const result = new Float64Array(4);
+    const address = Number(library.address(result));
+    const run = () =>
+      new Promise((resolve, reject) => {
+        const done = (error: unknown, status: number) => (error ? reject(error) : resolve(status));
+        library.run.async(program, address, address, 0, 1, done);
+      });
+    const memory = library.code('failure', 'memory');
+    expect([await run(), await run()]).toEqual([memory, memory]);
+    library.free(program);
+  }, 10_000);
 
   it('run more parts than there are processors', async () => {
     const { run } = longWork(1_000_000, 7);
