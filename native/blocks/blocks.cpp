@@ -19,7 +19,7 @@ namespace {
 
 constexpr int64_t kPieces = 32;
 /** Estimated nanoseconds that pay for waking another thread. */
-constexpr double kGrain = 10e3;
+constexpr double kGrain = 4e3;
 
 /** Where a slot of the steps' table points: into memory of the program, moving with the rows, or into the thread's own. */
 struct Slot {

@@ -14,7 +14,7 @@ namespace tl {
 namespace {
 
 /** Estimated nanoseconds that pay for waking another thread. */
-constexpr double kGrain = 10e3;
+constexpr double kGrain = 4e3;
 /** What splitting an instruction costs, and how much of the time it takes it can at best divide. */
 constexpr double kSplitting = 3e3, kSplitShare = 0.95;
 /**

@@ -1,14 +1,19 @@
-/** @file How long a segment will take, roughly: enough to tell what may run on the event loop from what may not. */
+/** @file How long instructions will take, roughly: enough to share them out among threads, and to tell what may run on the event loop. */
 import { sizeOf } from '../../core/shape.ts';
 import type { Expr } from '../../program/expr.ts';
 import type { DeviceInstruction, View } from '../../program/instructions.ts';
 
-/** Nanoseconds on one thread, on the slow side of what a present-day core does. */
-const perByte = 0.1;
-const perSimpleOperation = 0.15;
-const perFunction = 1;
+/**
+ * Nanoseconds on one thread of a present-day core. How they compare with each other decides how instructions are shared out among
+ * threads, so what is measured once is measured for all: with vectors of 512 bits and the matrix unit.
+ */
+const perByte = 0.03;
+const perSimpleOperation = 0.04;
+const perFunction = 0.3;
 const perRareFunction = 20;
-const perMultiplyAdd = 0.02;
+const perMultiplyAdd = 0.01;
+/** For each result of a product. */
+const perProduct = 0.3;
 const perPlainMultiplyAdd = 1;
 const perRandomNumber = 8;
 const perTruncatedNumber = 60;
@@ -67,7 +72,7 @@ export function costOf(instruction: DeviceInstruction): number {
       const { a, output, after, more } = instruction;
       const terms = a.shape.at(-1)! * (1 + (more?.length ?? 0));
       const fast = output.dtype.isFloating ? perMultiplyAdd : perPlainMultiplyAdd;
-      const product = perInstruction + sizeOf(output.shape) * (terms * fast + 1);
+      const product = perInstruction + sizeOf(output.shape) * (terms * fast + perProduct);
       return after ? product + costOf(after) : product;
     }
     case 'conv': {

@@ -22,7 +22,7 @@ const largeBlock = 8 * 2 ** 20;
 const largeResult = 2 ** 20;
 
 /** Estimated nanoseconds from which a segment runs on a thread of its own. An asynchronous call itself costs some 20 µs. */
-const longWork = 1e6;
+const longWork = 4e5;
 
 const failureCodes = ['divisionByZero', 'negativePower', 'index', 'check', 'range'] as const;
 
