@@ -3,11 +3,19 @@
  * finding and opening of its files. They lie in dist/src, for `graph/callSite.ts` counts as the library's own what is there.
  */
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'rolldown';
 
 const root = new URL('..', import.meta.url);
 const { dependencies } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
+
+/** The licences of the packages that are joined in with the library: they go where the code goes. */
+function licences({ moduleIds }) {
+  const folders = moduleIds.flatMap((id) => /^.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+/.exec(id) ?? []);
+  const texts = [...new Set(folders)].map((folder) => readFileSync(join(folder, 'LICENSE'), 'utf8').trim());
+  return texts.map((text) => `/*\n${text}\n*/`).join('\n');
+}
 
 await build({
   cwd: fileURLToPath(root),
@@ -18,6 +26,7 @@ await build({
   treeshake: false,
   output: {
     dir: 'dist/src/bundle',
+    banner: licences,
     sourcemap: true,
     sourcemapExcludeSources: true,
     cleanDir: true,

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /** @file The public `tf` namespace: only re-exports. */
 export * from '../autodiff/index.ts';
 export * from '../core/dtypes.ts';

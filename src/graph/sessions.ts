@@ -1,4 +1,5 @@
 /** @file Sessions for code that only builds graphs: what it may ask of one, and how it gets one without importing the runtime. */
+import type { CancelSignal } from '../core/cancelSignal.ts';
 import { InternalError } from '../core/errors.ts';
 import type { RunRecord } from '../proto/runMetadata.ts';
 import type { Graph } from './graph.ts';
@@ -9,7 +10,7 @@ import type { Feeds, Fetch, Fetched } from './runTypes.ts';
 export interface RunSettings {
   readonly options?: RunChoices | undefined;
   readonly runMetadata?: RunRecord | undefined;
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: CancelSignal | undefined;
 }
 /** TensorFlow's RunOptions. */
 export interface RunChoices {

@@ -4,7 +4,7 @@ import { constants } from 'node:buffer';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
-import { createGunzip, createInflate, type ZlibOptions, constants as zlibConstants } from 'node:zlib';
+import { createGunzip, createInflate, constants as zlibConstants } from 'node:zlib';
 import { DataLossError, InvalidArgumentError, OpError, ResourceExhaustedError } from '../core/errors.ts';
 import { whenClosed } from './closingFiles.ts';
 import { maskedCrc } from './crc32c.ts';
@@ -164,8 +164,18 @@ export interface ZlibChoices {
   readonly compressionStrategy?: number | undefined;
 }
 
+/** The same in the names that Node's zlib has for them: types of the package are there without those of Node. */
+interface ZlibSettings {
+  readonly flush?: number;
+  readonly chunkSize?: number;
+  readonly windowBits?: number;
+  readonly level?: number;
+  readonly memLevel?: number;
+  readonly strategy?: number;
+}
+
 /** What a choice may be: its name for zlib, and the least and the most. */
-const choices: Readonly<Record<keyof ZlibChoices, readonly [keyof ZlibOptions | null, number, number]>> = {
+const choices: Readonly<Record<keyof ZlibChoices, readonly [keyof ZlibSettings | null, number, number]>> = {
   flushMode: ['flush', 0, 5],
   inputBufferSize: [null, 1, 2 ** 31 - 1], // what comes in is in memory already
   outputBufferSize: ['chunkSize', 64, 2 ** 31 - 1],
@@ -184,18 +194,18 @@ const choices: Readonly<Record<keyof ZlibChoices, readonly [keyof ZlibOptions | 
 export class TFRecordOptions implements RecordOptions {
   readonly compression: RecordCompression;
   /** What zlib is told when it compresses. */
-  readonly zlib: ZlibOptions;
+  readonly zlib: ZlibSettings;
   constructor(compressionType: RecordCompression | 0 | 1 | 2 | TFRecordOptions | null = '', options: ZlibChoices = {}) {
     const type = compressionType instanceof TFRecordOptions ? compressionType.compression : (compressionType ?? '');
     const compression = typeof type === 'number' ? compressions[type] : type;
     checkCompression(compression ?? String(type));
     this.compression = compression!; // checked
-    this.zlib = zlibOptions(options);
+    this.zlib = zlibSettings(options);
   }
 }
 
-function zlibOptions(given: ZlibChoices): ZlibOptions {
-  const found: Record<string, number> = {};
+function zlibSettings(given: ZlibChoices): ZlibSettings {
+  const found: { -readonly [K in keyof ZlibSettings]: number } = {};
   for (const [name, value] of Object.entries(given)) {
     const choice = choices[name as keyof ZlibChoices]; // or undefined
     if (!choice)

@@ -1,4 +1,5 @@
 /** @file The options of sessions and runs, named after TensorFlow's ConfigProto and RunOptions. */
+import type { CancelSignal } from '../core/cancelSignal.ts';
 import { checkOptions, type OptionNames } from '../graph/options.ts';
 import { userError } from '../graph/userError.ts';
 import type { GraphDef } from '../proto/graph.ts';
@@ -114,6 +115,6 @@ export interface RunCallOptions {
   readonly options?: RunOptions | RunOptionsInit;
   readonly runMetadata?: RunMetadata;
   /** Cancels the run; it rejects with CancelledError. */
-  readonly signal?: AbortSignal;
+  readonly signal?: CancelSignal;
 }
 export const runCallOptionNames: OptionNames<RunCallOptions> = { options: true, runMetadata: true, signal: true };

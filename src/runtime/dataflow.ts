@@ -1,4 +1,5 @@
 /** @file Runs graphs with control flow by frames, as TensorFlow's executor does: values, alive or dead, wake what waits for them. */
+import type { CancelSignal } from '../core/cancelSignal.ts';
 import { int32 } from '../core/dtypes.ts';
 import { FailedPreconditionError, InternalError, InvalidArgumentError, OpError } from '../core/errors.ts';
 import { yieldIfLong } from '../core/eventLoop.ts';
@@ -115,7 +116,7 @@ export class Dataflow {
   /** Runs with these feeds, in the order of the piece's; gives its fetches in order. */
   async run(
     feeds: readonly NDArray[],
-    options: { signal?: AbortSignal | undefined; timeout?: number | undefined; run?: Run | undefined } = {},
+    options: { signal?: CancelSignal | undefined; timeout?: number | undefined; run?: Run | undefined } = {},
   ): Promise<NDArray[]> {
     const run = options.run ?? new Run();
     const end = run.stop.listen(options.signal, options.timeout);

@@ -1,5 +1,6 @@
 /** @file The engine: holds a graph and its state, prepares (feeds, fetches, targets) once, and replays what was traced. */
 
+import type { CancelSignal } from '../core/cancelSignal.ts';
 import { FailedPreconditionError, InvalidArgumentError } from '../core/errors.ts';
 import { finish, inTurns, type Work, yieldIfLong } from '../core/eventLoop.ts';
 import type { NDArray } from '../core/ndarray.ts';
@@ -22,7 +23,7 @@ import { Trace } from './tracer.ts';
 
 export interface EngineRun {
   /** The caller's wish to stop. */
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: CancelSignal | undefined;
   /** Milliseconds the run may take. */
   readonly timeout?: number | undefined;
   /** What the steps share; a run within a run uses the outer one's. It is stopped when the session closes. */

@@ -1,4 +1,5 @@
 /** @file StopToken: the wish to stop a run, far lighter than an AbortController, since every run has one. */
+import type { CancelSignal } from '../core/cancelSignal.ts';
 import { CancelledError, DeadlineExceededError, type OpError } from '../core/errors.ts';
 
 /** Set once, by whoever wants the run to stop; the run looks at it between steps and wakes from pending ones. */
@@ -42,7 +43,7 @@ export class StopToken {
   }
 
   /** Also stops for a caller's signal or after some milliseconds; the returned function ends that. */
-  listen(signal: AbortSignal | undefined, timeout: number | undefined): () => void {
+  listen(signal: CancelSignal | undefined, timeout: number | undefined): () => void {
     if (!signal && !timeout) return nothing;
     const stop = () => this.stop();
     if (signal?.aborted) stop();

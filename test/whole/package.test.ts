@@ -52,6 +52,32 @@ describe.skipIf(!existsSync(library))('the package', () => {
     expect((await printed(file)).split('\n')[0]).toBe('program.mjs:');
   });
 
+  it('has types that need no other package and no newer library than the program has', async () => {
+    const options = { strict: true, module: 'nodenext', target: 'es2022', lib: ['es2022'], types: [], noEmit: true };
+    const types = new URL(exports['.'].types, root).pathname;
+    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+    writeFileSync(
+      join(folder, 'program.ts'),
+      "import * as tf from 'tensorloom';\nnew tf.Session({ graph: new tf.Graph() }).close();\n",
+    );
+    writeFileSync(
+      join(folder, 'tsconfig.json'),
+      JSON.stringify({ compilerOptions: { ...options, paths: { tensorloom: [types] } }, files: ['program.ts'] }),
+    );
+    const compiler = new URL('node_modules/typescript/bin/tsc', root).pathname;
+    const said = await printed(compiler, '-p', folder).catch((error: { stdout: string }) => error.stdout);
+    expect(said).toBe('');
+  });
+
+  it('does not load gRPC before there is a server', async () => {
+    const lines = [
+      "import { createRequire } from 'node:module';",
+      'const loaded = Object.keys(createRequire(import.meta.url).cache);',
+    ];
+    const file = program(...lines, "console.log(loaded.filter((name) => name.includes('grpc')).length);");
+    expect(await printed(file)).toBe('0');
+  });
+
   it('has a command', async () => {
     expect(await printed(new URL(bin.tensorloom, root).pathname, '--help')).toContain('serve');
   });

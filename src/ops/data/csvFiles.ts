@@ -1,5 +1,4 @@
 /** @file The records of files of comma-separated values, stretch by stretch: each is parsed beside the event loop before it is asked for. */
-import type { Readable } from 'node:stream';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { inTurns, type Work } from '../../core/eventLoop.ts';
 import type { NDArray } from '../../core/ndarray.ts';
@@ -7,7 +6,7 @@ import { whenClosed } from '../../io/closingFiles.ts';
 import { type CsvRecordOptions, CsvRecordReader } from '../../io/csvRecords.ts';
 import { type CsvStretch, NativeCsvRecords } from '../../io/nativeCsv.ts';
 import type { Element, ElementIterator, Iteration, Pulled } from './dataset.ts';
-import { type FileList, fileError, openFile } from './files.ts';
+import { type ByteStream, type FileList, fileError, openFile } from './files.ts';
 import { type Saved, savedNumber, savedRecord } from './saved.ts';
 
 /** Where the next record is: in which file, and at which byte of it, without its compression. */
@@ -49,7 +48,7 @@ class CsvFile {
   private streak = 0;
 
   constructor(
-    private readonly stream: Readable,
+    private readonly stream: ByteStream,
     /** Where the first record is, and how many bytes of the stream lie before it. */
     private readonly start: Position,
     private skip: number,

@@ -1,7 +1,6 @@
 /** @file Datasets of what is in files: lines of text, records, stretches of equal length. */
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import type { Readable } from 'node:stream';
 import { createGunzip, createInflate } from 'node:zlib';
 import { string } from '../../core/dtypes.ts';
 import { DataLossError, InvalidArgumentError } from '../../core/errors.ts';
@@ -32,8 +31,13 @@ export interface FileList {
   readonly chunk: number;
 }
 
+/** Bytes as they come, until they are no longer wanted. It is a stream of Node, whose types a user need not have. */
+export interface ByteStream extends AsyncIterable<Uint8Array> {
+  destroy(): void;
+}
+
 /** The bytes of a file from one on, chunk by chunk, without their compression. */
-export function openFile(path: string, compression: string, chunk: number, start = 0): Readable {
+export function openFile(path: string, compression: string, chunk: number, start = 0): ByteStream {
   const file = createReadStream(localPath(path), { highWaterMark: chunk, start });
   if (compression === '') return file;
   const stream = compression === 'GZIP' ? createGunzip() : createInflate();
