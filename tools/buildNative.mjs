@@ -228,7 +228,7 @@ async function main() {
   if (!compiler) {
     console.log(
       `tensorloom: no C++ compiler found (tried ${process.env.CXX ?? 'g++, clang++, c++'}); ` +
-        'the slow reference device will be used. Install one and run: node tools/buildNative.mjs',
+        `the slow reference device will be used. Install one and run: node ${fileURLToPath(import.meta.url)}`,
     );
     return;
   }

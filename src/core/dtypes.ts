@@ -56,6 +56,35 @@ export type TypedArray =
   | Uint32Array
   | BigUint64Array;
 
+/** The typed array of each dtype: as bits for the small floats, in pairs for complex numbers. */
+interface Data {
+  readonly float16: Uint16Array;
+  readonly bfloat16: Uint16Array;
+  readonly float32: Float32Array;
+  readonly float64: Float64Array;
+  readonly int8: Int8Array;
+  readonly int16: Int16Array;
+  readonly int32: Int32Array;
+  readonly int64: BigInt64Array;
+  readonly uint8: Uint8Array;
+  readonly uint16: Uint16Array;
+  readonly uint32: Uint32Array;
+  readonly uint64: BigUint64Array;
+  readonly bool: Uint8Array;
+  readonly complex64: Float32Array;
+  readonly complex128: Float64Array;
+  readonly string: never;
+  readonly resource: never;
+  readonly variant: never;
+  readonly qint8: Int8Array;
+  readonly quint8: Uint8Array;
+  readonly qint16: Int16Array;
+  readonly quint16: Uint16Array;
+  readonly qint32: Int32Array;
+}
+/** The typed array that holds elements of a dtype. */
+export type DataOf<D extends DType> = D extends DType<infer N> ? Data[N] : never;
+
 type TypedArrayConstructor = {
   new (buffer: ArrayBufferLike, byteOffset?: number, length?: number): TypedArray;
   new (length: number): TypedArray;

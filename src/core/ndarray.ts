@@ -1,5 +1,15 @@
 /** @file NDArray: a host value of a dtype and a shape, row-major, sharing its typed array with whoever made it. */
-import { bool, complex128, type DType, type DTypeName, float32, int32, string, type TypedArray } from './dtypes.ts';
+import {
+  bool,
+  complex128,
+  type DataOf,
+  type DType,
+  type DTypeName,
+  float32,
+  int32,
+  string,
+  type TypedArray,
+} from './dtypes.ts';
 import { InvalidArgumentError, ResourceExhaustedError } from './errors.ts';
 import { fromBfloat16Bits, fromHalfBits, toBfloat16Bits, toHalfBits } from './half.ts';
 import { printArray } from './print.ts';
@@ -12,8 +22,22 @@ export interface Complex {
 }
 /** One element: numbers for numeric types (a bigint beyond 2^53), booleans, text or bytes, host objects. */
 export type Element = number | bigint | boolean | string | Uint8Array | Complex | object;
+/** What the elements of each dtype are; any other is a number. */
+interface OtherElements {
+  readonly int64: number | bigint;
+  readonly uint64: number | bigint;
+  readonly bool: boolean;
+  readonly complex64: Complex;
+  readonly complex128: Complex;
+  readonly string: string | Uint8Array;
+  readonly resource: object;
+  readonly variant: object;
+}
+/** One element of an array whose dtype is known. */
+export type ElementOf<D extends DType> =
+  D extends DType<infer N> ? (N extends keyof OtherElements ? OtherElements[N] : number) : never;
 /** Nested arrays of elements, as deep as the rank. */
-export type Nested = Element | readonly Nested[];
+export type Nested<E = Element> = E | readonly Nested<E>[];
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 const encoder = new TextEncoder();
@@ -45,10 +69,10 @@ export class NDArray<D extends DType = DType> {
   }
 
   /** The elements, row-major, without a copy. float16 and bfloat16 as bits, bool as 0/1, complex as (re, im) pairs. */
-  get data(): TypedArray {
+  get data(): DataOf<D> {
     if (this.store === givenBack) throw new InvalidArgumentError('the memory of this array was given back');
     if (this.dtype.isObject) throw new InvalidArgumentError(`a ${this.dtype} array has no typed array; use .objects`);
-    return this.store as TypedArray; // dtype says which of the two it is
+    return this.store as DataOf<D>; // dtype says which it is
   }
 
   /** The elements of a string (bytes), resource or variant array. */
@@ -71,7 +95,11 @@ export class NDArray<D extends DType = DType> {
   }
 
   /** Element `i` in row-major order. */
-  at(i: number): Element {
+  at(i: number): ElementOf<D> {
+    return this.elementAt(i) as ElementOf<D>; // dtype says which it is
+  }
+
+  private elementAt(i: number): Element {
     if (this.dtype.isObject) return this.dtype === string ? readable(this.objects[i] as Uint8Array) : this.objects[i]!;
     const data = this.data;
     switch (this.dtype.storage) {
@@ -105,16 +133,16 @@ export class NDArray<D extends DType = DType> {
   }
 
   /** The only element of an array of one. */
-  item(): Element {
+  item(): ElementOf<D> {
     if (this.size !== 1)
       throw new InvalidArgumentError(`item() wants exactly one element, but the shape is ${showShape(this.shape)}`);
     return this.at(0);
   }
 
   /** Nested plain arrays, or one element for a scalar. */
-  toArray(): Nested {
+  toArray(): Nested<ElementOf<D>> {
     let next = 0;
-    const build = (axis: number): Nested =>
+    const build = (axis: number): Nested<ElementOf<D>> =>
       axis === this.rank ? this.at(next++) : Array.from({ length: this.shape[axis]! }, () => build(axis + 1));
     return build(0);
   }

@@ -34,8 +34,8 @@ export interface IndexedSlicesValue {
 
 /** The result of a fetch: arrays in the fetch's own structure, `null` for operations. */
 export type Fetched<F> =
-  F extends Tensor<infer D>
-    ? NDArray<D & DType>
+  F extends Tensor<infer D extends DType>
+    ? NDArray<D>
     : F extends Operation | null | undefined
       ? null
       : F extends IndexedSlices
@@ -45,7 +45,7 @@ export type Fetched<F> =
           : F extends Fetchable<infer V>
             ? V
             : F extends GraphElement
-              ? NDArray
+              ? NDArray<F extends { readonly dtype: infer D extends DType } ? D : DType>
               : F extends string
                 ? NDArray | null
                 : F extends readonly unknown[]
