@@ -4,10 +4,8 @@
  */
 
 import { sameShape, sizeOf } from '../core/shape.ts';
-import { readsOf } from './access.ts';
 import { isFast } from './epilogue.ts';
 import { add, type Expr, input } from './expr.ts';
-import { Hazards } from './hazards.ts';
 import {
   Buffer,
   type DeviceInstruction,
@@ -18,6 +16,7 @@ import {
   storageOf,
   type View,
 } from './instructions.ts';
+import { Rewriting } from './rewriting.ts';
 import { dense, isContiguous, reshapeView } from './value.ts';
 
 /** Gives products what they are to be added to, in place of maps that add. `keep` are buffers needed after the segment. */
@@ -25,14 +24,9 @@ export function accumulateProducts(
   instructions: readonly DeviceInstruction[],
   keep: ReadonlySet<Buffer>,
 ): DeviceInstruction[] {
-  const readers = new Map<Buffer, number>();
-  for (const i of instructions)
-    for (const { buffer } of readsOf(i)) readers.set(buffer, (readers.get(buffer) ?? 0) + 1);
-  const result: (DeviceInstruction | undefined)[] = [];
-  const hazards = new Hazards();
+  const list = new Rewriting(instructions, keep);
   /** Where products stand that only one view of one instruction looks at. */
   const products = new Map<Buffer, number>();
-  const isReadOnce = (b: Buffer) => b.kind === 'temp' && readers.get(b) === 1 && !keep.has(b);
 
   /** Replaces a sum of two by the product that is one of them, added to the other. */
   function absorb(map: MapInstruction & Origin): boolean {
@@ -40,26 +34,20 @@ export function accumulateProducts(
     if (addends.length !== 2) return false;
     for (const [one, other] of [addends, addends.toReversed()] as [View, View][]) {
       // The sum takes the place of what is added; were that wanted again, a copy would cost more than is gained.
-      const at = isReadOnce(other.buffer) ? products.get(one.buffer) : undefined;
-      const dot = at === undefined ? undefined : result[at];
+      const at = list.isReadOnce(other.buffer) ? products.get(one.buffer) : undefined;
+      const dot = list.at(at);
       const added = dot?.kind === 'dot' ? withAddend(dot, one, other, map.outputs[0]!) : undefined;
-      if (!added || at === undefined) continue;
-      const rises = hazards.mayMove(map, at);
-      if (!rises && !hazards.mayMove(dot!, at)) continue;
-      const position = rises ? at : result.length;
-      result[at] = undefined;
-      result[position] = added;
+      if (!added || !list.join(at!, map, added)) continue;
       products.delete(one.buffer);
-      note(added, position);
       return true;
     }
     return false;
   }
 
-  function note(i: DeviceInstruction, position: number): void {
-    hazards.note(i, position);
+  function push(i: DeviceInstruction): void {
+    const position = list.push(i);
     if (i.kind !== 'dot' || i.plus || !isFast(i.output.dtype)) return;
-    if (isReadOnce(i.output.buffer)) products.set(i.output.buffer, position);
+    if (list.isReadOnce(i.output.buffer)) products.set(i.output.buffer, position);
   }
 
   /** A sum of several products as sums of two each. */
@@ -71,7 +59,7 @@ export function accumulateProducts(
       const { dtype, shape } = addend;
       const isLast = k === addends.length - 2;
       const next = isLast ? map.outputs[0]! : dense(new Buffer('temp', sizeOf(shape) * dtype.size), dtype, shape);
-      if (!isLast) readers.set(next.buffer, 1);
+      if (!isLast) list.addReader(next.buffer);
       const pair = { ...map, inputs: [sum, addend], outputs: [next], results: [add(input(0, dtype), input(1, dtype))] };
       sum = next;
       return pair;
@@ -79,9 +67,8 @@ export function accumulateProducts(
   }
 
   for (const i of instructions)
-    for (const part of i.kind === 'map' ? inPairs(i) : [i])
-      if (part.kind !== 'map' || !absorb(part)) note(part, result.push(part) - 1);
-  return result.filter((i) => i !== undefined);
+    for (const part of i.kind === 'map' ? inPairs(i) : [i]) if (part.kind !== 'map' || !absorb(part)) push(part);
+  return list.instructions;
 }
 
 /** Products with more terms than this gain nothing from being joined. */
@@ -91,40 +78,35 @@ const maxJoinedTerms = 4096;
 
 /** Joins products that are added to each other. `keep` are buffers needed after the segment. */
 export function joinSums(instructions: readonly DeviceInstruction[], keep: ReadonlySet<Buffer>): DeviceInstruction[] {
-  const readers = new Map<Buffer, number>();
-  for (const i of instructions)
-    for (const { buffer } of readsOf(i)) readers.set(buffer, (readers.get(buffer) ?? 0) + 1);
-  const result: (DeviceInstruction | undefined)[] = [];
-  const hazards = new Hazards();
+  const list = new Rewriting(instructions, keep);
   const products = new Map<Buffer, number>();
 
   /** The product with those of the sum that it is added to, if that sum can be computed later. */
   function joined(dot: DotInstruction & Origin): DotInstruction & Origin {
     const sum = dot.plus?.buffer;
-    const at = sum && sum.kind === 'temp' && readers.get(sum) === 1 && !keep.has(sum) ? products.get(sum) : undefined;
-    const before = at === undefined ? undefined : result[at];
+    const at = sum && list.isReadOnce(sum) ? products.get(sum) : undefined;
+    const before = list.at(at);
     if (at === undefined || before?.kind !== 'dot' || before.output.buffer.bytes !== dot.output.buffer.bytes)
       return dot;
     const more = [{ a: before.a, b: before.b }, ...(before.more ?? []), { a: dot.a, b: dot.b }];
     const isAlike = ({ a, b }: Factors) => isLike(a, dot.a) && isLike(b, dot.b);
     const terms = dot.a.shape.at(-1)!;
     if (terms > maxTerms || terms * more.length > maxJoinedTerms || !more.every(isAlike)) return dot;
-    if (readsOf(before).some((v) => hazards.writtenAfter(v.buffer, at))) return dot;
+    if (!list.mayFall(at)) return dot;
     const target = storageOf(dot.output.buffer);
     if (more.some(({ a, b }) => storageOf(a.buffer) === target || storageOf(b.buffer) === target)) return dot;
-    result[at] = undefined;
+    list.remove(at);
     const { plus: _, ...rest } = dot;
     return { ...rest, ...more[0]!, more: more.slice(1), ...(before.plus ? { plus: before.plus } : {}) };
   }
 
   for (const i of instructions) {
     const now = i.kind === 'dot' && i.plus && isFast(i.output.dtype) ? joined(i) : i;
-    const position = result.push(now) - 1;
-    hazards.note(now, position);
+    const position = list.push(now);
     if (now.kind === 'dot' && isFast(now.output.dtype) && isWholeBuffer(now.output))
       products.set(now.output.buffer, position);
   }
-  return result.filter((i) => i !== undefined);
+  return list.instructions;
 }
 
 const isWholeBuffer = (v: View): boolean =>

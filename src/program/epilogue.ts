@@ -2,7 +2,6 @@
 import { type DType, float32, float64 } from '../core/dtypes.ts';
 import { sameShape, sizeOf, stridesOf } from '../core/shape.ts';
 import { readsOf } from './access.ts';
-import { Hazards } from './hazards.ts';
 import { axesUsed, canFail } from './inspect.ts';
 import {
   type Buffer,
@@ -13,6 +12,7 @@ import {
   storageOf,
   type View,
 } from './instructions.ts';
+import { Rewriting } from './rewriting.ts';
 import { isContiguous, reshapeView, transposeView } from './value.ts';
 
 type Dot = DotInstruction & Origin;
@@ -23,11 +23,7 @@ export function fuseEpilogues(
   instructions: readonly DeviceInstruction[],
   keep: ReadonlySet<Buffer>,
 ): DeviceInstruction[] {
-  const readers = new Map<Buffer, number>();
-  for (const i of instructions)
-    for (const buffer of new Set(readsOf(i).map((v) => v.buffer))) readers.set(buffer, (readers.get(buffer) ?? 0) + 1);
-  const result: (DeviceInstruction | undefined)[] = [];
-  const hazards = new Hazards();
+  const list = new Rewriting(instructions, keep);
   /** Products that nothing follows yet, by their output. */
   const products = new Map<Buffer, number>();
 
@@ -36,33 +32,27 @@ export function fuseEpilogues(
     // What can fail stays by itself, so that its failure names its own node.
     if (map.results.some((r) => canFail(r))) return false;
     const at = Math.max(...map.inputs.map((v) => products.get(v.buffer) ?? -1));
-    const dot = result[at];
+    const dot = list.at(at);
     if (dot?.kind !== 'dot') return false;
     const after = overProduct(map, dot.output);
     if (!after || after.outputs.some((v) => touches(dot, v))) return false;
-    const rises = hazards.mayMove(map, at);
-    if (!rises && !hazards.mayMove(dot, at)) return false;
-    const unseen = readers.get(dot.output.buffer) === 1 && !keep.has(dot.output.buffer);
+    const unseen = list.isReadOnlyBy(map, dot.output.buffer);
     const joined: Dot =
       unseen && isCopy(after)
         ? { ...dot, output: after.outputs[0]! }
         : { ...dot, after, ...(unseen && isFast(dot.output.dtype) ? { passing: true } : {}) };
-    const position = rises ? at : result.length;
-    result[at] = undefined;
-    result[position] = joined;
+    if (!list.join(at, map, joined)) return false;
     products.delete(dot.output.buffer);
-    hazards.note(joined, position);
     return true;
   }
 
   for (const i of instructions) {
     if (i.kind === 'map' && attach(i)) continue;
-    const position = result.push(i) - 1;
-    hazards.note(i, position);
+    const position = list.push(i);
     if (i.kind === 'dot' && i.output.buffer.kind === 'temp' && isContiguous(i.output))
       products.set(i.output.buffer, position);
   }
-  return result.filter((i) => i !== undefined);
+  return list.instructions;
 }
 
 /** Types whose products devices compute piece by piece. */

@@ -4,7 +4,7 @@ import { readsOf, writesOf } from './access.ts';
 import { type Expr, input } from './expr.ts';
 import { canFail, countNodes, rebuild } from './inspect.ts';
 import { type Buffer, type DeviceInstruction, type MapInstruction, storageOf, type View } from './instructions.ts';
-import { isContiguous } from './value.ts';
+import { isContiguous, sameView } from './value.ts';
 
 /** Beyond this an expression no longer gains from being fused, and chains of any length stay linear to process. */
 const maxNodes = 64;
@@ -100,14 +100,4 @@ function join(from: MapInstruction, reader: Reader, between: Buffer, sizes: Map<
 /** How many nodes an instruction's expressions have; an upper bound once instructions were joined. */
 function sizeOf(i: Reader | MapInstruction, sizes: Map<object, number>): number {
   return sizes.get(i) ?? countNodes(i.kind === 'map' ? i.results : [i.result]);
-}
-
-function sameView(a: View, b: View): boolean {
-  return (
-    a.buffer === b.buffer &&
-    a.dtype === b.dtype &&
-    a.offset === b.offset &&
-    sameShape(a.shape, b.shape) &&
-    sameShape(a.strides, b.strides)
-  );
 }

@@ -19,10 +19,10 @@ export class Hazards {
   }
 
   /** Whether something after a position writes a buffer's memory. */
-  writtenAfter(buffer: Buffer, position: number): boolean {
+  #writtenAfter(buffer: Buffer, position: number): boolean {
     return (this.#writes.get(storageOf(buffer)) ?? -1) > position;
   }
-  readAfter(buffer: Buffer, position: number): boolean {
+  #readAfter(buffer: Buffer, position: number): boolean {
     return (this.#reads.get(storageOf(buffer)) ?? -1) > position;
   }
 
@@ -31,9 +31,9 @@ export class Hazards {
    * stands at a position at the end. Both ask for the same: that nothing in between has to do with it.
    */
   mayMove(i: DeviceInstruction, position: number): boolean {
-    if (readsOf(i).some((v) => this.writtenAfter(v.buffer, position))) return false;
+    if (readsOf(i).some((v) => this.#writtenAfter(v.buffer, position))) return false;
     const writes = writesOf(i);
-    if (writes.some((v) => this.readAfter(v.buffer, position) || this.writtenAfter(v.buffer, position))) return false;
+    if (writes.some((v) => this.#readAfter(v.buffer, position) || this.#writtenAfter(v.buffer, position))) return false;
     // What a failed run leaves behind must not depend on the order chosen here.
     return position >= this.#lastFailing || writes.every((v) => v.buffer.kind === 'temp');
   }

@@ -1,10 +1,17 @@
 /** @file The mask of a rectifier behind the gradient of a maximum pool becomes part of that gradient, which finds the same numbers. */
-import { sameShape } from '../core/shape.ts';
-import { readsOf, writesOf } from './access.ts';
 import { isFast } from './epilogue.ts';
 import type { Expr } from './expr.ts';
-import { Hazards } from './hazards.ts';
-import type { Buffer, DeviceInstruction, MapInstruction, View, WindowInstruction } from './instructions.ts';
+import {
+  type Buffer,
+  type DeviceInstruction,
+  type MapInstruction,
+  type Origin,
+  storageOf,
+  type View,
+  type WindowInstruction,
+} from './instructions.ts';
+import { Rewriting } from './rewriting.ts';
+import { sameView } from './value.ts';
 
 /**
  * Replaces `maxGradient` of [x, dy] and the map `x > 0 ? gradient : 0`, its only reader, by one `positiveMaxGradient`. `keep` are
@@ -14,33 +21,29 @@ export function maskGradients(
   instructions: readonly DeviceInstruction[],
   keep: ReadonlySet<Buffer>,
 ): DeviceInstruction[] {
-  const uses = new Map<Buffer, number>();
-  for (const i of instructions)
-    for (const { buffer } of [...readsOf(i), ...writesOf(i)]) uses.set(buffer, (uses.get(buffer) ?? 0) + 1);
-  const hazards = new Hazards();
-  const result: (DeviceInstruction | undefined)[] = [];
+  const list = new Rewriting(instructions, keep);
   /** Where the gradients of pools stand, by their output. */
   const gradients = new Map<Buffer, number>();
-  for (const i of instructions) {
-    const at = i.kind === 'map' ? i.inputs.map((v) => gradients.get(v.buffer)).find((k) => k !== undefined) : undefined;
-    const window = at === undefined ? undefined : result[at];
-    const masks = i.kind === 'map' && window?.kind === 'window' && isMask(i, window) && hazards.mayMove(window, at!);
-    if (masks) result[at!] = undefined;
-    const instruction: DeviceInstruction = masks
-      ? {
-          ...window,
-          op: 'positiveMaxGradient',
-          output: i.outputs[0]!,
-          ...(i.node === undefined ? {} : { node: i.node }),
-        }
-      : i;
-    const position = result.push(instruction) - 1;
-    hazards.note(instruction, position);
-    if (i.kind !== 'window' || i.op !== 'maxGradient' || !isFast(i.output.dtype)) continue;
-    const { buffer } = i.output;
-    if (buffer.kind === 'temp' && !keep.has(buffer) && uses.get(buffer) === 2) gradients.set(buffer, position);
+
+  /** Makes the map part of the gradient that it masks, if it is such a map. */
+  function mask(map: MapInstruction & Origin): boolean {
+    const at = map.inputs.map((v) => gradients.get(v.buffer)).find((position) => position !== undefined);
+    const window = list.at(at);
+    if (at === undefined || window?.kind !== 'window' || !isMask(map, window)) return false;
+    const output = map.outputs[0]!;
+    // A gradient reads its inputs in another order than it writes.
+    if (window.inputs.some((v) => storageOf(v.buffer) === storageOf(output.buffer))) return false;
+    const node = map.node === undefined ? {} : { node: map.node };
+    return list.join(at, map, { ...window, op: 'positiveMaxGradient', output, ...node });
   }
-  return result.filter((i) => i !== undefined);
+
+  for (const i of instructions) {
+    if (i.kind === 'map' && mask(i)) continue;
+    const position = list.push(i);
+    if (i.kind !== 'window' || i.op !== 'maxGradient' || !isFast(i.output.dtype)) continue;
+    if (list.isReadOnce(i.output.buffer)) gradients.set(i.output.buffer, position);
+  }
+  return list.instructions;
 }
 
 /** Whether a map is `x > 0 ? gradient : 0`, with the x of the pool. */
@@ -55,6 +58,3 @@ function isMask({ inputs, outputs, results }: MapInstruction, window: WindowInst
 }
 
 const isZero = (e: Expr): boolean => e.op === 'const' && e.value === 0;
-
-const sameView = (a: View, b: View): boolean =>
-  a.buffer === b.buffer && a.offset === b.offset && sameShape(a.shape, b.shape) && sameShape(a.strides, b.strides);

@@ -1,7 +1,7 @@
 /** @file Value: what lowering works with, a view of a buffer plus what the tracer knows about its content. */
 import type { DType } from '../core/dtypes.ts';
 import type { NDArray } from '../core/ndarray.ts';
-import { type Shape, sizeOf, stridesOf } from '../core/shape.ts';
+import { type Shape, sameShape, sizeOf, stridesOf } from '../core/shape.ts';
 import type { TensorList } from '../core/tensorList.ts';
 import type { Buffer, View } from './instructions.ts';
 
@@ -33,6 +33,17 @@ export function isContiguous(v: View): boolean {
     step *= v.shape[i]!;
   }
   return true;
+}
+
+/** Whether two views show the same elements in the same way. */
+export function sameView(v: View, w: View): boolean {
+  return (
+    v.buffer === w.buffer &&
+    v.dtype === w.dtype &&
+    v.offset === w.offset &&
+    sameShape(v.shape, w.shape) &&
+    sameShape(v.strides, w.strides)
+  );
 }
 
 /** Whether elements lie without gaps, in whatever order of axes. */

@@ -41,13 +41,25 @@ describe('a mask behind the gradient of a pool', () => {
     expect(apart(program(rectifier, int32))).toBe(true);
   });
 
-  it('stays where it is if others look at the gradient, or change what it comes from', () => {
-    const { pool, map, gradient, dy } = program(rectifier);
+  const changeOf = (v: View): DeviceInstruction => ({
+    ...{ kind: 'map', shape: v.shape, inputs: [v], outputs: [v], results: [e.neg(e.input(0, float32))] },
+  });
+
+  it('becomes part of it before what it comes from changes', () => {
+    const { pool, map, dy } = program(rectifier);
+    const change = changeOf(dy);
+    expect(maskGradients([pool, change, map], new Set())).toMatchObject([{ op: 'positiveMaxGradient' }, change]);
+  });
+
+  it('stays where it is if others look at the gradient, or if what both read changes between them', () => {
+    const { pool, map, gradient, x } = program(rectifier);
     expect(maskGradients([pool, map], new Set([gradient.buffer]))).toHaveLength(2);
     expect(maskGradients([pool, map, map], new Set())).toHaveLength(3);
-    const change: DeviceInstruction = {
-      ...{ kind: 'map', shape: dy.shape, inputs: [dy], outputs: [dy], results: [e.neg(e.input(0, float32))] },
-    };
-    expect(maskGradients([pool, change, map], new Set())).toHaveLength(3);
+    expect(maskGradients([pool, changeOf(x), map], new Set())).toHaveLength(3);
+  });
+
+  it('stays where it is if it writes what the gradient still reads', () => {
+    const { pool, map, x } = program(rectifier);
+    expect(maskGradients([pool, { ...map, outputs: [x] }], new Set())).toHaveLength(2);
   });
 });
