@@ -4,14 +4,20 @@ import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { relu } from '../../ops/nn/index.ts';
-import { zerosInitializer } from '../initializers.ts';
 import { Conv1D, Conv2D, Conv3D } from '../layers/conv.ts';
 import { Conv2DTranspose, Conv3DTranspose, type ConvTransposeLayerOptions } from '../layers/convTranspose.ts';
 import type { ConvLayerOptions } from '../layers/imageLayer.ts';
 import type { VariableScope } from '../variableScope.ts';
 import { addArgScope } from './argScope.ts';
-import { xavierInitializer } from './initializers.ts';
-import { collect, finished, modelVariables, scopeOf, type WeightedOptions, weightedNames } from './model.ts';
+import {
+  collect,
+  finished,
+  kernelOptions,
+  modelVariables,
+  scopeOf,
+  type WeightedOptions,
+  weightedNames,
+} from './model.ts';
 
 type Sizes = number | readonly number[];
 type Padding = 'SAME' | 'VALID';
@@ -33,21 +39,11 @@ export const inPlaces = (dataFormat: string | undefined) =>
 
 /** What the layers of `tf.layers` are told. */
 function layerOptions(options: ConvolutionLayerOptions, scope: VariableScope, x: Tensor): ConvTransposeLayerOptions {
-  const { biasesInitializer = zerosInitializer() } = options;
   return {
+    ...kernelOptions(options, scope, x),
     strides: options.stride ?? 1,
     padding: options.padding ?? 'SAME',
     dataFormat: inPlaces(options.dataFormat),
-    useBias: !options.normalizerFn && biasesInitializer !== null,
-    kernelInitializer: options.weightsInitializer ?? xavierInitializer(),
-    biasInitializer: biasesInitializer ?? undefined,
-    kernelRegularizer: options.weightsRegularizer,
-    biasRegularizer: options.biasesRegularizer,
-    trainable: options.trainable,
-    name: scope.name,
-    dtype: x.dtype,
-    scope,
-    reuse: options.reuse,
   };
 }
 

@@ -10,17 +10,16 @@ import { oneHot } from '../../ops/array/index.ts';
 import { cast, reduceSum, sqrt, square } from '../../ops/math/index.ts';
 import { over, plus } from '../../ops/math/operators.ts';
 import { elu as eluOf, relu6 as relu6Of, relu as reluOf } from '../../ops/nn/index.ts';
-import { zerosInitializer } from '../initializers.ts';
 import { Dense } from '../layers/dense.ts';
 import { Dropout } from '../layers/dropout.ts';
 import { flatten as flattenLayer } from '../layers/flatten.ts';
 import { variableScope } from '../variableScope.ts';
 import { addArgScope } from './argScope.ts';
-import { xavierInitializer } from './initializers.ts';
 import {
   type Collections,
   collect,
   finished,
+  kernelOptions,
   modelVariables,
   output,
   scopeOf,
@@ -41,21 +40,9 @@ export const fullyConnected = addArgScope(function fullyConnected(
   options: FullyConnectedOptions = {},
 ): Tensor {
   checkOptions('tf.contrib.layers.fullyConnected', options, weightedNames);
-  const { normalizerFn, biasesInitializer = zerosInitializer(), reuse } = options;
   return scopeOf(options, 'fully_connected', modelVariables({ kernel: 'weights', bias: 'biases' }), (scope) => {
     const x = convertToTensor(inputs);
-    const layer = new Dense(numOutputs, {
-      useBias: !normalizerFn && biasesInitializer !== null,
-      kernelInitializer: options.weightsInitializer ?? xavierInitializer(),
-      biasInitializer: biasesInitializer ?? undefined,
-      kernelRegularizer: options.weightsRegularizer,
-      biasRegularizer: options.biasesRegularizer,
-      trainable: options.trainable,
-      name: scope.name,
-      dtype: x.dtype,
-      scope,
-      reuse,
-    });
+    const layer = new Dense(numOutputs, kernelOptions(options, scope, x));
     const outputs = layer.apply(x);
     collect(layer.kernel, options.variablesCollections, 'weights');
     collect(layer.bias, options.variablesCollections, 'biases');

@@ -1,10 +1,12 @@
 /** @file What the layers of `tf.contrib.layers` share: model variables, scopes, collections. */
 import type { Tensor } from '../../graph/tensor.ts';
 import { addToCollections, GraphKeys } from '../collections.ts';
-import type { Activation } from '../layers/biasedLayer.ts';
+import { zerosInitializer } from '../initializers.ts';
+import type { Activation, KernelOptions } from '../layers/biasedLayer.ts';
 import type { Variable } from '../variable.ts';
 import { type VariableScope, type VariableScopeOptions, variableScope } from '../variableScope.ts';
 import type { CustomGetter, Reuse, VariableInitializer } from '../variableStore.ts';
+import { xavierInitializer } from './initializers.ts';
 import type { WeightsRegularizer } from './regularizers.ts';
 
 export type Collections = string | readonly string[];
@@ -50,6 +52,23 @@ export const weightedNames = {
   biasesInitializer: true,
   biasesRegularizer: true,
 } as const;
+
+/** What the layers of `tf.layers` that have a kernel are told. */
+export function kernelOptions(options: WeightedOptions, scope: VariableScope, x: Tensor): KernelOptions {
+  const { biasesInitializer = zerosInitializer() } = options;
+  return {
+    useBias: !options.normalizerFn && biasesInitializer !== null,
+    kernelInitializer: options.weightsInitializer ?? xavierInitializer(),
+    biasInitializer: biasesInitializer ?? undefined,
+    kernelRegularizer: options.weightsRegularizer,
+    biasRegularizer: options.biasesRegularizer,
+    trainable: options.trainable,
+    name: scope.name,
+    dtype: x.dtype,
+    scope,
+    reuse: options.reuse,
+  };
+}
 
 /** Variables under contrib's names, added to the collection of model variables. */
 export function modelVariables(rename: Readonly<Record<string, string>> = {}): CustomGetter {
