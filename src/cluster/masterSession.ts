@@ -213,7 +213,8 @@ export class MasterSession {
       const values = await executable.run(feeds, { run, signal, timeout });
       return { values, metadata: this.metadata(executable, stats, options, wantsCosts) };
     } catch (error) {
-      throw this.located(error);
+      // A run that was stopped may fail for what its stop did, such as a closed engine; the stop is the reason.
+      throw this.located(run.stop.reason ?? error);
     } finally {
       this.running.delete(run.stop);
     }

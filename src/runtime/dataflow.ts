@@ -122,9 +122,6 @@ export class Dataflow {
     const end = run.stop.listen(options.signal, options.timeout);
     try {
       return await new DataflowRun(this, run).run(feeds);
-    } catch (error) {
-      // A cluster of a closing session may meet the closed engine before it looks whether the run is to stop.
-      throw run.stop.reason ?? error;
     } finally {
       end();
     }

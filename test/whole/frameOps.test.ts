@@ -3,9 +3,12 @@ import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import * as tf from '../../src/api/index.ts';
-import type { NDArray, Nested } from '../../src/core/ndarray.ts';
+import { MasterSession } from '../../src/cluster/masterSession.ts';
+import { int32 } from '../../src/core/dtypes.ts';
+import { type NDArray, type Nested, scalar } from '../../src/core/ndarray.ts';
 import { ReferenceDevice } from '../../src/devices/reference/device.ts';
 import { node } from '../../src/op/node.ts';
+import { ConfigProto } from '../../src/proto/config.ts';
 import { Dataflow } from '../../src/runtime/dataflow.ts';
 import { Engine } from '../../src/runtime/engine.ts';
 import { ResourceManager } from '../../src/runtime/resources.ts';
@@ -99,6 +102,30 @@ describe('long loops', () => {
       const outcome = expect(closed).rejects.toThrow(tf.errors.CancelledError);
       for (let i = 0; i < turns; i++) await new Promise((resolve) => setImmediate(resolve));
       sess.close();
+      await outcome;
+    }
+  });
+
+  it('stop at whatever point their session on a server is closed', async () => {
+    for (let turns = 0; turns <= 12; turns++) {
+      const session = new MasterSession({
+        ...{ device: new ReferenceDevice(), resources: new ResourceManager(), task: '/job:local', deviceNames: [] },
+        config: ConfigProto.decode(new Uint8Array()),
+      });
+      session.add(tf.GraphDef.parseText(expand(counting())));
+      const { signal } = new AbortController();
+      const counted = (n: number) =>
+        session.run({
+          feeds: new Map([['n:0', scalar(int32, n)]]),
+          fetches: ['exit:0'],
+          targets: [],
+          options: undefined,
+          signal,
+        });
+      await counted(1);
+      const outcome = expect(counted(2 ** 31 - 1)).rejects.toThrow(/Session::Close/);
+      for (let i = 0; i < turns; i++) await new Promise((resolve) => setImmediate(resolve));
+      session.close();
       await outcome;
     }
   });

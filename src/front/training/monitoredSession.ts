@@ -6,7 +6,7 @@ import type { Feeds, Fetch, Fetched } from '../../graph/runTypes.ts';
 import type { GraphSession, RunSettings } from '../../graph/sessions.ts';
 import { userError } from '../../graph/userError.ts';
 import { type ChiefOptions, ChiefSessionCreator, type SessionCreator } from './sessionCreators.ts';
-import type { SessionRunHook } from './sessionRunHook.ts';
+import { checkHooks, type SessionRunHook } from './sessionRunHook.ts';
 import {
   CoordinatedSessionCreator,
   RecoverableSession,
@@ -58,6 +58,7 @@ abstract class BaseMonitoredSession implements AsyncDisposable {
     stopGracePeriodSecs: number,
     shouldRecover: boolean,
   ) {
+    checkHooks(hooks);
     this.hooks = hooks;
     for (const hook of hooks) hook.begin();
     this.creator = new CoordinatedSessionCreator(creator, hooks, stopGracePeriodSecs);

@@ -1,6 +1,8 @@
 /** @file SessionRunHook: code that takes part in every run of a monitored session. */
+import { inspect } from 'node:util';
 import type { Feeds } from '../../graph/runTypes.ts';
 import type { GraphSession, RunChoices } from '../../graph/sessions.ts';
+import { userError } from '../../graph/userError.ts';
 import type { RunRecord } from '../../proto/runMetadata.ts';
 import type { Coordinator } from './coordinator.ts';
 
@@ -72,4 +74,22 @@ export class SessionRunHook<Results = unknown> {
   afterRun(_context: SessionRunContext, _values: SessionRunValues<Results>): Maybe<void> {}
   /** Called when the session is closed without an error. */
   end(_session: GraphSession): Maybe<void> {}
+}
+
+const methods = Object.getOwnPropertyNames(SessionRunHook.prototype).filter(
+  (name): name is keyof SessionRunHook => name !== 'constructor',
+);
+
+/** Refuses a list with something else in it than hooks, before the first of them is called. */
+export function checkHooks(hooks: unknown): asserts hooks is readonly SessionRunHook[] {
+  const way = 'Write a class that extends tf.train.SessionRunHook and give an instance of it.';
+  if (!Array.isArray(hooks))
+    throw userError(`hooks must be an array, but it is ${inspect(hooks, { depth: 0 })}. ${way}`);
+  for (const hook of hooks as readonly (Partial<SessionRunHook> | null | undefined)[]) {
+    const missing = methods.filter((name) => typeof hook?.[name] !== 'function');
+    if (missing.length > 0)
+      throw userError(
+        `hooks has ${inspect(hook, { depth: 0 })} in it, which is not a hook: it has no ${missing.join(', ')}. ${way}`,
+      );
+  }
 }

@@ -226,6 +226,24 @@ describe('MonitoredTrainingSession', () => {
     await expect(sess.run(x, [[x, 2]])).rejects.toThrow(/Same tensor is fed by a SessionRunHook and user.*x:0/);
   });
 
+  it('refuses what is not a hook before it calls one, and says what it got', async () => {
+    model();
+    class Hook extends tf.train.SessionRunHook {
+      override begin(): void {
+        throw new Error('called');
+      }
+    }
+    const given = (...hooks: unknown[]) =>
+      tf.train.MonitoredTrainingSession({ hooks: hooks as tf.train.SessionRunHook[] });
+    await expect(given(new Hook(), Hook)).rejects.toThrow(
+      /hooks has \[class Hook extends SessionRunHook\] in it, which is not a hook: it has no begin, afterCreateSession, .*give an instance of it/,
+    );
+    await expect(given({ begin() {}, end() {} })).rejects.toThrow(/no afterCreateSession, beforeRun, afterRun\./);
+    await expect(given(null)).rejects.toThrow(tf.errors.InvalidArgumentError);
+    const one = { hooks: new Hook() } as object;
+    expect(() => new tf.train.SingularMonitoredSession(one)).toThrow(/hooks must be an array, but it is Hook {}/);
+  });
+
   it('lets a worker wait for its chief, no longer than it is told', { timeout: 25_000 }, async () => {
     model();
     const creator = new tf.train.WorkerSessionCreator({ maxWaitSecs: 0 });
