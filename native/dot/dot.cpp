@@ -85,7 +85,7 @@ void multiplyPairs(void (*multiply)(const Gemm<T>&, char* scratch), Gemm<T> g, c
 struct Surroundings {
   /** Further factors, like the first ones, whose products are added too. */
   std::vector<View> as, bs;
-  /** Where the second factor is packed for this and other products; or null. */
+  /** Where the second factor is packed for other products or runs; or null. */
   Packed* packed = nullptr;
   /** Matrices of c's shape that the product is added to, and the dims of their batch. */
   Owned<Matrix> plus;
@@ -505,7 +505,10 @@ InstructionPtr decodeDot(Reader& in) {
     around.bs.push_back(in.view());
   }
   const int64_t pack = in.word(-1, 1 << 20, "number of a packed matrix");
-  if (pack >= 0) around.packed = &in.packs.of(pack);
+  if (pack >= 0) {
+    around.packed = &in.packs.of(pack);
+    around.packed->isConstant = in.word(0, 1, "flag of a constant matrix");
+  }
   if (in.word(0, 1, "flag of an addend")) around.plus = make<Matrix>(in.view());
   if (in.word(0, 1, "flag of a map on a product")) around.after = make<PieceMap>(MapCode::decode(in));
   around.ownSlot = in.word(-1, INT32_MAX, "slot");

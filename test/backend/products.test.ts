@@ -190,6 +190,59 @@ describe.runIf(cpu)('matrix products', () => {
               }
   });
 
+  it('are right in every run when a factor is a constant, finite or not', async () => {
+    const [m, k, n] = [48, 70, 80];
+    for (const [at, special] of [
+      [0, 3],
+      [5, Number.POSITIVE_INFINITY],
+      [7, Number.NaN],
+    ] as const) {
+      const builder = new SegmentBuilder();
+      const right = arrayOf(d.float32, k * n, (i) => (i === at ? special : element(i + 5)));
+      const a = builder.output(d.float32, [m, k]);
+      const b = builder.constant(new NDArray(d.float32, [k, n], right));
+      const output = builder.output(d.float32, [m, n]);
+      builder.add({ kind: 'dot', a, b, output });
+      const kernel = device.compile(builder.segment);
+      const buffers = builder.segment.bound.map((buffer) => device.allocate(buffer.bytes));
+      const [left, result] = buffers.map(
+        ({ host }) => new Float32Array(host!.buffer, host!.byteOffset, host!.length / 4),
+      );
+      for (const run of [1, 2, 3]) {
+        for (let i = 0; i < m * k; i++) left![i] = element(i * run + run);
+        await kernel.run(buffers);
+        const want = Float32Array.from({ length: m * n }, (_, i) => {
+          let sum = 0;
+          for (let p = 0; p < k; p++) sum += left![Math.floor(i / n) * k + p]! * right[p * n + (i % n)]!;
+          return sum;
+        });
+        expect(result, `run ${run} with ${special}`).toEqual(want);
+      }
+    }
+  });
+
+  it('are right in every run when they share a factor that changes between runs', async () => {
+    const [m, k, n] = [32, 64, 96];
+    const builder = new SegmentBuilder();
+    const b = builder.output(d.float32, [k, n]);
+    for (let i = 0; i < 3; i++)
+      builder.add({
+        kind: 'dot',
+        a: builder.bind(new NDArray(d.float32, [m, k], arrayOf(d.float32, m * k, element))),
+        b,
+        output: builder.output(d.float32, [m, n]),
+      });
+    const kernel = device.compile(builder.segment);
+    const buffers = builder.values.map((array) => device.fromHost(array.copy()));
+    const floats = buffers.map(({ host }) => new Float32Array(host!.buffer, host!.byteOffset, host!.length / 4));
+    for (const factor of [1, 2]) {
+      floats[0]!.fill(factor);
+      await kernel.run(buffers);
+      const sum = Array.from({ length: k }, (_, i) => element(i)).reduce((x, y) => x + y) * factor;
+      for (const product of [2, 4, 6]) expect(floats[product]![0], `factor ${factor}`).toBe(sum);
+    }
+  });
+
   it('give the same bits on any number of threads', async () => {
     const [m, k, n] = [301, 700, 333];
     const run = async (threads: number) => {

@@ -20,7 +20,7 @@ import { isGapless } from '../../program/value.ts';
 import { BlockTable, rowsPerBlock } from './blockTable.ts';
 import { costOf } from './cost.ts';
 import type { Family } from './library.ts';
-import { sharedFactors } from './sharedFactors.ts';
+import { isConstant, sharedFactors } from './sharedFactors.ts';
 import { Words } from './words.ts';
 
 /** Table slots before the bound buffers. */
@@ -209,7 +209,8 @@ class Encoder {
     this.#views(a, b, output);
     this.words.push(more.length);
     for (const factors of more) this.#views(factors.a, factors.b);
-    this.words.push(this.#packs.get(dot) ?? -1);
+    const pack = this.#packs.get(dot);
+    this.words.push(...(pack === undefined ? [-1] : [pack, Number(isConstant(b))]));
     this.words.push(Number(plus !== undefined));
     if (plus) this.#view(plus);
     this.words.push(Number(after !== undefined));

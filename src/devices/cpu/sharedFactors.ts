@@ -1,12 +1,17 @@
-/** @file Second factors that several products of a segment share, such as the weights in a loop: they are packed only once. */
+/**
+ * @file Second factors that are packed once for several products: for those of a segment that share one, such as the weights in a loop,
+ * and for all runs where a factor is a constant, such as the weights of a frozen graph.
+ */
 import { float32 } from '../../core/dtypes.ts';
 import { writesOf } from '../../program/access.ts';
-import { type DeviceInstruction, type DotInstruction, storageOf } from '../../program/instructions.ts';
+import { type DeviceInstruction, type DotInstruction, storageOf, type View } from '../../program/instructions.ts';
 
-/** So many products must share a factor. */
+/** So many products must share a factor that may be another one in the next run. */
 const minShared = 3;
 /** A product with more rows than this packs its factor for itself at little cost. */
 const maxRows = 256;
+/** With fewer rows than this one product alone is faster with the factor as it is, which is smaller. */
+const minRows = 32;
 
 interface Sharing {
   readonly products: DotInstruction[];
@@ -43,12 +48,16 @@ export function sharedFactors(instructions: readonly DeviceInstruction[]): Map<D
   const numbers = new Map<DotInstruction, number>();
   let next = 0;
   for (const { products } of groups) {
-    if (products.length < minShared) continue;
+    const [{ a, b }] = products as [DotInstruction]; // a group begins with one
+    if (products.length < minShared && !(isConstant(b) && a.shape[0]! >= minRows)) continue;
     for (const dot of products) numbers.set(dot, next);
     next++;
   }
   return numbers;
 }
+
+/** Whether nothing ever writes what a view shows. */
+export const isConstant = ({ buffer }: View): boolean => buffer.data !== undefined;
 
 const isCandidate = ({ b, a, more }: DotInstruction): boolean =>
   b.dtype === float32 && b.shape.length === 2 && a.shape[0]! <= maxRows && !more;
