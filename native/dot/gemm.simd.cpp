@@ -34,7 +34,10 @@ constexpr int64_t kLongDepth = 48;
 constexpr int64_t kVeryNearBytes = 32 << 10;
 /** What follows a product begins when so many elements are ready, which are then still in L2. */
 constexpr int64_t kReadyElements = 16384;
-/** With so many columns it pays to pack a that lies across k: else every tile reads a line here and there. */
+/**
+ * With so many columns it pays to pack a that lies across k, else every tile reads a line here and there; and a that lies along k
+ * where kernels for packed panels have fewer instructions.
+ */
 constexpr int64_t kManyColumns = 256;
 /** With so few rows a packed b would hardly be read again. */
 constexpr int64_t kFewRows = 128;
@@ -97,8 +100,9 @@ template <class T> class Product {
     const int64_t passes = ceilDiv(g.k, kDepth<T>);
     depth_ = depthOf(g.k);
     const bool along = g.aColumn == 1, across = g.aRow == 1;
-    packsA_ = !(along || across) || (across && !along && g.n >= kManyColumns) || collides(along ? g.aRow : g.aColumn, size);
-    copiesA_ = packsA_ && along;
+    const bool many = g.n >= kManyColumns && (kFromMemory || !along);
+    packsA_ = !(along || across) || many || collides(along ? g.aRow : g.aColumn, size);
+    copiesA_ = packsA_ && along && !many;
     packsB_ = g.bColumn != 1 || g.m > kFewRows;
     const bool goesOn = g.ready && g.m * minOf(g.n, kBlockColumns) * size > kNearBytes / 2;
     const bool nearA = g.m <= nearRows(depth_), nearB = g.n * depth_ * size <= kVeryNearBytes;
@@ -212,6 +216,8 @@ template <class T> class Product {
     tile.a = packsA_ ? packedA : aAt(i, pc);
     tile.aRow = copiesA_ ? copyStep(kc) : packsA_ ? 1 : g_.aRow;
     tile.aColumn = packsA_ && !copiesA_ ? micros<T>.height[rows] : g_.aColumn;
+    const bool isPacked = packsA_ && !copiesA_ && kc % kPackedSteps == 0;
+    const auto& kernels = isPacked ? micros<T>.packed : tile.aRow == 1 ? micros<T>.beside : micros<T>.of;
     tile.cRow = g_.cRow;
     tile.add = g_.add || pc > 0;
     tile.fetchesC = fetchesC_;
@@ -223,7 +229,7 @@ template <class T> class Product {
       tile.b = packs(tile.columns) ? bBlock_ + j * kc : bAt(pc, jc + j);
       tile.bStep = packs(tile.columns) ? kWidth : g_.bRow;
       tile.c = c + (jc + j) * g_.cColumn;
-      const MicroFn<T> kernel = micros<T>.of[rows][vectors - 1 + (vectors == 2 && fetchesB_)];
+      const MicroFn<T> kernel = kernels[rows][vectors - 1 + (vectors == 2 && fetchesB_)];
       if (g_.cColumn == 1 && (kHasMasks || tile.columns == vectors * lanesOf<T>)) kernel(tile);
       else runAside(tile, kernel, g_.cColumn);
     }

@@ -43,8 +43,63 @@ template <class T> TL_INLINE T* inRegister(T* address) {
   return address;
 }
 
-/** A tile with `Height` rows, or with one less: then the last row is computed twice. */
-template <class T, int Height, int Width, bool Ahead> void micro(const Tile<T>& t) {
+/** Steps of k at a time where a is packed. */
+constexpr int kPackedSteps = 4;
+#if defined(__AVX512F__)
+/**
+ * Whether a multiplication can take its number of a from memory, which saves the instruction that brings it into a register. While
+ * another program runs on the same core, as on most virtual machines at times, this gains a tenth: instructions then come through
+ * half as fast, and too slowly for the multipliers.
+ */
+constexpr bool kFromMemory = true;
+// What is volatile stays in order: the compiler's order of several steps needs more vectors than there are registers.
+TL_INLINE void addFromMemory(Full<float>& sum, Full<float> right, const float* left) {
+  asm volatile("vfmadd231ps %2%{1to16%}, %1, %0" : "+v"(sum) : "v"(right), "m"(*left));
+}
+TL_INLINE void addFromMemory(Full<double>& sum, Full<double> right, const double* left) {
+  asm volatile("vfmadd231pd %2%{1to8%}, %1, %0" : "+v"(sum) : "v"(right), "m"(*left));
+}
+TL_INLINE void addInOrder(Full<float>& sum, Full<float> right, Full<float> left) {
+  asm volatile("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(right), "v"(left));
+}
+TL_INLINE void addInOrder(Full<double>& sum, Full<double> right, Full<double> left) {
+  asm volatile("vfmadd231pd %2, %1, %0" : "+v"(sum) : "v"(right), "v"(left));
+}
+TL_INLINE Full<float> repeated(const float* from) {
+  Full<float> x;
+  asm volatile("vbroadcastss %1, %0" : "=v"(x) : "m"(*from));
+  return x;
+}
+TL_INLINE Full<double> repeated(const double* from) {
+  Full<double> x;
+  asm volatile("vbroadcastsd %1, %0" : "=v"(x) : "m"(*from));
+  return x;
+}
+#else
+constexpr bool kFromMemory = false;
+#endif
+
+/** One step of k where rows of a lie side by side. Most come from memory; not all, since these are read for every vector of b. */
+template <class T, int Height, int Width>
+TL_INLINE void addStep(Full<T> (&sum)[Height][Width], const Full<T> (&right)[Width], const T* a, int64_t last) {
+#pragma GCC unroll 16
+  for (int i = 0; i < Height; i++) {
+    if (i % 4 != 1 && i + 1 < Height) {
+#pragma GCC unroll 2
+      for (int j = 0; j < Width; j++) addFromMemory(sum[i][j], right[j], a + i);
+    } else {
+      const Full<T> left = repeated(i + 1 < Height ? a + i : a + last);
+#pragma GCC unroll 2
+      for (int j = 0; j < Width; j++) addInOrder(sum[i][j], right[j], left);
+    }
+  }
+}
+
+/**
+ * A tile with `Height` rows, or with one less: then the last row is computed twice. `Steps` is 0 for a of any strides, 1 for rows of
+ * a that lie side by side, and kPackedSteps for packed ones, whose length is a multiple of it.
+ */
+template <class T, int Height, int Width, bool Ahead, int Steps> void micro(const Tile<T>& t) {
   using V = Full<T>;
   constexpr int lanes = lanesOf<T>;
   const LaneMask mask = firstLanes(t.columns - (Width - 1) * lanes);
@@ -59,16 +114,9 @@ template <class T, int Height, int Width, bool Ahead> void micro(const Tile<T>& 
       if constexpr (Width > 1) __builtin_prefetch(t.c + i * t.cRow + lanes, 1);
     }
 
-  // Addresses of three rows at a time share a register: the processor adds one or two strides by itself.
-  constexpr int kGroups = (Height + 1) / 3;
-  const T* row[kGroups + 1];
-  const T* last = t.a + (t.rows - 1) * t.aRow;
   const int64_t aColumn = t.aColumn, aRow = t.aRow, bStep = t.bStep, aheadStep = kAhead * bStep;
-#pragma GCC unroll 16
-  for (int g = 0; g < kGroups; g++) row[g] = t.a + 3 * g * aRow;
   const T* b = t.b;
-  for (int64_t p = t.depth; p > 0; p--) {
-    V right[Width];
+  const auto loadRight = [&](V (&right)[Width]) TL_INLINE_LAMBDA {
 #pragma GCC unroll 2
     for (int j = 0; j + 1 < Width; j++) right[j] = loadVector(b + j * lanes);
     right[Width - 1] = loadLanes(b + (Width - 1) * lanes, mask);
@@ -77,16 +125,41 @@ template <class T, int Height, int Width, bool Ahead> void micro(const Tile<T>& 
 #pragma GCC unroll 2
       for (int j = 0; j < Width; j++) __builtin_prefetch(ahead + j * lanes);
     }
-#pragma GCC unroll 16
-    for (int i = 0; i < Height; i++) {
-      const T left = i + 1 < Height ? row[i / 3][i % 3 * aRow] : *last;
-#pragma GCC unroll 2
-      for (int j = 0; j < Width; j++) sum[i][j] += left * right[j];
+  };
+  if constexpr (Steps > 0) {
+    const T* a = t.a;
+    const int64_t last = t.rows - 1;
+    for (int64_t p = t.depth; p > 0; p -= Steps) {
+#pragma GCC unroll 4
+      for (int q = 0; q < Steps; q++) {
+        V right[Width];
+        loadRight(right);
+        addStep<T, Height, Width>(sum, right, a + q * Height, last);
+        b = inRegister(b + bStep);
+      }
+      a = inRegister(a + (Steps > 1 ? Steps * Height : aColumn));
     }
+  } else {
+    // Addresses of three rows at a time share a register: the processor adds one or two strides by itself.
+    constexpr int kGroups = (Height + 1) / 3;
+    const T* row[kGroups + 1];
+    const T* last = t.a + (t.rows - 1) * aRow;
 #pragma GCC unroll 16
-    for (int g = 0; g < kGroups; g++) row[g] += aColumn;
-    last += aColumn;
-    b += bStep;
+    for (int g = 0; g < kGroups; g++) row[g] = t.a + 3 * g * aRow;
+    for (int64_t p = t.depth; p > 0; p--) {
+      V right[Width];
+      loadRight(right);
+#pragma GCC unroll 16
+      for (int i = 0; i < Height; i++) {
+        const T left = i + 1 < Height ? row[i / 3][i % 3 * aRow] : *last;
+#pragma GCC unroll 2
+        for (int j = 0; j < Width; j++) sum[i][j] += left * right[j];
+      }
+#pragma GCC unroll 16
+      for (int g = 0; g < kGroups; g++) row[g] += aColumn;
+      last += aColumn;
+      b += bStep;
+    }
   }
 
   // Keeps the compiler from computing the addresses of c before the loop, which needs all registers.
@@ -123,7 +196,10 @@ template <class T> using MicroFn = void (*)(const Tile<T>&);
  * ahead; they pay where b comes from the second-level cache, as it mostly does when there are few rows.
  */
 template <class T> struct MicroTable {
-  MicroFn<T> of[kTallest + 1][kWidest + 1] = {};
+  using Kernels = MicroFn<T>[kTallest + 1][kWidest + 1];
+  Kernels of = {};
+  /** The same for rows of a that lie side by side, and for packed ones. Low tiles have the same kernels for all. */
+  Kernels beside = {}, packed = {};
   int height[kTallest + 1] = {};
 
   constexpr MicroTable() {
@@ -138,11 +214,17 @@ template <class T> struct MicroTable {
   template <int... Heights> constexpr void enter() { (enterOne<Heights>(), ...); }
   template <int Height> constexpr void enterOne() {
     for (int rows = Height; rows > 0 && height[rows] == 0; rows--) {
-      of[rows][0] = micro<T, Height, 1, false>;
-      of[rows][1] = micro<T, Height, 2, (Height < kTallest - 2)>;
-      of[rows][2] = micro<T, Height, 2, true>;
+      constexpr bool tall = kFromMemory && Height > kTallest / 2;
+      enterThree<Height, 0>(of[rows]);
+      enterThree<Height, tall ? 1 : 0>(beside[rows]);
+      enterThree<Height, tall ? kPackedSteps : 0>(packed[rows]);
       height[rows] = Height;
     }
+  }
+  template <int Height, int Steps> constexpr void enterThree(MicroFn<T> (&to)[kWidest + 1]) {
+    to[0] = micro<T, Height, 1, false, 0>;
+    to[1] = micro<T, Height, 2, (Height < kTallest - 2), Steps>;
+    to[2] = micro<T, Height, 2, true, Steps>;
   }
 };
 template <class T> constexpr MicroTable<T> micros{};

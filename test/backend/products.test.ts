@@ -120,6 +120,18 @@ describe.runIf(cpu)('matrix products', () => {
         await check(device, { dtype, m, k, n, a, b, c: 'n' });
   });
 
+  it('are right where rows of the first factor are packed or lie side by side, also in tiles that lack a row', async () => {
+    for (const dtype of [d.float32, d.float64])
+      for (const a of ['n', 't'] as const)
+        for (const [m, k, n] of [
+          [45, 350, 523],
+          [27, 36, 40],
+          [27, 36, 530],
+          [27, 38, 530],
+        ] as const)
+          await check(device, { dtype, m, k, n, a, b: 'n', c: 'n' });
+  });
+
   it('are right for elements far apart and results in any order', async () => {
     for (const dtype of [d.float32, d.float64])
       for (const c of ['n', 't', 'spaced'] as const)
