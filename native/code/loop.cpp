@@ -72,8 +72,7 @@ class LoopWriter {
     to_.move(rsp, Place::of(kStack));
     for (size_t i = std::size(kSaved); i-- > 0;) to_.pop(kSaved[i]);
     to_.leave();
-    // Some more, for the stack pointer is moved down to a multiple.
-    const int32_t frameBytes = writer_.frameBytes() + kVectorBytes;
+    const int32_t frameBytes = writer_.frameBytes();
     if (frameBytes > kMostFrameBytes) return false;
     std::memcpy(to_.bytes.data() + frame - 4, &frameBytes, sizeof(frameBytes));
     return true;

@@ -6,7 +6,7 @@ import { CpuDevice } from '../../src/devices/cpu/device.ts';
 import { ReferenceDevice } from '../../src/devices/reference/device.ts';
 import * as e from '../../src/program/expr.ts';
 import { Buffer, type MapInstruction, type ReduceInstruction, type View } from '../../src/program/instructions.ts';
-import { broadcast, restride, SegmentBuilder, viewOf } from './build.ts';
+import { broadcast, restride, reverse, SegmentBuilder, viewOf } from './build.ts';
 import { Chance } from './fuzz/chance.ts';
 
 const cpu = CpuDevice.open();
@@ -160,6 +160,13 @@ describe.runIf(cpu)('generated loops', () => {
       await expectSame(expressions);
     }
   });
+  it.each(['exp', 'tanh', 'sigmoid'] as const)('%s of more values than there are registers', (op) => {
+    const values = Array.from({ length: 40 }, (_, i) => e.add(e.mul(dense, i - 20.5), row));
+    return expectSame([
+      values.map((x) => e[op](x)).reduce((x, y) => e.add(x, y)),
+      values.reduce((x, y) => e.max(x, y)),
+    ]);
+  });
   it.each([300, 700, 5000])('%i values at once, with or without room for them on the stack', async (count) => {
     const values = Array.from({ length: count }, (_, i) => e.mul(dense, i + 0.1));
     const sum = [...values, ...values].reduce((x, y) => e.add(e.mul(x, 0.5), y));
@@ -171,6 +178,19 @@ describe.runIf(cpu)('generated loops', () => {
     ['a choice between types', { ...e.select(truth, dense, row), args: [truth, dense, integer] }],
   ] as [string, e.Expr][])('refuses a program that the library finds inconsistent: %s', async (_, mistyped) => {
     await expect(results([mistyped], 3, 40, true)).rejects.toThrow(/the arguments of an operation differ in type/);
+  });
+  it('rows backwards', async () => {
+    const b = new SegmentBuilder();
+    const shape = [4, 30];
+    const values = Float32Array.from({ length: 120 }, (_, i) => i);
+    const x = b.bind(new NDArray(d.float32, shape, values));
+    const y = b.output(d.float32, [4, 50]);
+    const inputs = [reverse(x, 0), x];
+    const output = reverse(restride(y, shape, [50, 1]), 0);
+    b.add({ kind: 'map', shape, inputs, outputs: [output], results: [e.sub(dense, row)] });
+    const found = (await (await b.run(cpu!))(y)).numbers();
+    const expected = Array.from({ length: 200 }, (_, i) => (i % 50 < 30 ? 30 * (2 * Math.floor(i / 50) - 3) : 0));
+    expect(found).toEqual(expected);
   });
   it('results written over their input', async () => {
     const b = new SegmentBuilder();
@@ -361,6 +381,16 @@ describe.runIf(cpu)('generated loops over rows', () => {
     );
     const repeated = (values: readonly unknown[]) => Array.from({ length: 1400 }, (_, i) => values[Math.floor(i / 70)]);
     expect([spread, spreadToo]).toEqual([repeated(largest!), repeated(smallest!)]);
+  });
+
+  it('sums of negative zeros are that', async () => {
+    const r = new Rows(20, 37);
+    const x = r.builder.bind(new NDArray(d.float32, r.shape, new Float32Array(740).fill(-0)));
+    r.fold('sum', 1, x0, [x], r.output([20]));
+    r.fold('sum', 0, x0, [x], r.output([37]));
+    r.builder.add({ kind: 'blocks', rows: 20, steps: r.steps, locals: r.locals });
+    const read = await r.builder.run(cpu!);
+    for (const view of r.outputs) expect((await read(view)).numbers().every((sum) => Object.is(sum, -0))).toBe(true);
   });
 
   it('four sums of one row, and a fifth', async () => {

@@ -42,7 +42,12 @@ class LoopExpressions {
     return this.numbers === 'exact' ? e.max(e.min(value, 8), -8) : value;
   }
   of(dtype: d.DType): e.Expr {
-    return dtype === d.float32 ? this.float() : this.#late(this.#listOf(dtype));
+    if (dtype !== d.float32) return this.#late(this.#listOf(dtype));
+    return this.chance.happens(0.2) ? this.#everything() : this.float();
+  }
+  /** What needs all values at once. */
+  #everything(): e.Expr {
+    return this.#floats.reduceRight((x, y) => e.max(e.min(y, 8), x));
   }
   has(dtype: d.DType): boolean {
     return this.#listOf(dtype).length > 0;
@@ -135,7 +140,7 @@ export class RowPrograms {
   /** Of the whole shape and float32, with memory that is not only the steps'. */
   get #overwritable(): Readable[] {
     return this.#whole.filter(
-      ({ view }) => view.buffer.kind === 'bound' && view.dtype === d.float32 && view.strides.every((s) => s > 0),
+      ({ view }) => view.buffer.kind === 'bound' && view.dtype === d.float32 && view.strides.every((s) => s !== 0),
     );
   }
 
@@ -175,7 +180,7 @@ export class RowPrograms {
     return chance.happens(0.2) ? chance.pick(awkward) : chance.integer(-4000, 4000) / 1000;
   }
 
-  /** An input, the same for both versions, perhaps with some room behind each of its rows and in front of all. */
+  /** An input, the same for both versions, perhaps backwards, or with some room behind each of its rows and in front of all. */
   #given(dtype: d.DType, shape: readonly number[]): Readable {
     const { chance } = this;
     const last = shape.at(-1) ?? 1;
@@ -191,9 +196,12 @@ export class RowPrograms {
       strides[axis] = step;
       step *= axis === shape.length - 1 ? shape[axis]! + gap : shape[axis]!;
     }
+    const isBackwards = shape.length > 1 && chance.happens(0.15);
+    const first = isBackwards ? front + (shape[0]! - 1) * strides[0]! : front;
+    if (isBackwards) strides[0] = -strides[0]!;
     return {
-      view: restride(this.joined.bind(array), shape, strides, front),
-      apart: restride(this.apart.bind(array), shape, strides, front),
+      view: restride(this.joined.bind(array), shape, strides, first),
+      apart: restride(this.apart.bind(array), shape, strides, first),
     };
   }
 
