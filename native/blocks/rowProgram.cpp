@@ -12,6 +12,8 @@ namespace {
 /** Phases at most, and bytes of rows that the loop keeps for itself: more would not stay in the first cache. */
 constexpr size_t kMostPhases = 8;
 constexpr int64_t kMostOwnBytes = 24 * 1024;
+/** Columns at most: sums of more of them would lose digits, while reductions by themselves go on in a wider type. */
+constexpr int64_t kMostColumns = 32 * 1024;
 
 bool isPosition(ReduceOp op) { return op == ReduceOp::argmax || op == ReduceOp::argmin; }
 
@@ -86,7 +88,7 @@ class RowProgram::StepInputs final : public code::Inputs {
 
 bool RowProgram::shapeOf(const RowStep& step, int64_t& rows, int64_t& columns) {
   const std::vector<int64_t>& shape = step.expression.shape;
-  if (shape.size() < 2 || shape.back() < 2) return false;
+  if (shape.size() < 2 || shape.back() < 2 || shape.back() > kMostColumns) return false;
   columns = shape.back();
   rows = 1;
   for (size_t d = 0; d + 1 < shape.size(); d++) rows *= shape[d];
@@ -108,11 +110,13 @@ bool RowProgram::formsOf(const RowStep& step, bool& single, std::vector<Form>& i
   if (!single && space.points() != rows_ * columns_) return false;
   if (!single) space.mark[space.rank - 1] = true;
   simplify(space, layout.strides, 0, false);
-  const int rank = single ? 1 : 2;
-  if (space.rank != rank || space.dims[0] != rows_ || (!single && space.dims[1] != columns_)) return false;
+  // Dims of one point are gone.
+  const bool isOneRow = rows_ == 1;
+  const int column = isOneRow ? 0 : 1;
+  if (space.rank != column + !single || (!isOneRow && space.dims[0] != rows_) || (!single && space.dims[column] != columns_)) return false;
   for (size_t i = 0; i < layout.strides.size(); i++) {
     const Strides& s = layout.strides[i];
-    const Form form = {s.of[0], single ? 0 : s.of[1]};
+    const Form form = {isOneRow ? 0 : s.of[0], single ? 0 : s.of[column]};
     const bool isInput = i < e.inputs.size();
     if (form.column != 0 && form.column != 1) return false;
     if (!isInput && !step.isFold && !single && form.column != 1) return false;
@@ -176,9 +180,11 @@ bool RowProgram::add(const RowStep& step) {
   bool single;
   std::vector<Form> inputs, outputs;
   if (!formsOf(step, single, inputs, outputs)) return false;
-  // A fold goes along the columns, or else along all rows. Truth values are not kept for a whole row.
-  const bool along = step.isFold && outputs[0].column == 0, across = step.isFold && outputs[0].row == 0;
+  // A fold goes along the columns, or else along all rows. One row has both, and its results do not move on.
+  const bool along = step.isFold && outputs[0].column == 0;
+  const bool across = step.isFold && outputs[0].row == 0 && !(along && rows_ == 1);
   if (step.isFold && (single || along == across || (across && outputs[0].column != 1))) return false;
+  // Truth values are not kept for a whole row.
   for (const Node& node : e.nodes)
     if (node.dtype == DType::bool_ && single) return false;
   for (size_t i = 0; i < e.inputs.size(); i++)

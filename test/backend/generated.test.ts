@@ -260,7 +260,7 @@ class Rows {
 }
 
 const [x0, x1, x2, x3] = [0, 1, 2, 3].map((i) => e.input(i, d.float32)) as [e.Expr, e.Expr, e.Expr, e.Expr];
-const widths = [2, 16, 17, 60, 64, 129, 1000, 7000];
+const widths = [2, 16, 17, 60, 64, 129, 1000, 7000, 20_000, 40_000];
 
 describe.runIf(cpu)('generated loops over rows', () => {
   it.each(widths)('a norm of rows of %i and its sums across them', async (columns) => {
@@ -325,6 +325,16 @@ describe.runIf(cpu)('generated loops over rows', () => {
     r.map(e.sub(x0, x1), [x, r.spread(sum)], x);
     r.fold('min', 1, x0, [x], r.output([40]));
     r.fold('sum', 0, e.abs(x0), [x], r.output([33]));
+    await r.expectLikeReference(5);
+  });
+
+  it('rows written over only after a later phase has read them', async () => {
+    const r = new Rows(40, 33);
+    const x = r.builder.bind(numbers(r.shape, new Chance(6)));
+    r.outputs.push(x);
+    const largest = r.fold('max', 1, x0, [x], r.output([40]));
+    r.map(e.sub(x0, x1), [x, r.spread(largest)], r.output(r.shape));
+    r.map(e.add(x0, 1), [x], x);
     await r.expectLikeReference(5);
   });
 

@@ -242,7 +242,8 @@ export class RowPrograms {
   }
 
   #chosen(from: readonly Readable[]): Readable[] {
-    return Array.from({ length: this.chance.integer(1, 5) }, () => this.chance.pick(from.slice(-9)));
+    const { chance } = this;
+    return Array.from({ length: chance.integer(1, 5) }, () => chance.pick(chance.happens(0.6) ? from.slice(-9) : from));
   }
 
   #valuesOf(inputs: readonly Readable[]): LoopExpressions {
