@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "../map/body.h"
+#include "../map/expression.h"
 
 namespace tl::code {
 namespace {

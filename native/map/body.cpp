@@ -1,4 +1,4 @@
-/** Compiling an expression to block operations, and evaluating it over a box. */
+/** Compiling an expression to block operations, or to a generated loop. */
 #include "body.h"
 
 #include <algorithm>
@@ -12,23 +12,6 @@ namespace {
 
 /** Whether results of an operation may need rounding or wrapping when their type is narrower than its register. */
 bool mayNeedNarrowing(Op op) { return op != Op::select && op != Op::max && op != Op::min; }
-
-double costOf(Op op, DType dtype) {
-  const Kind kind = kindOf(dtype);
-  const bool wide = kind == Kind::c64 || kind == Kind::c128;
-  switch (op) {
-    case Op::input: case Op::const_: case Op::index: return 0.5;
-    case Op::exp: case Op::log: case Op::log1p: case Op::expm1: case Op::tanh: case Op::sigmoid: case Op::erf:
-    case Op::sin: case Op::cos:
-      return kind == Kind::f32 ? 5 : wide ? 200 : 60;
-    case Op::sqrt: case Op::rsqrt: case Op::reciprocal: case Op::div: return kind == Kind::f32 ? 3 : 10;
-    case Op::floordiv: case Op::floormod: case Op::truncmod: return 20;
-    case Op::igamma: case Op::igammac: case Op::zeta: case Op::polygamma: case Op::erfinv: case Op::ndtri: return 1000;
-    default: break;
-  }
-  if (op >= Op::tan && op <= Op::digamma) return wide ? 300 : 80;
-  return op == Op::pow || op == Op::atan2 ? 80 : 1;
-}
 
 /** Repeats a constant's register form kLanes times. */
 void splat(const Node& node, char* out) {
@@ -67,71 +50,6 @@ BlockFn castFor(DType from, DType to) {
 }
 
 }  // namespace
-
-Expression Expression::decode(Reader& in) {
-  Expression e;
-  e.shape = in.list(in.word(0, 1024, "rank"));
-  const int64_t inputs = in.word(0, 1 << 20, "input count");
-  for (int64_t i = 0; i < inputs; i++) {
-    e.inputs.push_back(in.view());
-    if (e.inputs.back().dims != e.shape) refuse("an input has another shape than its instruction");
-  }
-  const int64_t nodes = in.word(1, 1 << 24, "node count");
-  for (int64_t i = 0; i < nodes; i++) {
-    Node node = {};
-    node.op = in.code<Op>("op");
-    node.dtype = in.code<DType>("dtype");
-    if (node.op == Op::const_) {
-      node.bits[0] = in.word();
-      node.bits[1] = in.word();
-    } else if (isLeaf(node.op)) {
-      const int64_t count = node.op == Op::input ? inputs : static_cast<int64_t>(e.shape.size());
-      node.args[0] = in.word(0, count - 1, "input or axis");
-      if (node.op == Op::input && e.inputs[static_cast<size_t>(node.args[0])].dtype != node.dtype)
-        refuse("an input node has another type than its input");
-    } else {
-      for (int a = 0; a < argumentCount(node.op); a++) node.args[a] = in.word(0, i - 1, "argument");
-    }
-    e.nodes.push_back(node);
-  }
-  return e;
-}
-
-double Expression::costPerPoint() const {
-  double cost = 1;
-  for (const Node& node : nodes) cost += costOf(node.op, node.dtype);
-  return cost;
-}
-
-Layout::Layout(const Expression& e, const std::vector<std::vector<int64_t>>& others) {
-  const size_t total = e.inputs.size() + e.nodes.size() + others.size();
-  strides.reserve(total);
-  const auto axes = [&](auto&& strideOf) {
-    Strides s;
-    int d = 0;
-    for (size_t axis = 0; axis < e.shape.size(); axis++)
-      if (e.shape[axis] != 1) s.of[d++] = strideOf(axis);
-    return s;
-  };
-  for (int64_t n : e.shape) {
-    if (n == 0) empty = true;
-    if (n == 1) continue;
-    if (space.rank == kMaxDims) {
-      if (empty) break;
-      refuse("too many dims");
-    }
-    space.dims[space.rank++] = n;
-  }
-  if (empty) {
-    space.rank = 0;
-    return;
-  }
-  for (const View& v : e.inputs) strides.push_back(axes([&](size_t axis) { return v.strides[axis]; }));
-  for (const Node& node : e.nodes)
-    if (node.op == Op::index)
-      strides.push_back(axes([&](size_t axis) { return static_cast<int64_t>(axis) == node.args[0] ? 1 : 0; }));
-  for (const auto& s : others) strides.push_back(axes([&](size_t axis) { return s[axis]; }));
-}
 
 Body::Body(const Expression& e, const Layout& layout, std::vector<Output> outputs)
     : space_(layout.space), outputs_(std::move(outputs)), direct_(outputs_.size(), false) {
@@ -319,118 +237,6 @@ void Body::allocate() {
     }
   }
   scratchBytes_ = registerBytes_ + roundUp(static_cast<int64_t>(steps_.size()) * 16);
-}
-
-Body::Run::Run(const Body& body, void* const* table, char* scratch, int32_t* failure)
-    : body_(body), table_(table), scratch_(scratch), failure_(failure) {
-  const size_t count = body.steps_.size();
-  values_ = reinterpret_cast<const void**>(scratch + body.registerBytes_);
-  loaded_ = values_ + count;
-  std::fill(loaded_, loaded_ + count, nullptr);
-  for (size_t i = 0; i < count; i++) {
-    const Step& s = body.steps_[i];
-    values_[i] = s.place == Place::constant ? body.constants_.data() + s.reg : scratch + s.reg;
-  }
-}
-
-bool Body::Run::scalar(int64_t node) const { return body_.steps_[static_cast<size_t>(node)].scalar; }
-
-void Body::Run::runLoop(const Box& box) {
-  const int row = body_.loopRow_, column = body_.loopColumn_;
-  // Dims before those of the loop go one by one.
-  for (int d = 0; d < row; d++) {
-    if (box.extent[d] == 1) continue;
-    Box part = box;
-    part.extent[d] = 1;
-    for (int64_t i = 0; i < box.extent[d]; i++, part.start[d]++) runLoop(part);
-    return;
-  }
-  code::LoopArgs args;
-  args.rows = row < 0 ? 1 : box.extent[row];
-  args.columns = column < 0 ? 1 : box.extent[column];
-  size_t count = 0;
-  const auto place = [&](const Operand& o) { args.at[count++] = o.at(table_, startOf(body_.space_, box, o.strides)); };
-  for (const Operand& o : body_.operands_) place(o);
-  for (const Output& o : body_.outputs_) place(o.operand);
-  body_.loop_.run(args);
-}
-
-void Body::Run::evaluate(const Box& box) {
-  if (body_.loop_) return runLoop(box);
-  const SimdKernels& kernels = simd();
-  const Space& space = body_.space_;
-  const bool sameSize = std::equal(box.extent, box.extent + space.rank, loadedExtent_);
-  if (!sameSize) std::copy(box.extent, box.extent + space.rank, loadedExtent_);
-  for (size_t i = 0; i < body_.steps_.size(); i++) {
-    const Step& s = body_.steps_[i];
-    switch (s.place) {
-      case Place::constant:
-      case Place::joined: break;
-      case Place::inPlace: {
-        const Operand& operand = body_.operands_[static_cast<size_t>(s.operand)];
-        values_[i] = operand.at(table_, startOf(space, box, operand.strides));
-        break;
-      }
-      case Place::loadedScalar:
-      case Place::loaded: {
-        const Operand& operand = body_.operands_[static_cast<size_t>(s.operand)];
-        char* from = operand.at(table_, startOf(space, box, operand.strides));
-        if (s.shared && sameSize && loaded_[i] == from) break;
-        loaded_[i] = from;
-        char* to = scratch_ + s.reg;
-        const ConvertFn load = kernels.load[static_cast<int>(s.dtype)];
-        if (s.scalar)
-          load(kLanes, to, 1, from, 0);
-        else
-          moveBox(space, box, load, {to, denseStrides(space, box), sizeOf(s.kind)}, {from, operand.strides, sizeOf(s.dtype)});
-        break;
-      }
-      case Place::positionScalar: {
-        const int64_t value = startOf(space, box, body_.operands_[static_cast<size_t>(s.operand)].strides);
-        kernels.iota(kLanes, scratch_ + s.reg, 1, &value, 0);
-        break;
-      }
-      case Place::positions:
-        fillPositions(space, box, body_.operands_[static_cast<size_t>(s.operand)].strides,
-                      reinterpret_cast<int64_t*>(scratch_ + s.reg));
-        break;
-      case Place::computed: {
-        BlockArgs args;
-        args.bits = s.bits;
-        args.failure = failure_;
-        for (int a = 0; a < s.argCount; a++) {
-          args.in[a] = values_[s.args[a]];
-          // Among scalars only, the block is kLanes long and every operand is read along.
-          args.step[a] = s.scalar || !body_.steps_[static_cast<size_t>(s.args[a])].scalar ? 1 : 0;
-        }
-        if (s.output >= 0) {
-          const Operand& operand = body_.outputs_[static_cast<size_t>(s.output)].operand;
-          args.out = operand.at(table_, startOf(space, box, operand.strides));
-          values_[i] = args.out;
-        } else {
-          args.out = scratch_ + s.reg;
-        }
-        const int64_t n = s.scalar ? kLanes : box.points;
-        s.compute(n, args);
-        if (s.narrow) {
-          args.in[0] = args.out;
-          args.step[0] = 1;
-          s.narrow(n, args);
-        }
-        break;
-      }
-    }
-  }
-  for (size_t o = 0; o < body_.outputs_.size(); o++) {
-    if (body_.direct_[o]) continue;
-    const Operand& operand = body_.outputs_[o].operand;
-    const Step& s = body_.steps_[static_cast<size_t>(body_.outputs_[o].node)];
-    char* to = operand.at(table_, startOf(space, box, operand.strides));
-    // A side's address is written only when it is the target; here the value is the source.
-    char* from = const_cast<char*>(static_cast<const char*>(values_[body_.outputs_[o].node]));
-    moveBox(space, box, kernels.store[static_cast<int>(operand.dtype)], {to, operand.strides, sizeOf(operand.dtype)},
-            {from, s.scalar ? Strides{} : denseStrides(space, box), sizeOf(s.kind)});
-  }
 }
 
 }  // namespace tl

@@ -393,6 +393,16 @@ describe.runIf(cpu)('generated loops over rows', () => {
     expect([spread, spreadToo]).toEqual([repeated(largest!), repeated(smallest!)]);
   });
 
+  it('results across more blocks of rows than are collected apart', async () => {
+    const r = new Rows(3000, 129);
+    const values = Float32Array.from({ length: 3000 * 129 }, (_, i) => (i % 37) - 18);
+    const x = r.builder.bind(new NDArray(d.float32, r.shape, values));
+    const y = r.map(e.add(x0, 1), [x], r.local(r.shape));
+    r.fold('sum', 0, x0, [y], r.output([129]));
+    r.fold('max', 0, e.mul(x0, 3), [y], r.output([129]));
+    await r.expectLikeReference(6);
+  });
+
   it('sums of negative zeros are that', async () => {
     const r = new Rows(20, 37);
     const x = r.builder.bind(new NDArray(d.float32, r.shape, new Float32Array(740).fill(-0)));
