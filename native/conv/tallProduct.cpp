@@ -4,6 +4,9 @@
  * The second factor is packed once, and threads take some rows at a time. Where the result is larger than the first factor, the
  * product takes little longer than its result takes to be written: rows are then computed aside, where they stay in the cache, and
  * copied to their place from one end to the other, which memory likes better than columns of tiles.
+ *
+ * Rows of the result and the next rows of the first factor come from memory, and are fetched while the unit multiplies: the smaller
+ * of them first, for there are not always as many multiplications as lines.
  */
 #include <algorithm>
 #include <cstring>
@@ -34,6 +37,20 @@ bool packColumns(const Gemm<float>& g, char* to) {
   return finite;
 }
 
+/** What to fetch while the rows from `i` on are computed; says how much that is. */
+int64_t followersOf(const Gemm<float>& g, int64_t i, Follower (&followers)[2]) {
+  constexpr int64_t size = sizeof(float);
+  const Follower result = {reinterpret_cast<const char*>(g.c + i * g.cRow), g.cRow * size, size};
+  if (i + 2 * kRows > g.m || g.aColumn != 1) {
+    followers[0] = result;
+    return 1;
+  }
+  const Follower next = {reinterpret_cast<const char*>(g.a + (i + kRows) * g.aRow), g.aRow * size, (g.k * size + g.n - 1) / g.n};
+  followers[0] = g.n > g.k ? next : result;
+  followers[1] = g.n > g.k ? result : next;
+  return 2;
+}
+
 }  // namespace
 
 bool multiplyTall(const Gemm<float>& whole) {
@@ -57,6 +74,9 @@ bool multiplyTall(const Gemm<float>& whole) {
       g.packedB = packed;
       g.c = goesAside ? aside : whole.c + i * whole.cRow;
       if (goesAside) g.cRow = g.n;
+      Follower followers[2];
+      g.followers = followers;
+      g.followerCount = followersOf(whole, i, followers);
       simd().tiles.gemm(g, scratch, multiplyAside);
       if (!goesAside) continue;
       const bool follow = whole.cRow == whole.n;

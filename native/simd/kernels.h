@@ -51,7 +51,10 @@ using FoldProductsFn = void (*)(int64_t rows, int64_t columns, const float* x, c
 enum class FoldOp : int32_t { sum, prod, max, min, count };
 constexpr int kFolds = static_cast<int>(FoldOp::count);
 
-/** A matrix of c's shape that is used when c is ready: the address of its first element, its steps in bytes. */
+/**
+ * A matrix with as many rows as c that is used when c is ready, or soon after: the address of its first element, bytes from row to
+ * row, and bytes of a row for each column of c.
+ */
 struct Follower {
   static constexpr int64_t most = 6;
   const char* at;
@@ -73,7 +76,7 @@ struct Gemm {
   /** If not null, called for every piece of c as soon as it is finished; `c` is where the first of its rows begins. */
   void (*ready)(const void* context, int64_t row, int64_t rows, int64_t column, int64_t columns, T* c) = nullptr;
   const void* context = nullptr;
-  /** What `ready` will read and write. The matrix unit fetches it ahead. */
+  /** What will be read and written next. The matrix unit fetches it ahead. */
   const Follower* followers = nullptr;
   int64_t followerCount = 0;
   /** Nobody looks at c after `ready`, so that rows may be written over earlier ones. */
