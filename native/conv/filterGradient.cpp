@@ -90,6 +90,14 @@ std::vector<Job> jobsOf(const Convolution<T>& c, const Cuts<T>& cuts, int64_t pa
   return jobs;
 }
 
+/** Where a box begins in the output. */
+template <class T>
+int64_t startOf(const Convolution<T>& c, const Box& box) {
+  int64_t start = 0;
+  for (int axis = 0; axis < kAxes; axis++) start += box.start[axis] * c.output.along[axis];
+  return start;
+}
+
 /** Packs `count` features of a box of the output as [positions, width], with zeros for missing features. */
 template <class T>
 void packOutput(const Convolution<T>& c, const Box& box, const T* from, int64_t count, int64_t width, T* to) {
@@ -155,6 +163,9 @@ void filterGradient(const Convolution<T>& given) {
   const int64_t parts = divided ? pieces : std::min(threads, jobCount), seats = std::min(threads, parts);
   // Whole vectors of features can be read where they are.
   const bool packs = c.output.channel != 1 || c.features % width != 0;
+  // Where they are, the next box is fetched meanwhile: every strip fetches a line of each position.
+  constexpr int64_t line = 64 / sizeof(T);
+  const int64_t lines = packs ? 0 : (width + line - 1) / line;
   const int64_t room = cuts.room() + (packs ? cuts.positions() * width : 0);
   T* const scratch = reinterpret_cast<T*>(Pool::scratch((seats * room + (pieces - 1) * sums) * static_cast<int64_t>(sizeof(T))));
   T* const others = scratch + seats * room;
@@ -180,6 +191,8 @@ void filterGradient(const Convolution<T>& given) {
       s.add = index > boxes.begin;
       const T* image = nullptr;
       const Job* before = nullptr;
+      const int64_t ahead = index + 1 < boxes.end ? startOf(c, cuts.box(index + 1)) - startOf(c, box) : 0;
+      int64_t fetched = 0;
       for (int64_t i = mine.begin; i < mine.end; i++) {
         const Job& job = jobs[static_cast<size_t>(i)];
         const bool newSlice = !before || before->group != job.group || before->slice != job.slice;
@@ -189,15 +202,16 @@ void filterGradient(const Convolution<T>& given) {
         }
         if (newSlice || before->panel != job.panel) {
           s.columns = std::min(width, c.features - job.panel * width);
-          const T* output = c.output.data + job.group * c.output.group + job.panel * width * c.output.channel;
-          for (int axis = 0; axis < kAxes; axis++) output += box.start[axis] * c.output.along[axis];
+          const T* output = c.output.data + job.group * c.output.group + job.panel * width * c.output.channel + startOf(c, box);
           if (packs) packOutput(c, box, output, s.columns, width, packed);
           s.b = packs ? packed : output;
+          fetched = 0;
         }
         before = &job;
         s.rows = job.rows;
         s.a = image + job.image;
         s.aSecond = job.second;
+        s.bAhead = fetched < lines ? ahead + fetched++ * line : 0;
         s.c = filter + job.group * c.filter.group + job.panel * width * c.filter.feature + job.filter;
         runStrip(s);
       }

@@ -80,19 +80,29 @@ void tile(const Strip<T>& s, const T* a, T* c, int64_t cRow, bool add) {
       V right[Width];
 #pragma GCC unroll 2
       for (int j = 0; j < Width; j++) right[j] = *reinterpret_cast<const Loose*>(b + j * lanes);
+      if constexpr (L != stepsAreOne) __builtin_prefetch(b + s.bAhead, 0, 2);  // one line too many costs less than a question
 #pragma GCC unroll 16
       for (int i = 0; i < Rows; i++)
 #pragma GCC unroll 2
         for (int j = 0; j < Width; j++) sum[i][j] += left.at(i) * right[j];
     }
   }
+  // Keeps the compiler from computing the addresses of c before the loop, which needs all registers.
+  asm volatile("" : : : "memory");
+  const auto store = [&](bool adds) TL_INLINE_LAMBDA {
 #pragma GCC unroll 16
-  for (int i = 0; i < Rows; i++)
+    for (int i = 0; i < Rows; i++) {
 #pragma GCC unroll 2
-    for (int j = 0; j < Width; j++) {
-      Loose* to = reinterpret_cast<Loose*>(c + i * cRow + j * lanes);
-      *to = add ? *to + sum[i][j] : sum[i][j];
+      for (int j = 0; j < Width; j++) {
+        Loose* to = reinterpret_cast<Loose*>(c + j * lanes);
+        *to = adds ? *to + sum[i][j] : sum[i][j];
+      }
+      c += cRow;
+      asm("" : "+r"(c));
     }
+  };
+  if (add) store(true);
+  else store(false);
 }
 
 template <class T> using TileFn = void (*)(const Strip<T>&, const T* a, T* c, int64_t cRow, bool add);

@@ -169,6 +169,8 @@ struct Strip {
   int64_t cRow, cColumn;
   bool add;
   int64_t aSecond = 0;
+  /** From b to what is fetched meanwhile, where aRow is 1. */
+  int64_t bAhead = 0;
 };
 
 /**
