@@ -9,6 +9,7 @@
 #include "../core/pool.h"
 #include "../dot/method.h"
 #include "boxes.h"
+#include "longProduct.h"
 #include "tallProduct.h"
 
 namespace tl {
@@ -65,6 +66,14 @@ void multiplyPixels(const Gemm<T>& g) {
   multiply<T>(g);
 }
 
+/** A product whose sums go over all pixels. */
+template <class T>
+void sumPixels(const Gemm<T>& g) {
+  if constexpr (sizeof(T) == sizeof(float))
+    if (multiplyLong(g)) return;
+  multiply<T>(g);
+}
+
 template <class T>
 void multiplyRows(const Convolution<T>& c, ConvResult result, const Rows<T>& in) {
   const int64_t rows = c.positions();
@@ -77,8 +86,8 @@ void multiplyRows(const Convolution<T>& c, ConvResult result, const Rows<T>& in)
     multiplyPixels<T>({rows, c.channels, c.features, out.data, out.step, out.channel, f.data, f.feature, f.channel, in.data, in.step,
                        in.channel});
   else
-    multiply<T>({c.channels, c.features, rows, in.data, in.channel, in.step, out.data, out.step, out.channel, f.data, f.channel,
-                 f.feature});
+    sumPixels<T>({c.channels, c.features, rows, in.data, in.channel, in.step, out.data, out.step, out.channel, f.data, f.channel,
+                  f.feature});
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-/** Fetching memory into the second cache while the matrix unit multiplies. Include only from *.amx.cpp. */
+/** Fetching memory into the second cache while the matrix unit multiplies. */
 #pragma once
 #include "../simd/kernels.h"
 
@@ -22,7 +22,11 @@ class Ahead {
     turn();
   }
   void fetchLine() {
-    asm volatile("prefetcht1 (%0)" : : "r"(line_));
+#if defined(__x86_64__)
+    asm volatile("prefetcht1 (%0)" : : "r"(line_));  // stays where it is among the unit's instructions
+#else
+    __builtin_prefetch(line_, 0, 2);
+#endif
     line_ += step_;
     if (--left_ == 0) turn();
   }

@@ -96,6 +96,11 @@ interface Case {
 
 /** One tap at so many positions that the result is larger than a cache. */
 const tall: Case = { image: [2, 46, 46, 64], filter: [1, 1, 64, 130] };
+/** And so many channels and features that the sums of a filter gradient are on the matrix unit too; with fewer features, and with more. */
+const long: readonly Case[] = [
+  { image: [2, 46, 46, 150], filter: [1, 1, 150, 90] },
+  { image: [1, 92, 46, 90], filter: [1, 1, 90, 150] },
+];
 
 const cases: readonly Case[] = [
   { image: [2, 14, 14, 32], filter: [5, 5, 32, 64] },
@@ -114,6 +119,7 @@ const cases: readonly Case[] = [
   { image: [3, 40, 12, 16], filter: [7, 1, 16, 32], strides: [3, 2] },
   { image: [2, 6, 9, 15, 32], filter: [2, 3, 3, 32, 16] },
   tall,
+  ...long,
 ];
 
 describe.runIf(cpu)('large convolutions', () => {
@@ -156,7 +162,7 @@ describe.runIf(cpu)('large convolutions', () => {
     });
 
   it('pass on infinities', async () => {
-    for (const c of [cases[0]!, tall]) {
+    for (const c of [cases[0]!, tall, ...long]) {
       const [got, want] = [await run(tf.float32, c, Infinity), await run(tf.float64, c, Infinity)];
       for (const [i, array] of got.entries()) {
         const [x, y] = [array.numbers(), want[i]!.numbers()];
