@@ -65,8 +65,8 @@ const instructionSets =
       }
     : { portable: [] };
 
-/** The matrix unit, for *.amx.cpp: beside AVX-512, where the system is one that is known to share it out. */
-const matrixUnit = ['-mamx-tile', '-mamx-bf16'];
+/** The matrix unit and vectors of its numbers, for *.amx.cpp: beside AVX-512, where the system is one that is known to share it out. */
+const matrixUnit = ['-mamx-tile', '-mamx-bf16', '-mavx512bf16'];
 
 /** The best of them that this processor has, or all where that cannot be known; native/simd/choose.cpp picks at run time. */
 function chooseVariants() {
@@ -83,7 +83,7 @@ const variants = Object.fromEntries(chooseVariants());
 /** Whether to compile for the matrix unit: the compiler must know it, and this processor have it unless all are built for. */
 function usesMatrixUnit(compiler) {
   if (process.platform !== 'linux' || !variants.avx512) return false;
-  if (!all && !['amx_tile', 'amx_bf16'].every((flag) => processorFlags().has(flag))) return false;
+  if (!all && !['amx_tile', 'amx_bf16', 'avx512_bf16'].every((flag) => processorFlags().has(flag))) return false;
   const empty = ['-x', 'c++', '-E', '/dev/null', '-o', '/dev/null'];
   return spawnSync(compiler.command, [...compiler.args, ...matrixUnit, ...empty]).status === 0;
 }

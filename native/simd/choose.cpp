@@ -39,12 +39,13 @@ void fillTiles(SimdKernels&);
 namespace {
 
 #if defined(TL_HAS_AMX)
-/** Whether there is a matrix unit for bfloat16 and the system lets this process use it, which it must be asked for. */
+/** Whether there is a matrix unit for bfloat16, and vectors of it, and the system lets this process use it, which it must be asked for. */
 bool getMatrixUnit() {
-  constexpr unsigned kBfloat16 = 1u << 22, kTiles = 1u << 24;
+  constexpr unsigned kBfloat16 = 1u << 22, kTiles = 1u << 24, kVectors = 1u << 5;
   constexpr int kRequestPermission = 0x1023, kTileData = 18;
   unsigned a, b, c, d;
   if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (d & (kBfloat16 | kTiles)) != (kBfloat16 | kTiles)) return false;
+  if (!__get_cpuid_count(7, 1, &a, &b, &c, &d) || !(a & kVectors)) return false;
   return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
 }
 #endif

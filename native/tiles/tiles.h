@@ -7,8 +7,8 @@
  * one product in float32, and faster: the unit makes 16 products in the time that vectors need for one. It also adds up 16
  * products before it rounds to the sum, so sums come out nearer to the truth than with vectors.
  *
- * It ends near the edges of the range. Infinities, NaN and what rounds to infinity cannot be split; packing notices them,
- * and such products are computed with vectors. Numbers below 2^-108 lose bits of `low` and then `middle`.
+ * It ends far from the edges of the range. Of numbers from 2^63 on, infinities among them, the products may be too large; packing
+ * notices them, and such products are computed with vectors. Numbers below 2^-108 lose bits of `low` and then `middle`.
  */
 #pragma once
 #include "../simd/kernels.h"
@@ -43,14 +43,21 @@ class TileScope {
 };
 
 /**
- * Watches what is split. What is left of an infinity, of NaN, or of a number that rounds to infinity is none of the finite
- * numbers, so no product with it is; of finite numbers, only products of huge ones are not.
+ * Watches how large the numbers are that are split. Products of infinities, and those that are beyond the largest number, would add
+ * up to NaN, since their parts have either sign. NaN itself comes through: it is in one of the parts of what was NaN.
  */
 struct Watch {
-  Floats products = {};
+  /** 2^65 as bfloat16, twice: what is multiplied by it stays finite below 2^63. */
+  static constexpr uint32_t kScale = 0x60006000;
+  Floats sums = {};
+
+  /** Looks at the upper parts of two vectors. */
+  TL_INLINE void see(Words high) { asm("vdpbf16ps %2, %1, %0" : "+v"(sums) : "v"(high), "v"(Words{} + kScale)); }
+
+  /** Whether the product of any two is finite. */
   bool isFinite() const {
     float total = 0;
-    for (int i = 0; i < 16; i++) total += products[i] * 0.0f;
+    for (int i = 0; i < 16; i++) total += sums[i] * 0.0f;
     return total == 0;
   }
 };
@@ -64,9 +71,10 @@ TL_INLINE void splitPair(Floats x, Floats y, char* to, int64_t level, Watch& wat
     *reinterpret_cast<VectorOf<uint32_t, 16>::Loose*>(to + part * level) = w;
   };
   const Words highX = rounded(x), highY = rounded(y);
-  store(0, highX >> 16 | highY);
+  const Words high = highX >> 16 | highY;
+  store(0, high);
+  watch.see(high);
   const Floats restX = x - (Floats)highX, restY = y - (Floats)highY;
-  watch.products += restX * restY;
   const Words middleX = rounded(restX), middleY = rounded(restY);
   store(1, middleX >> 16 | middleY);
   // What is left has so few bits that nothing need be rounded.

@@ -64,6 +64,38 @@ describe.runIf(cpu)('large products', () => {
     expect(worst).toBeLessThan(4 * 2 ** -24);
   });
 
+  it('overflow to infinity, and only beyond the largest number', async () => {
+    const [row, column] = [150, 40];
+    /** Small numbers, and a large one somewhere. */
+    const once = (at: number, value: number) => floats([n, n], (i) => (i === at ? value : wild(i) / n));
+    const largest = 3.4028234663852886e38;
+    for (const [x, y, want] of [
+      [1.234567e25, 1.765432e25, Number.POSITIVE_INFINITY],
+      [-1.234567e25, 1.765432e25, Number.NEGATIVE_INFINITY],
+      [1.234567e38, 3.3e5, Number.POSITIVE_INFINITY],
+      [1.8446743e19, 1.8446e19, Math.fround(1.8446743e19 * 1.8446e19)],
+      [1.234567e30, largest / 1.24e30, Math.fround(1.234567e30 * Math.fround(largest / 1.24e30))],
+    ] as const) {
+      const got = await product(once(row * n + 77, x), once(77 * n + column, y));
+      expect(got[row * n + column], `${x} x ${y}`).toBeCloseTo(want, -33);
+      expect(got.some((value) => Number.isNaN(value))).toBe(false);
+    }
+  });
+
+  it('pass on NaN, whatever its bits', async () => {
+    const [row, inner] = [37, 101];
+    for (const bits of [0x7fffffff, 0xffffffff, 0x7f800001, 0xffc00000]) {
+      const numbers = new Float32Array(n * n).fill(0.5);
+      new Uint32Array(numbers.buffer)[row * n + inner] = bits;
+      const odd = new NDArray(d.float32, [n, n], numbers);
+      const zeros = floats([n, n], () => 0);
+      const rows = await product(odd, zeros);
+      expect(rows).toEqual(rows.map((_, i) => (Math.trunc(i / n) === row ? Number.NaN : 0)));
+      const columns = await product(zeros, odd);
+      expect(columns).toEqual(columns.map((_, i) => (i % n === inner ? Number.NaN : 0)));
+    }
+  });
+
   for (const odd of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 3.4028234663852886e38])
     it(`pass on ${odd}`, async () => {
       const [row, inner, column] = [37, 101, 55];
