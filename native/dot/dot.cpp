@@ -18,6 +18,9 @@ constexpr double kLeastPiece = 600e3;
  */
 constexpr int64_t kMostShared = 6 << 20, kMostTwice = 2 << 20;
 
+/** Terms at least, and how many at most, of the stretches of a sum that threads share where a factor is a vector. */
+constexpr int64_t kLeastStretch = 256, kMostStretches = 8;
+
 /** One operand of a batch: its matrix strides and its strides along the batch dims. */
 struct Matrix {
   View view;
@@ -126,6 +129,7 @@ class Dot final : public Instruction {
     for (int64_t d : batchDims_) batches_ *= d;
     cost_ = cost();
     tiles_ = suitsTiles();
+    stretches_ = stretches();
   }
 
   Failure run(void* const* table) override {
@@ -343,10 +347,42 @@ class Dot final : public Instruction {
     }, threads);
   }
 
+  /** Of a vector and a matrix whose lines across k are contiguous: into how many stretches k is cut. It depends on the product alone. */
+  int64_t stretches() const {
+    const Matrix& matrix = m_ == 1 ? b_ : a_;
+    const bool across = m_ == 1 ? matrix.column == 1 && matrix.row != 1 : matrix.row == 1 && matrix.column != 1;
+    const bool suits = isPlain() && batches_ == 1 && (m_ == 1) != (n_ == 1) && across && (m_ == 1 ? c_.column : c_.row) == 1;
+    int64_t count = 1;
+    while (suits && cost_ >= 2 * kGemmGrain && count < kMostStretches && k_ >= 2 * count * kLeastStretch) count *= 2;
+    return count;
+  }
+
+  /**
+   * Each thread adds up some stretches of k. If each had some columns of all of them, its part of the matrix would be in few lines of
+   * its cache: those at the same places of all rows.
+   */
+  template <class T>
+  void runStretches(void* const* table, const Method<T>& method, int64_t threads) {
+    const int64_t count = stretches_, length = m_ * n_, bytes = method.scratch(m_, n_, k_);
+    const Gemm<T> whole = product<T>(table, 0);
+    T* const sums = reinterpret_cast<T*>(Pool::sharedScratch(count * length * static_cast<int64_t>(sizeof(T))));
+    Pool::get().run(count, [&](int64_t part) {
+      const Range terms = rangeOf(part, count, k_);
+      Gemm<T> g = whole;
+      g.k = terms.end - terms.begin;
+      g.a += terms.begin * g.aColumn;
+      g.b += terms.begin * g.bRow;
+      g.c = sums + part * length;
+      method.multiply(g, Pool::scratch(bytes));
+    }, threads);
+    simd().foldColumns[static_cast<int>(FoldOp::sum)][static_cast<int>(kindOf(dtype_))](count, length, sums, whole.c);
+  }
+
   /** Cuts every product into pieces of c. Every piece sums over all of k. */
   template <class T>
   void runSplit(void* const* table, const Method<T>& method) {
     const int64_t threads = Pool::get().parts(cost_, method.grain);
+    if (stretches_ > 1) return runStretches(table, method, threads);
     if (!method.tiles && threads <= batches_ && isPlain()) return runPlain(table, method, threads);
     const Cut cut = method.tiles ? cutForTiles(table, threads) : cutEvenly(threads);
     const int64_t across = cut.grid.across, rowsEach = cut.grid.rows, columnStep = cut.grid.columns;
@@ -487,6 +523,7 @@ class Dot final : public Instruction {
   int64_t m_, n_, k_, batches_;
   double cost_;
   bool tiles_;
+  int64_t stretches_;
   std::vector<int64_t> batchDims_;
   Surroundings around_;
   int32_t failure_ = 0;

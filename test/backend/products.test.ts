@@ -116,6 +116,8 @@ describe.runIf(cpu)('matrix products', () => {
         [33, 400, 2, 'n', 'n'],
         [40, 70, 10, 't', 'n'],
         [90, 1300, 12, 't', 't'],
+        [1, 1030, 500, 'n', 'n'],
+        [500, 1030, 1, 't', 't'],
       ] as const)
         await check(device, { dtype, m, k, n, a, b, c: 'n' });
   });
@@ -256,28 +258,23 @@ describe.runIf(cpu)('matrix products', () => {
   });
 
   it('give the same bits on any number of threads', async () => {
-    const [m, k, n] = [301, 700, 333];
-    const run = async (threads: number) => {
+    const run = async (dtype: Typed, [m, k, n]: readonly [number, number, number], threads: number) => {
       const builder = new SegmentBuilder();
-      const a = builder.bind(
-        new NDArray(
-          d.float32,
-          [m, k],
-          arrayOf(d.float32, m * k, (i) => Math.sin(i * 0.7)),
-        ),
-      );
-      const b = builder.bind(
-        new NDArray(
-          d.float32,
-          [k, n],
-          arrayOf(d.float32, k * n, (i) => Math.cos(i * 0.3)),
-        ),
-      );
-      const output = builder.output(d.float32, [m, n]);
+      const bound = (shape: number[], of: (i: number) => number) =>
+        builder.bind(new NDArray(dtype, shape, arrayOf(dtype, shape[0]! * shape[1]!, of)));
+      const a = bound([m, k], (i) => Math.sin(i * 0.7));
+      const b = bound([k, n], (i) => Math.cos(i * 0.3));
+      const output = builder.output(dtype, [m, n]);
       builder.add({ kind: 'dot', a, b, output });
       return (await (await builder.run(device.withThreads(threads)))(output)).numbers();
     };
-    const alone = await run(1);
-    for (const threads of [2, 3]) expect(await run(threads)).toEqual(alone);
+    for (const dtype of [d.float32, d.float64])
+      for (const shape of [
+        [301, 700, 333],
+        [1, 1100, 500],
+      ] as const) {
+        const alone = await run(dtype, shape, 1);
+        for (const threads of [2, 3]) expect(await run(dtype, shape, threads)).toEqual(alone);
+      }
   });
 });
