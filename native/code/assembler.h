@@ -60,7 +60,10 @@ class Assembler {
     for (int i = 0; i < 4; i++) byte(value >> (8 * i) & 255);
   }
 
-  /** An instruction on vectors or masks: first = f(second, last), or f(last) with second 0. `immediate` below 0: none. */
+  /**
+   * An instruction on vectors or masks: first = f(second, last), or f(last) with second 0. `immediate` below 0: none. The encoding is
+   * EVEX: bits of register numbers beyond the third are in its prefix, inverted.
+   */
   void vector(Opcode op, int first, int second, const Place& last, Written lanes = {}, int immediate = -1) {
     const bool isRegister = last.reg >= 0;
     const int high = isRegister ? last.reg >> 4 : last.index >= 0 ? last.index >> 3 : 0;
@@ -101,7 +104,7 @@ class Assembler {
     general(0xc7, 0, Place::of(reg), 4);
     word(-1);
   }
-  /** Keeps the lowest bits of a register, as many as another says. */
+  /** Keeps the lowest bits of a register, as many as another says: bzhi. */
   void keepLowest(int reg, int count) {
     byte(0xc4);
     byte((reg < 8) << 7 | 1 << 6 | (reg < 8) << 5 | 2);
@@ -125,10 +128,10 @@ class Assembler {
   }
   void land(int32_t jump) { patch(jump, position()); }
 
-  /** Whole vectors and zeros are cleared from the upper halves before other code runs. */
+  /** Returns. What is in the upper parts of vectors would make other code slow. */
   void leave() {
     byte(0xc5), byte(0xf8), byte(0x77);  // vzeroupper
-    byte(0xc3);
+    byte(0xc3);                          // ret
   }
 
  private:

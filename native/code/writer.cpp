@@ -1,17 +1,14 @@
-/** Writing lines of vector code down. A value keeps its register until nothing reads it, or until others need the register sooner. */
+/** Writing lines of vector code down, one or a few instructions for each. */
 #include "writer.h"
 
 #include <algorithm>
-#include <array>
 
 namespace tl::code {
 namespace {
 
-/** Registers: running results are in the last vectors; one mask is for folding, one for tails, and mask 0 means none. */
-constexpr int kVectors = 32, kFirstFold = kVectors - kMostRunning;
-constexpr int kMasks = 8, kFoldMask = 2, kFirstMask = 3;
-
-constexpr Opcode kLoad = {0, 1, 0x10}, kStore = {0, 1, 0x11}, kRepeat = {1, 2, 0x18}, kMove = {0, 1, 0x28};
+// In the processor's manuals: vmovaps, vcmpps, vpcmpd, vblendmps, vpslld; of bytes vmovdqu8, vptestmb, vpmovm2b, vpabsb; vshuff32x4,
+// vpermilps, vmovss; vfmadd213ps, vfmadd231ps, vfnmadd213ps, vfnmadd231ps; kandw, knotw, korw, kxorw.
+constexpr Opcode kMove = {0, 1, 0x28};
 constexpr Opcode kCompare = {0, 1, 0xc2}, kCompareIntegers = {1, 3, 0x1f}, kChoose = {1, 2, 0x65}, kShift = {1, 1, 0x72};
 constexpr Opcode kLoadBytes = {3, 1, 0x6f}, kStoreBytes = {3, 1, 0x7f}, kTestBytes = {1, 2, 0x26}, kMaskToBytes = {2, 2, 0x28};
 constexpr Opcode kMagnitudeOfBytes = {1, 2, 0x1c}, kSwapQuarters = {1, 3, 0x23}, kSwapWithin = {1, 3, 0x04};
@@ -38,10 +35,10 @@ Opcode opcodeOf(Do what) {
     case Do::and_: return {0, 1, 0x54};
     case Do::or_: return {0, 1, 0x56};
     case Do::xor_: return {0, 1, 0x57};
-    case Do::scale: return {1, 2, 0x2c};
-    case Do::inverse14: return {1, 2, 0x4c};
-    case Do::round: return {1, 3, 0x08};
-    default: return {0, 1, 0x5b};  // fromInteger
+    case Do::scale: return {1, 2, 0x2c};      // vscalefps
+    case Do::inverse14: return {1, 2, 0x4c};  // vrcp14ps
+    case Do::round: return {1, 3, 0x08};      // vrndscaleps
+    default: return {0, 1, 0x5b};             // fromInteger: vcvtdq2ps
   }
 }
 Opcode opcodeOf(FoldOp folding) {
@@ -64,159 +61,46 @@ void foldInto(Assembler& to, FoldOp folding, int into, int from, bool tail) {
   to.vector(opcodeOf(folding), into, into, Place::of(from), lanes);
 }
 
-/** Where in the frame a value is. */
-Place frameAt(const Surroundings& around, int32_t slot) { return Place::at(rsp, around.frameStart + kVectorBytes * slot); }
-
 /** The vector with a fold's running result for one of the vectors side by side: the first ones of all folds come first. */
 int runningOf(int fold, int which, int folds) { return kFirstFold + which * folds + fold; }
 
-/** A value while lines are written. */
-struct Local {
-  bool isMask = false;
-  int32_t constant = -1, frame = -1;
-  /** Whether it is in the frame only because others needed its register. */
-  bool isSpilled = false;
-  int reg = -1;
-  /** The lines that read it, and how many of them have been written. */
-  std::vector<int32_t> uses;
-  size_t used = 0;
-
-  bool isDone() const { return used == uses.size(); }
-  int32_t nextUse() const { return isDone() ? INT32_MAX : uses[used]; }
-  bool hasHome() const { return constant >= 0 || frame >= 0; }
-};
-
-/** One pass over some lines. */
+/** One pass over some lines: those of a row, those of whole vectors, or those of the elements that are left at a row's end. */
 class Pass {
  public:
   enum class For { row, vectors, tail };
 
   Pass(Assembler& to, const Lines& lines, const Surroundings& around, const Phase& phase, For what)
-      : to_(to), lines_(lines), around_(around), phase_(phase), tail_(what == For::tail), length_(what == For::row ? kShort : kLong) {
-    vectors_.fill(kNone);
-    masks_.fill(kNone);
-  }
+      : to_(to), lines_(lines), around_(around), phase_(phase), tail_(what == For::tail), length_(what == For::row ? kShort : kLong),
+        registers_(to, lines, around.frameStart, length_) {}
 
   bool write(const std::vector<Line>& lines, int beside) {
-    for (const Line& line : expand(lines, beside)) {
+    const std::vector<Line> all = expand(lines, beside);
+    registers_.expect(all, beside);
+    for (const Line& line : all) {
       if (!writeLine(line)) return false;
-      spareSlots_.insert(spareSlots_.end(), readSlots_.begin(), readSlots_.end());
-      readSlots_.clear();
+      registers_.endLine();
     }
     return true;
   }
 
-  /** Slots of the frame, behind those of values that were put away, that it has used. */
-  int32_t spillSlots() const { return spillSlots_; }
+  int32_t spillSlots() const { return registers_.spillSlots(); }
 
  private:
   /** Lines for several vectors, which have values of their own for what the lines compute. */
-  std::vector<Line> expand(const std::vector<Line>& lines, int beside) {
+  std::vector<Line> expand(const std::vector<Line>& lines, int beside) const {
     const size_t count = lines_.values.size();
     std::vector<bool> isOwn(count, false);
     for (const Line& line : lines)
       if (line.result >= 0) isOwn[static_cast<size_t>(line.result)] = true;
-    locals_.resize(count * static_cast<size_t>(beside));
-    for (size_t i = 0; i < locals_.size(); i++) {
-      const Lines::Kept& kept = lines_.values[i % count];
-      locals_[i].isMask = kept.isMask;
-      locals_[i].constant = kept.constant;
-      // What these lines compute is in the frame only once they have put it there.
-      if (!isOwn[i % count]) locals_[i].frame = kept.frame;
-    }
     std::vector<Line> all;
     for (const Line& line : lines)
       for (int b = 0; b < beside; b++) {
         const auto own = [&](Value v) {
           return v < 0 || !isOwn[static_cast<size_t>(v)] ? v : v + b * static_cast<int32_t>(count);
         };
-        const Line copy = {line.what, own(line.result), own(line.x), own(line.y), own(line.z), line.number, b};
-        for (const Value v : {copy.x, copy.y, copy.z})
-          if (v >= 0) at(v).uses.push_back(static_cast<int32_t>(all.size()));
-        all.push_back(copy);
+        all.push_back({line.what, own(line.result), own(line.x), own(line.y), own(line.z), line.number, b});
       }
     return all;
-  }
-
-  Local& at(Value v) { return locals_[static_cast<size_t>(v)]; }
-
-  /** Where a value is in memory; one constant stands for a vector of them. */
-  Place home(const Local& local) const {
-    return local.constant >= 0 ? Place::inCode(4 * local.constant).all() : frameAt(around_, local.frame);
-  }
-
-  /** A register that the line being written does not need; the value that is read last makes room. */
-  int freeVector() {
-    int best = -1;
-    for (int r = 0; r < kFirstFold; r++) {
-      const Value holds = vectors_[static_cast<size_t>(r)];
-      if (pinned_ >> r & 1) continue;
-      if (holds < 0) return r;
-      if (best < 0 || at(holds).nextUse() > at(vectors_[static_cast<size_t>(best)]).nextUse()) best = r;
-    }
-    Local& local = at(vectors_[static_cast<size_t>(best)]);
-    if (!local.hasHome()) {
-      local.frame = spillSlot();
-      local.isSpilled = true;
-      to_.vector(kStore, best, 0, home(local), whole());
-    }
-    local.reg = -1;
-    return best;
-  }
-  int32_t spillSlot() {
-    if (spareSlots_.empty()) return lines_.frameSlots + spillSlots_++;
-    const int32_t slot = spareSlots_.back();
-    spareSlots_.pop_back();
-    return slot;
-  }
-  int define(Value v) {
-    const int reg = freeVector();
-    vectors_[static_cast<size_t>(reg)] = v;
-    return at(v).reg = reg;
-  }
-  /** A mask's register, or -1 if all are taken. */
-  int defineMask(Value v) {
-    for (int r = kFirstMask; r < kMasks; r++)
-      if (masks_[static_cast<size_t>(r)] < 0) {
-        masks_[static_cast<size_t>(r)] = v;
-        return at(v).reg = r;
-      }
-    return -1;
-  }
-
-  int pin(int reg) {
-    pinned_ |= 1u << reg;
-    return reg;
-  }
-  int inRegister(Value v) {
-    if (at(v).reg < 0) {
-      const Local& local = at(v);
-      Place from = home(local);
-      const Opcode load = from.repeated ? kRepeat : kLoad;
-      from.repeated = false;
-      to_.vector(load, define(v), 0, from, whole());
-    }
-    return pin(at(v).reg);
-  }
-  Place anywhere(Value v) { return at(v).reg < 0 ? home(at(v)) : Place::of(pin(at(v).reg)); }
-
-  /** Notes that a line has read its values; registers of those that nothing reads any more are free, for its result too. */
-  void release(const Line& line) {
-    for (const Value v : {line.x, line.y, line.z}) {
-      if (v < 0) continue;
-      Local& local = at(v);
-      local.used++;
-      if (!local.isDone()) continue;
-      if (local.reg >= 0) (local.isMask ? masks_[static_cast<size_t>(local.reg)] : vectors_[static_cast<size_t>(local.reg)]) = kNone;
-      if (local.isSpilled) readSlots_.push_back(local.frame);
-    }
-    pinned_ = 0;
-  }
-  /** Whether a value is in a register that nothing reads after this line. */
-  bool endsIn(Value v, const Line& line) {
-    const Local& local = at(v);
-    const size_t reads = static_cast<size_t>(line.x == v) + static_cast<size_t>(line.y == v) + static_cast<size_t>(line.z == v);
-    return local.reg >= 0 && local.used + reads == local.uses.size();
   }
 
   Place element(int operand, int beside) {
@@ -233,76 +117,72 @@ class Pass {
     switch (line.what) {
       case Do::load: {
         const Place from = element(line.number, line.beside);
-        to_.vector(kLoad, define(line.result), 0, from, someOrZero());
+        to_.vector(kLoad, registers_.define(line.result), 0, from, someOrZero());
         return true;
       }
       case Do::loadOne: {
         Place from = element(line.number, 0);
         from.index = -1;
-        to_.vector(kRepeat, define(line.result), 0, from, whole());
+        to_.vector(kRepeat, registers_.define(line.result), 0, from, whole());
         return true;
       }
       case Do::loadTruth: {
-        const int mask = defineMask(line.result);
+        const int mask = registers_.defineMask(line.result);
         if (mask < 0) return false;
-        const int bytes = freeVector();
-        vectors_[static_cast<size_t>(bytes)] = kNone;
+        const int bytes = registers_.spare();
         to_.vector(kLoadBytes, bytes, 0, element(line.number, line.beside), someOrZero(kShort));
         to_.vector(kTestBytes, mask, bytes, Place::of(bytes), {0, false, kShort});
         return true;
       }
       case Do::store:
-        to_.vector(kStore, inRegister(line.x), 0, element(line.number, line.beside), some());
-        release(line);
+        to_.vector(kStore, registers_.inRegister(line.x), 0, element(line.number, line.beside), some());
+        registers_.release(line);
         return true;
       case Do::storeOne: {
-        const int value = inRegister(line.x);
+        const int value = registers_.inRegister(line.x);
         Place place = element(line.number, 0);
         place.index = -1;
         to_.vector(kStoreOne, value, 0, place, {0, false, kShort});
-        release(line);
+        registers_.release(line);
         return true;
       }
       case Do::storeTruth: {
-        const int bytes = freeVector();
-        vectors_[static_cast<size_t>(bytes)] = kNone;
-        to_.vector(kMaskToBytes, bytes, 0, Place::of(at(line.x).reg), {0, false, kShort});
+        const int bytes = registers_.spare();
+        to_.vector(kMaskToBytes, bytes, 0, Place::of(registers_.registerOf(line.x)), {0, false, kShort});
         to_.vector(kMagnitudeOfBytes, bytes, 0, Place::of(bytes), {0, false, kShort});
         to_.vector(kStoreBytes, bytes, 0, element(line.number, line.beside), some(kShort));
-        release(line);
+        registers_.release(line);
         return true;
       }
       case Do::putAway: {
-        const int reg = inRegister(line.x);
-        at(line.x).frame = lines_.values[static_cast<size_t>(line.x)].frame;
-        at(line.x).isSpilled = false;
+        const int reg = registers_.inRegister(line.x);
         to_.vector(kRepeat, reg, 0, Place::of(reg));
-        to_.vector(kStore, reg, 0, home(at(line.x)));
-        release(line);
+        to_.vector(kStore, reg, 0, registers_.putAway(line.x));
+        registers_.release(line);
         return true;
       }
       case Do::multiplyAdd: writeProduct(line, kMultiplyAdd); return true;
       case Do::subtractProduct: writeProduct(line, kSubtractProduct); return true;
       case Do::shiftLeft: {
-        const Place from = anywhere(line.x);
-        release(line);
-        to_.vector(kShift, kShiftLeft, define(line.result), from, whole(), line.number);
+        const Place from = registers_.anywhere(line.x);
+        registers_.release(line);
+        to_.vector(kShift, kShiftLeft, registers_.define(line.result), from, whole(), line.number);
         return true;
       }
       case Do::compare: case Do::compareIntegers: {
-        const int x = inRegister(line.x);
-        const Place y = anywhere(line.y);
-        release(line);
-        const int mask = defineMask(line.result);
+        const int x = registers_.inRegister(line.x);
+        const Place y = registers_.anywhere(line.y);
+        registers_.release(line);
+        const int mask = registers_.defineMask(line.result);
         if (mask < 0) return false;
         to_.vector(line.what == Do::compare ? kCompare : kCompareIntegers, mask, x, y, whole(), line.number);
         return true;
       }
       case Do::choose: {
-        const int truth = at(line.x).reg, no = inRegister(line.y);
-        const Place yes = anywhere(line.z);
-        release(line);
-        to_.vector(kChoose, define(line.result), no, yes, {truth, false, length_});
+        const int truth = registers_.registerOf(line.x), no = registers_.inRegister(line.y);
+        const Place yes = registers_.anywhere(line.z);
+        registers_.release(line);
+        to_.vector(kChoose, registers_.define(line.result), no, yes, {truth, false, length_});
         return true;
       }
       case Do::maskAnd: return writeMask(line, kMaskAnd);
@@ -311,22 +191,22 @@ class Pass {
       case Do::maskNot: return writeMask(line, kMaskNot);
       case Do::fold:
         foldInto(to_, phase_.folds[static_cast<size_t>(line.number)].how, runningOf(line.number, line.beside, static_cast<int>(phase_.folds.size())),
-                 inRegister(line.x), tail_);
-        release(line);
+                 registers_.inRegister(line.x), tail_);
+        registers_.release(line);
         return true;
       case Do::sqrt: case Do::inverse14: case Do::round: case Do::fromInteger: {
-        const Place from = anywhere(line.x);
-        release(line);
-        to_.vector(opcodeOf(line.what), define(line.result), 0, from, whole(), line.what == Do::round ? line.number : -1);
+        const Place from = registers_.anywhere(line.x);
+        registers_.release(line);
+        to_.vector(opcodeOf(line.what), registers_.define(line.result), 0, from, whole(), line.what == Do::round ? line.number : -1);
         return true;
       }
       default: {
         Value x = line.x, y = line.y;
-        if (commutes(line.what) && at(x).reg < 0 && at(y).reg >= 0) std::swap(x, y);
-        const int first = inRegister(x);
-        const Place last = anywhere(y);
-        release(line);
-        to_.vector(opcodeOf(line.what), define(line.result), first, last, whole());
+        if (commutes(line.what) && registers_.registerOf(x) < 0 && registers_.registerOf(y) >= 0) std::swap(x, y);
+        const int first = registers_.inRegister(x);
+        const Place last = registers_.anywhere(y);
+        registers_.release(line);
+        to_.vector(opcodeOf(line.what), registers_.define(line.result), first, last, whole());
         return true;
       }
     }
@@ -335,39 +215,33 @@ class Pass {
   /** The processor writes such a sum over a factor or over the summand: over one that nothing reads any more, or over a copy. */
   void writeProduct(const Line& line, const Opcode (&forms)[2]) {
     Value x = line.x, y = line.y;
-    if (!endsIn(x, line) && endsIn(y, line)) std::swap(x, y);
-    if (!endsIn(x, line) && endsIn(line.z, line)) {
-      const int sum = inRegister(line.z), factor = inRegister(x);
-      const Place other = anywhere(y);
+    if (!registers_.endsIn(x, line) && registers_.endsIn(y, line)) std::swap(x, y);
+    if (!registers_.endsIn(x, line) && registers_.endsIn(line.z, line)) {
+      const int sum = registers_.inRegister(line.z), factor = registers_.inRegister(x);
+      const Place other = registers_.anywhere(y);
       to_.vector(forms[1], sum, factor, other, whole());
-      release(line);
-      take(sum, line.result);
+      registers_.release(line);
+      registers_.take(sum, line.result);
       return;
     }
-    int product = endsIn(x, line) ? pin(at(x).reg) : -1;
-    const int factor = inRegister(y);
-    const Place summand = anywhere(line.z);
+    int product = registers_.endsIn(x, line) ? registers_.registerOf(x) : -1;
+    const int factor = registers_.inRegister(y);
+    const Place summand = registers_.anywhere(line.z);
     if (product < 0) {
-      Place from = anywhere(x);
-      product = pin(freeVector());
-      vectors_[static_cast<size_t>(product)] = kNone;
+      Place from = registers_.anywhere(x);
+      product = registers_.spare();
       const Opcode copy = from.reg >= 0 ? kMove : from.repeated ? kRepeat : kLoad;
       from.repeated = false;
       to_.vector(copy, product, 0, from, whole());
     }
     to_.vector(forms[0], product, factor, summand, whole());
-    release(line);
-    take(product, line.result);
+    registers_.release(line);
+    registers_.take(product, line.result);
   }
-  void take(int reg, Value v) {
-    vectors_[static_cast<size_t>(reg)] = v;
-    at(v).reg = reg;
-  }
-
   bool writeMask(const Line& line, uint8_t number) {
-    const int x = at(line.x).reg, y = line.y < 0 ? 0 : at(line.y).reg;
-    release(line);
-    const int mask = defineMask(line.result);
+    const int x = registers_.registerOf(line.x), y = line.y < 0 ? 0 : registers_.registerOf(line.y);
+    registers_.release(line);
+    const int mask = registers_.defineMask(line.result);
     if (mask < 0) return false;
     // With one operand it comes last.
     if (line.y < 0)
@@ -384,14 +258,7 @@ class Pass {
   bool tail_;
   /** What is computed once for a row is in short vectors: divisions and roots of them are much faster. */
   uint8_t length_;
-  std::vector<Local> locals_;
-  /** The value in each register, and which vectors the line being written needs where they are. */
-  std::array<Value, kVectors> vectors_;
-  std::array<Value, kMasks> masks_;
-  uint32_t pinned_ = 0;
-  /** How many slots of the frame values have made room to, those that are free again, and those that the line being written reads. */
-  int32_t spillSlots_ = 0;
-  std::vector<int32_t> spareSlots_, readSlots_;
+  Registers registers_;
 };
 
 }  // namespace
@@ -432,7 +299,7 @@ void Writer::finishFolds(const Phase& phase, int beside) {
       }
     // Lanes have met the others in different orders, and which of two zeros is the extreme depends on that.
     if (how == FoldOp::max || how == FoldOp::min) to_.vector(kRepeat, running(0), 0, Place::of(running(0)));
-    to_.vector(kStore, running(0), 0, frameAt(around_, lines_.values[static_cast<size_t>(result)].frame));
+    to_.vector(kStore, running(0), 0, frameAt(around_.frameStart, lines_.values[static_cast<size_t>(result)].frame));
   }
 }
 

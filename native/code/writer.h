@@ -1,7 +1,8 @@
-/** Writing lines of vector code down: which register holds what, and the bytes of every instruction. */
+/** Writing lines of vector code down: the bytes of every instruction. */
 #pragma once
 #include "assembler.h"
 #include "lines.h"
+#include "registers.h"
 
 namespace tl::code {
 
@@ -19,14 +20,6 @@ struct Surroundings {
   /** Where in the frame values are, after what else is there. */
   int32_t frameStart = 0;
 };
-
-/** Running results of a phase at most: for each of its folds one for each vector that is worked on in turns. */
-constexpr int kMostRunning = 4;
-
-/** The mask with which the last elements of a row are read and written. */
-constexpr int kTailMask = 1;
-/** Bytes and elements of a vector. */
-constexpr int32_t kVectorBytes = 64, kVectorElements = 16;
 
 class Writer {
  public:
