@@ -81,9 +81,8 @@ class LongProduct {
     Ahead ahead;
     for (const Factor& f : {left_, right_}) {
       const float* const next = f.at + (pass + 1) * steps_ * kTileTerms * f.step;
-      ahead.add(reinterpret_cast<const char*>(next), f.step * kSize, f.lines * kSize, termsOf(pass + 1));
+      ahead.add(next, f.step * kSize, f.lines * kSize, termsOf(pass + 1));
     }
-    ahead.begin();
     TileSums t;
     t.aRow = 64;
     t.aLevel = t.bLevel = kTileBytes;

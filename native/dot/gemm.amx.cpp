@@ -22,6 +22,8 @@ constexpr int64_t kBlock = 2 * kTileSide;
 constexpr int64_t kNearBytes = 768 << 10, kSmallBytes = 512 << 10;
 /** What follows a product begins when about so many elements are ready, which are then still in L2. */
 constexpr int64_t kReadyElements = 32768;
+/** Up to so many rows packing b takes as long as multiplying, so what is packed next is fetched; with more it is in the way. */
+constexpr int64_t kFewRows = 2 * kBlock;
 /** Up to so many it waits for all, so that b need not be kept packed for further rows. */
 constexpr int64_t kReadyAtOnce = 65536;
 
@@ -75,11 +77,8 @@ class TileProduct {
           float* const c = g_.c + (passing_ ? 0 : ic * g_.cRow);
           const Block block = {ic, mc, jc, nc, first, minOf(cut_.steps, steps_ - first), c};
           const bool last = first + cut_.steps >= steps_;
-          Ahead ahead;
-          // Few rows use each tile of b so seldom that the loading of tiles needs the way to memory for itself.
-          const bool fetches = last && g_.followerCount > 0 && mc > kBlock;
-          if (fetches) fetchFollowers(block, ahead);
-          runBlock(block, fetches ? &ahead : nullptr);
+          fetchAhead(block);
+          runBlock(block);
           if (g_.ready && last) g_.ready(g_.context, ic, mc, jc, nc, c);
         }
     }
@@ -101,26 +100,61 @@ class TileProduct {
     return {(g_.as ? g_.as[pair] : g_.a) + p * g_.aColumn, (g_.bs ? g_.bs[pair] : g_.b) + p * g_.bRow, minOf(kTileTerms, g_.k - p)};
   }
 
-  /** What will be used when a block is ready is fetched while it is computed. */
-  void fetchFollowers(const Block& x, Ahead& ahead) const {
-    for (const Follower* f = g_.followers; f < g_.followers + g_.followerCount; f++)
-      ahead.add(f->at + x.i * f->row + x.j * f->column, f->row, x.columns * f->column, x.rows);
-    ahead.begin();
+  /** Few rows use each tile of b so seldom that the loading of tiles needs the way to memory for itself. */
+  static bool fetches(const Block& x) { return x.rows > kBlock; }
+
+  /** What will be used when a block is done is fetched while it is computed: what follows it, and the rows of the next one. */
+  void fetchAhead(const Block& x) {
+    ahead_.dropTo(0);
+    if (!fetches(x)) return;
+    if (!g_.packedA) {
+      const bool wraps = x.i + x.rows == g_.m;
+      const int64_t i = wraps ? 0 : x.i + x.rows, first = wraps ? x.first + x.steps : x.first;
+      fetchSide(g_.as, g_.a, g_.aRow, g_.aColumn, i, minOf(cut_.rows, g_.m - i), first);
+    }
+    if (x.first + x.steps == steps_)
+      for (const Follower* f = g_.followers + g_.followerCount; f-- > g_.followers;)
+        ahead_.add(f->at + x.i * f->row + x.j * f->column, f->row, x.columns * f->column, x.rows);
   }
 
-  void runBlock(const Block& x, Ahead* ahead) {
+  /** The columns of b that are packed when a strip is done: the next ones, or in the next pass the first ones. */
+  void fetchColumns(const Block& x, int64_t j) {
+    const bool wraps = j >= x.columns;
+    const int64_t strip = wraps ? 0 : j;
+    fetchSide(g_.bs, g_.b, g_.bColumn, g_.bRow, x.j + strip, minOf(kBlock, x.columns - strip), wraps ? x.first + x.steps : x.first);
+  }
+
+  /** Fetches some lines of a side, which are rows of a or columns of b, with the terms of a pass that begins with `step`. */
+  void fetchSide(const float* const* sides, const float* side, int64_t lineStep, int64_t termStep, int64_t line, int64_t lines, int64_t step) {
+    constexpr int64_t size = sizeof(float);
+    for (const int64_t end = minOf(step + cut_.steps, steps_); step < end;) {
+      const int64_t pair = step / each_, next = minOf(end, (pair + 1) * each_), p = step % each_ * kTileTerms;
+      const int64_t terms = minOf((next - step) * kTileTerms, g_.k - p);
+      const float* const from = (sides ? sides[pair] : side) + line * lineStep + p * termStep;
+      if (lineStep == 1) ahead_.add(from, termStep * size, lines * size, terms);
+      else if (termStep == 1) ahead_.add(from, lineStep * size, terms * size, lines);
+      step = next;
+    }
+  }
+
+  void runBlock(const Block& x) {
+    const int64_t kept = ahead_.count();
     const bool finiteA = g_.packedA || packRows(x);
     const TileScope scope;  // for all strips: of short ones it would cost a tenth
     for (int64_t j = 0; j < x.columns; j += kBlock) {
       const int64_t strip = j / kBlock, columns = minOf(kBlock, x.columns - j);
       char* const own = b_ + (cut_.oneBlock ? 0 : strip * cut_.stripBytes());
-      if (!g_.packedB && x.i == 0) finite_[strip] = packColumns(x, x.j + j, columns, own);
+      if (!g_.packedB && x.i == 0) {
+        finite_[strip] = packColumns(x, x.j + j, columns, own);
+        ahead_.dropTo(kept);
+        if (fetches(x) && x.rows <= kFewRows) fetchColumns(x, j + kBlock);
+      }
       if (!finiteA || !(g_.packedB || finite_[strip])) {
         runOther(x, j, columns);
         continue;
       }
       const char* const ready = g_.packedB + ((x.j + j) / kTileSide * steps_ + x.first) * kPackedBytes;
-      runStrip(x, j, columns, g_.packedB ? ready : own, (g_.packedB ? steps_ : cut_.steps) * kPackedBytes, ahead);
+      runStrip(x, j, columns, g_.packedB ? ready : own, (g_.packedB ? steps_ : cut_.steps) * kPackedBytes);
     }
   }
 
@@ -146,7 +180,7 @@ class TileProduct {
     return watch.isFinite();
   }
 
-  void runStrip(const Block& x, int64_t j, int64_t columns, const char* b, int64_t bSecond, Ahead* ahead) const {
+  void runStrip(const Block& x, int64_t j, int64_t columns, const char* b, int64_t bSecond) {
     TileSums t;
     t.aRow = 64;
     t.aLevel = kTileBytes;
@@ -157,7 +191,7 @@ class TileProduct {
     t.aSteps = t.bSteps = packedSteps_;
     t.b = b;
     t.steps = x.steps;
-    t.ahead = ahead;
+    t.ahead = fetches(x) ? &ahead_ : nullptr;
     // What a product is added to comes after its own sum, as if they were two instructions; further passes go on with the sum.
     const bool goesOn = x.first > 0, add = g_.add || goesOn, direct = g_.cColumn == 1 && goesOn >= add;
     for (int64_t i = 0; i < x.rows; i += kBlock) {
@@ -217,6 +251,7 @@ class TileProduct {
   int64_t packedSteps_[kDepth];
   bool finite_[kBlockColumns / kBlock];
   bool passing_;
+  Ahead ahead_;
 };
 
 bool suits(int64_t m, int64_t n, int64_t k) {
