@@ -18,8 +18,11 @@ constexpr double kLeastPiece = 600e3;
  */
 constexpr int64_t kMostShared = 6 << 20, kMostTwice = 2 << 20;
 
-/** Terms at least, and how many at most, of the stretches of a sum that threads share where a factor is a vector. */
-constexpr int64_t kLeastStretch = 256, kMostStretches = 8;
+/**
+ * Terms at least, and how many at most, of the stretches of a sum that threads share where a factor is a vector; and bytes of a matrix
+ * at most that may be in their caches.
+ */
+constexpr int64_t kLeastStretch = 256, kMostStretches = 8, kMostNear = 8 << 20;
 
 /** One operand of a batch: its matrix strides and its strides along the batch dims. */
 struct Matrix {
@@ -353,7 +356,8 @@ class Dot final : public Instruction {
     const bool across = m_ == 1 ? matrix.column == 1 && matrix.row != 1 : matrix.row == 1 && matrix.column != 1;
     const bool suits = isPlain() && batches_ == 1 && (m_ == 1) != (n_ == 1) && across && (m_ == 1 ? c_.column : c_.row) == 1;
     int64_t count = 1;
-    while (suits && cost_ >= 2 * kGemmGrain && count < kMostStretches && k_ >= 2 * count * kLeastStretch) count *= 2;
+    const bool isNear = work() * static_cast<double>(sizeOf(dtype_)) <= static_cast<double>(kMostNear);
+    while (suits && isNear && cost_ >= 2 * kGemmGrain && count < kMostStretches && k_ >= 2 * count * kLeastStretch) count *= 2;
     return count;
   }
 
