@@ -4,7 +4,7 @@
  */
 #include <algorithm>
 #include <cstring>
-#include <vector>
+#include <memory>
 
 #include "../core/pool.h"
 #include "../dot/method.h"
@@ -17,6 +17,8 @@ namespace {
 
 /** Fewer positions are better off with the kernels that know all axes. */
 constexpr int64_t kLeastRows = 16;
+/** Elements to copy that pay for waking another thread. */
+constexpr double kCopyGrain = 64e3;
 
 /** Rows of a matrix: pixels with their channels. */
 template <class T>
@@ -47,15 +49,73 @@ int64_t stepOf(const Convolution<T>& c, const Image<T>& image, bool input) {
   return image.along[kAxes - 1];
 }
 
-/** Calls f(pixel) with the input's pixel of each position, in order. */
-template <class T, class F>
-void forPixels(const Convolution<T>& c, const F& f) {
-  const auto step = [&](int axis) { return c.input.along[axis] * c.axes[axis].stride; };
-  for (int64_t i = 0; i < c.axes[0].out; i++)
-    for (int64_t j = 0; j < c.axes[1].out; j++)
-      for (int64_t k = 0; k < c.axes[2].out; k++)
-        for (int64_t l = 0; l < c.axes[3].out; l++)
-          f(c.input.data + i * step(0) + j * step(1) + k * step(2) + l * step(3));
+/** Rows of a grid along its last axis, and the place of one on the axes before. */
+struct RowsOfGrid {
+  int64_t sizes[kAxes - 1];
+  int64_t count() const { return sizes[0] * sizes[1] * sizes[2]; }
+  void place(int64_t row, int64_t (&at)[kAxes - 1]) const {
+    for (int i = kAxes - 2; i >= 0; i--) {
+      at[i] = row % sizes[i];
+      row /= sizes[i];
+    }
+  }
+};
+
+/** Calls f(row, place) for all rows of a grid, some on each thread. */
+template <class F>
+void forRows(const RowsOfGrid& rows, double elements, const F& f) {
+  const int64_t threads = std::min(Pool::get().parts(elements, kCopyGrain), rows.count()), parts = Pool::finer(threads, rows.count());
+  Pool::get().run(parts, [&](int64_t part) {
+    const Range mine = rangeOf(part, parts, rows.count());
+    for (int64_t row = mine.begin; row < mine.end; row++) {
+      int64_t at[kAxes - 1];
+      rows.place(row, at);
+      f(row, at);
+    }
+  }, threads);
+}
+
+/** Copies the input's pixels of all positions together. */
+template <class T>
+void gather(const Convolution<T>& c, T* together) {
+  const Axis* a = c.axes;
+  const int64_t(&along)[kAxes] = c.input.along;
+  const int64_t length = a[3].out * c.channels;
+  const RowsOfGrid rows = {{a[0].out, a[1].out, a[2].out}};
+  forRows(rows, static_cast<double>(rows.count() * length), [&](int64_t row, const int64_t(&at)[kAxes - 1]) {
+    const T* from = c.input.data;
+    for (int i = 0; i < kAxes - 1; i++) from += at[i] * a[i].stride * along[i];
+    T* to = together + row * length;
+    for (int64_t x = 0; x < a[3].out; x++, from += a[3].stride * along[3], to += c.channels)
+      std::memcpy(to, from, static_cast<size_t>(c.channels) * sizeof(T));
+  });
+}
+
+/** Copies them back. What no position reaches has no gradient. */
+template <class T>
+void scatter(const Convolution<T>& c, const T* together) {
+  const Axis* a = c.axes;
+  const auto isReached = [&](int axis, int64_t pixel) { return pixel % a[axis].stride == 0 && pixel / a[axis].stride < a[axis].out; };
+  const RowsOfGrid rows = {{a[0].in, a[1].in, a[2].in}};
+  forRows(rows, static_cast<double>(rows.count() * a[3].in * c.channels), [&](int64_t, const int64_t(&at)[kAxes - 1]) {
+    T* to = c.input.data;
+    int64_t position = 0;
+    bool reached = true;
+    for (int i = 0; i < kAxes - 1; i++) {
+      to += at[i] * c.input.along[i];
+      position = position * a[i].out + at[i] / a[i].stride;
+      reached = reached && isReached(i, at[i]);
+    }
+    const T* from = together + position * a[3].out * c.channels;
+    for (int64_t x = 0; x < a[3].in; x++, to += c.input.along[3]) {
+      if (!reached || !isReached(3, x)) {
+        std::fill(to, to + c.channels, T(0));
+        continue;
+      }
+      std::memcpy(to, from, static_cast<size_t>(c.channels) * sizeof(T));
+      from += c.channels;
+    }
+  });
 }
 
 /** A product with a row for every pixel. */
@@ -108,22 +168,14 @@ bool pointwise(const Convolution<T>& c, ConvResult result) {
     return true;
   }
   if (c.input.channel != 1) return false;
-  std::vector<T> together(static_cast<size_t>(c.positions() * c.channels));
-  const size_t bytes = static_cast<size_t>(c.channels) * sizeof(T);
-  T* row = together.data();
+  const std::unique_ptr<T[]> together(new T[static_cast<size_t>(c.positions() * c.channels)]);
+  const Rows<T> in = {together.get(), c.channels, 1};
   if (result == ConvResult::input) {
-    multiplyRows(c, result, {together.data(), c.channels, 1});
-    if (skips) clearResult(c, result);
-    forPixels(c, [&](T* pixel) {
-      std::memcpy(pixel, row, bytes);
-      row += c.channels;
-    });
+    multiplyRows(c, result, in);
+    scatter(c, together.get());
   } else {
-    forPixels(c, [&](const T* pixel) {
-      std::memcpy(row, pixel, bytes);
-      row += c.channels;
-    });
-    multiplyRows(c, result, {together.data(), c.channels, 1});
+    gather(c, together.get());
+    multiplyRows(c, result, in);
   }
   return true;
 }

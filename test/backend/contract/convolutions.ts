@@ -190,6 +190,10 @@ const shapes: Readonly<Record<string, ConvSizes>> = {
   'one tap': sizes([2, 1, 3, 4], [3, 4], [1, 1]),
   'one tap, strided': sizes([2, 1, 3, 4], [5, 6], [1, 1], { strides: [2, 3] }),
   'one tap at many positions, strided': sizes([2, 1, 20, 33], [9, 10], [1, 1], { strides: [2, 3] }),
+  'one tap at positions that end early, strided': sizes([2, 1, 20, 33], [9, 10], [1, 1], {
+    strides: [2, 2],
+    after: [-4, -3],
+  }),
   'one tap along a line, strided': sizes([1, 1, 3, 4], [1, 40], [1, 1], { strides: [1, 2] }),
   'a window': sizes([2, 1, 2, 3], [5, 6], [3, 2]),
   'a padded window': sizes([1, 1, 3, 2], [5, 6], [3, 3], { before: [1, 1] }),
