@@ -179,6 +179,21 @@ describe.runIf(cpu)('generated loops', () => {
   ] as [string, e.Expr][])('refuses a program that the library finds inconsistent: %s', async (_, mistyped) => {
     await expect(results([mistyped], 3, 40, true)).rejects.toThrow(/the arguments of an operation differ in type/);
   });
+  it('quotients by powers of two whose inverse counts as zero, and by others', () =>
+    expectSame([127, 120, 99, -99, -126].map((exponent) => e.div(dense, 2 ** exponent))));
+  it('inputs with room between their elements', async () => {
+    const b = new SegmentBuilder();
+    const x = b.bind(
+      new NDArray(
+        d.float32,
+        [60],
+        Float32Array.from({ length: 60 }, (_, i) => i),
+      ),
+    );
+    const y = b.output(d.float32, [30]);
+    b.add({ kind: 'map', shape: [30], inputs: [restride(x, [30], [2])], outputs: [y], results: [e.add(dense, 1)] });
+    expect((await (await b.run(cpu!))(y)).numbers()).toEqual(Array.from({ length: 30 }, (_, i) => 2 * i + 1));
+  });
   it('rows backwards', async () => {
     const b = new SegmentBuilder();
     const shape = [4, 30];
