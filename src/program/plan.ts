@@ -1,4 +1,5 @@
 /** @file The memory plan: temporaries share one arena, each block free again after its last use. */
+import { finish, type Work } from '../core/eventLoop.ts';
 import { sameShape } from '../core/shape.ts';
 import { readsOf, writesOf } from './access.ts';
 import { accumulateProducts, joinSums } from './accumulate.ts';
@@ -14,19 +15,30 @@ import { sideBySide } from './together.ts';
 /** Cache lines: no two values share one, and vector loads stay aligned. */
 const alignment = 64;
 
+type Pass = (instructions: readonly DeviceInstruction[], keep: ReadonlySet<Buffer>) => DeviceInstruction[];
+
+/** What happens to instructions, in this order. */
+const passes: readonly Pass[] = [
+  ...[removeDead, narrowProducts, maskGradients, accumulateProducts, joinSums, fuse, fuseEpilogues, groupRows],
+];
+
 /**
  * Optimizes recorded instructions and gives every temporary its place. Buffers in `keep` outlive the segment and are bound;
- * at most `atOnce` instructions that have nothing to do with each other share the threads.
+ * at most `atOnce` instructions that have nothing to do with each other share the threads. It may be interrupted between passes,
+ * for each of them takes a while where there are thousands of instructions.
  */
-export function planSegment(
+export function* planning(
   recorded: readonly DeviceInstruction[],
   keep: ReadonlySet<Buffer>,
   atOnce?: number,
-): Segment {
-  const needed = narrowProducts(removeDead(recorded, keep), keep);
-  const summed = joinSums(accumulateProducts(maskGradients(needed, keep), keep), keep);
-  const fused = fuseEpilogues(fuse(summed, keep), keep);
-  const instructions = sideBySide(groupRows(fused, keep), atOnce);
+): Work<Segment> {
+  let instructions = recorded;
+  for (const pass of passes) {
+    instructions = pass(instructions, keep);
+    yield;
+  }
+  instructions = sideBySide(instructions, atOnce);
+  yield;
   const bound = new Set<Buffer>();
   const lastUse = new Map<Buffer, number>();
   for (const [k, i] of instructions.entries())
@@ -36,6 +48,11 @@ export function planSegment(
     }
   const { arena, arenaBytes } = placeTemps(instructions, lastUse);
   return { instructions, arena, arenaBytes, bound: [...bound] };
+}
+
+/** The plan of a segment, made in one go. */
+export function planSegment(recorded: readonly DeviceInstruction[], keep: ReadonlySet<Buffer>): Segment {
+  return finish(planning(recorded, keep));
 }
 
 function placeTemps(instructions: readonly DeviceInstruction[], lastUse: ReadonlyMap<Buffer, number>) {

@@ -1,7 +1,7 @@
 /** @file The assembler: turns recorded instructions into steps, and knows where every buffer's memory comes from. */
 import type { DType } from '../core/dtypes.ts';
 import { InternalError } from '../core/errors.ts';
-import { yieldIfLong } from '../core/eventLoop.ts';
+import { inTurns, yieldIfLong } from '../core/eventLoop.ts';
 import { NDArray, zeros } from '../core/ndarray.ts';
 import { type Shape, sizeOf } from '../core/shape.ts';
 import type { Device, DeviceBuffer } from '../devices/device.ts';
@@ -10,12 +10,12 @@ import type { ProgramBuilder } from '../program/builder.ts';
 import type { Recorded } from '../program/instructionBuilder.ts';
 import { Buffer, type DeviceInstruction, type HostOptions, type View } from '../program/instructions.ts';
 import { protectReads } from '../program/passes.ts';
-import { planSegment } from '../program/plan.ts';
+import { planning } from '../program/plan.ts';
 import { isContiguous } from '../program/value.ts';
 import type { AdoptStep, Located, SegmentStep, Source, Step } from './program.ts';
 import { Variable } from './resources.ts';
 
-/** So many instructions are planned and compiled without a pause; a longer stretch becomes several segments. */
+/** So many instructions are compiled, and taken through each pass of the plan, without a pause; a longer stretch becomes several segments. */
 const maxInstructions = 2048;
 
 export class Assembler {
@@ -99,7 +99,7 @@ export class Assembler {
       const pause = yieldIfLong();
       if (pause) await pause;
       const outlives = (b: Buffer) => keep.has(b) || this.slots.has(b) || (lastRead.get(b) ?? -1) > k;
-      const segment = this.segment(builder, device, outlives);
+      const segment = await this.segment(builder, device, outlives);
       if (segment) steps.push(segment);
       if (host)
         steps.push({
@@ -137,16 +137,16 @@ export class Assembler {
     return found;
   }
 
-  private segment(
+  private async segment(
     builder: ProgramBuilder,
     recorded: readonly DeviceInstruction[],
     outlives: (buffer: Buffer) => boolean,
-  ): SegmentStep | undefined {
+  ): Promise<SegmentStep | undefined> {
     const keep = new Set<Buffer>();
     for (const i of recorded)
       for (const { buffer } of [...readsOf(i), ...writesOf(i)])
         if (buffer.kind === 'temp' && outlives(buffer)) keep.add(buffer);
-    const segment = planSegment(recorded, keep, this.atOnce);
+    const segment = await inTurns(planning(recorded, keep, this.atOnce));
     if (segment.instructions.length === 0) return undefined;
     const assigned = new Map<Variable, Shape>();
     for (const i of segment.instructions)

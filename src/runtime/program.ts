@@ -275,7 +275,7 @@ function runSegment(step: SegmentStep, frame: Frame): void | Promise<void> {
     for (const { variable, shape } of step.assigned) variable.shape = shape;
   };
   const timeline = frame.run.stats?.begin(step.instructions);
-  if (timeline) frame.run.stats?.useMemory(step.arenaBytes + frame.slots.reduce((sum, b) => sum + (b?.bytes ?? 0), 0));
+  frame.run.stats?.useMemory(step.arenaBytes + frame.slots.reduce((sum, b) => sum + (b?.bytes ?? 0), 0));
   try {
     const pending = step.kernel.run(bound, timeline ? { timeline } : undefined);
     if (pending) {

@@ -307,8 +307,8 @@ export class Session implements Disposable, AsyncDisposable {
     stop = new StopToken(),
   ): Promise<NDArray[]> {
     const options = call.options instanceof RunOptions ? call.options : call.options && new RunOptions(call.options);
-    const stats =
-      call.runMetadata && (options?.traceLevel ?? 0) > TraceLevel.NO_TRACE ? new StatsCollector() : undefined;
+    const wantsTimes = (options?.traceLevel ?? 0) > TraceLevel.NO_TRACE;
+    const stats = call.runMetadata && new StatsCollector(wantsTimes);
     const timeout = options?.timeoutInMs || this.config.operationTimeoutInMs;
     const run = new Run(stop, stats);
     this.running.add(stop);

@@ -19,14 +19,16 @@ export interface NodeTime {
   readonly bytes: number;
 }
 
-/** Collects the times of one run. */
+/** Collects the memory that one run uses, and its times unless nobody wants them: they cost some themselves. */
 export class StatsCollector {
   readonly startMicros = Date.now() * 1000;
   readonly times: NodeTime[] = [];
   peakBytes = 0;
   private readonly origin = performance.now();
+  constructor(readonly wantsTimes = true) {}
 
-  begin(instructions: readonly DeviceInstruction[]): Timeline {
+  begin(instructions: readonly DeviceInstruction[]): Timeline | undefined {
+    if (!this.wantsTimes) return undefined;
     return { start: new Float64Array(instructions.length), end: new Float64Array(instructions.length) };
   }
 
@@ -58,7 +60,7 @@ export class StatsCollector {
 
   /** A call on the host that has just ended. */
   host(node: string, start: number): void {
-    this.times.push({ node, what: 'host', start, end: this.now(), bytes: 0 });
+    if (this.wantsTimes) this.times.push({ node, what: 'host', start, end: this.now(), bytes: 0 });
   }
 
   /** The times of the nodes on each device; a run that computes nothing was still on the first one. */
@@ -92,6 +94,7 @@ export function describeRun(
   metadata.partitionGraphs = [toGraphDef(nodes)];
   if (!stats) return;
   metadata.peakBytes = stats.peakBytes;
+  if (!stats.wantsTimes) return;
   const devices = new Map(nodes.map((node) => [node.name, placement.deviceFor(node.device)]));
   metadata.stepStats = { devStats: stats.byDevice((node) => devices.get(node) ?? placement.deviceFor('')) };
 }

@@ -383,6 +383,22 @@ describe('callables and metadata', () => {
     expect(runMetadata.partitionGraphs[0]!.node.map((n) => n.name)).toContain('product');
     expect(runMetadata.stepStats.devStats[0]!.nodeStats.map((s) => s.nodeName)).toContain('product');
   });
+
+  it('tell how much memory they used, traced or not', async () => {
+    const x = tf.placeholder(tf.float32, [100, 100]);
+    const product = tf.matmul(x, x);
+    const y = tf.reduceSum(tf.matmul(product, product, { transposeB: true }));
+    const fed = new tf.NDArray(tf.float32, [100, 100], new Float32Array(1e4));
+    const sess = new tf.Session();
+    for (const traceLevel of [tf.RunOptions.NO_TRACE, tf.RunOptions.FULL_TRACE]) {
+      const runMetadata = new tf.RunMetadata();
+      await sess.run(y, feed(x, fed), { options: { traceLevel }, runMetadata });
+      // The first product is there as long as the second is computed.
+      expect(runMetadata.peakBytes).toBeGreaterThan(1e4 * 4 - 1);
+      expect(runMetadata.peakBytes).toBeLessThan(1e4 * 4 * 3);
+      expect(runMetadata.stepStats.devStats).toHaveLength(traceLevel === tf.RunOptions.NO_TRACE ? 0 : 1);
+    }
+  });
 });
 
 describe('the simplifier', () => {
