@@ -7,6 +7,7 @@ import { NDArray } from '../../core/ndarray.ts';
 import { type Shape, sizeOf } from '../../core/shape.ts';
 import { DeviceFailure, type FailureCode, type Segment } from '../../program/instructions.ts';
 import type { Device, DeviceBuffer, Kernel, RunSegment } from '../device.ts';
+import { Arena } from './arena.ts';
 import { costOf } from './cost.ts';
 import { arenaSlot, constantsSlot, encodeSegment, firstBoundSlot } from './encode.ts';
 import { LargeBlocks } from './largeBlocks.ts';
@@ -73,13 +74,13 @@ interface Waiting {
  * long segment runs elsewhere waits in a queue.
  */
 class Turns {
-  #arena: CpuBuffer;
+  readonly #arena: Arena;
   readonly #large: LargeBlocks;
   readonly #queue: Waiting[] = [];
   #busy = false;
 
   constructor(readonly library: NativeLibrary) {
-    this.#arena = allocateAligned(library, 0);
+    this.#arena = new Arena(library, () => this.#busy);
     this.#large = new LargeBlocks(library);
   }
 
@@ -97,8 +98,7 @@ class Turns {
 
   /** The address of scratch memory for the segment about to run. */
   arena(bytes: number): bigint {
-    if (this.#arena.bytes < bytes) this.#arena = allocateAligned(this.library, bytes);
-    return this.#arena.address;
+    return this.#arena.take(bytes);
   }
 
   /** Runs now if nothing else runs and the work is short; otherwise when its turn comes. */
