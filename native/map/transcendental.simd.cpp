@@ -418,6 +418,11 @@ struct Cosine {
     return any(far) ? withOdd(usual, far, x, [](float v) { return __builtin_cosf(v); }) : usual;
   }
 };
+/** The C library takes denormal numbers apart by products that are zero here; they are zero from the beginning instead. */
+inline float oddPower(float x, float y) {
+  const bool isDenormal = __builtin_fabsf(x) < 1.17549435e-38f;
+  return __builtin_powf(isDenormal ? __builtin_copysignf(0.0f, x) : x, y);
+}
 struct Power {
   static TL_INLINE V of(V x, V y) {
     // Negative numbers, zeros, infinities and NaN have rules of their own.
@@ -428,7 +433,7 @@ struct Power {
     };
     const Halves a = bitsAs<Halves>(x), b = bitsAs<Halves>(y);
     const V usual = bitsAs<V>(Halves{powOf(a.low, b.low), powOf(a.high, b.high)});
-    return any(~plain) ? withOdd(usual, ~plain, x, y, [](float u, float v) { return __builtin_powf(u, v); }) : usual;
+    return any(~plain) ? withOdd(usual, ~plain, x, y, oddPower) : usual;
   }
 };
 

@@ -85,6 +85,11 @@ describe.runIf(cpu)('tiny numbers', () => {
       -inf,
       Math.fround(Math.log(Math.fround(1.5e-38))),
     ]);
+    const powers = [
+      [1e-40, -1e-40, -1e-40, 1e-40],
+      [0.5, 0.5, 3, -1],
+    ] as const;
+    expect(await map(d.float32, powers, (u, v) => e.pow(u!, v!))).toEqual([0, 0, -0, inf]);
     const b = new SegmentBuilder();
     const output = b.output(d.float32, [1, 1]);
     b.add({ kind: 'dot', a: b.input([[1e-20, 1e-25]], d.float32), b: b.input([[1e-20], [1]], d.float32), output });
