@@ -77,7 +77,7 @@ class TileProduct {
           float* const c = g_.c + (passing_ ? 0 : ic * g_.cRow);
           const Block block = {ic, mc, jc, nc, first, minOf(cut_.steps, steps_ - first), c};
           const bool last = first + cut_.steps >= steps_;
-          fetchAhead(block);
+          fetchFollowers(block);
           runBlock(block);
           if (g_.ready && last) g_.ready(g_.context, ic, mc, jc, nc, c);
         }
@@ -103,36 +103,25 @@ class TileProduct {
   /** Few rows use each tile of b so seldom that the loading of tiles needs the way to memory for itself. */
   static bool fetches(const Block& x) { return x.rows > kBlock; }
 
-  /** What will be used when a block is done is fetched while it is computed: what follows it, and the rows of the next one. */
-  void fetchAhead(const Block& x) {
+  /** What follows a block is fetched while it is computed. */
+  void fetchFollowers(const Block& x) {
     ahead_.dropTo(0);
-    if (!fetches(x)) return;
-    if (!g_.packedA) {
-      const bool wraps = x.i + x.rows == g_.m;
-      const int64_t i = wraps ? 0 : x.i + x.rows, first = wraps ? x.first + x.steps : x.first;
-      fetchSide(g_.as, g_.a, g_.aRow, g_.aColumn, i, minOf(cut_.rows, g_.m - i), first);
-    }
-    if (x.first + x.steps == steps_)
+    if (fetches(x) && x.first + x.steps == steps_)
       for (const Follower* f = g_.followers + g_.followerCount; f-- > g_.followers;)
         ahead_.add(f->at + x.i * f->row + x.j * f->column, f->row, x.columns * f->column, x.rows);
   }
 
   /** The columns of b that are packed when a strip is done: the next ones, or in the next pass the first ones. */
   void fetchColumns(const Block& x, int64_t j) {
-    const bool wraps = j >= x.columns;
-    const int64_t strip = wraps ? 0 : j;
-    fetchSide(g_.bs, g_.b, g_.bColumn, g_.bRow, x.j + strip, minOf(kBlock, x.columns - strip), wraps ? x.first + x.steps : x.first);
-  }
-
-  /** Fetches some lines of a side, which are rows of a or columns of b, with the terms of a pass that begins with `step`. */
-  void fetchSide(const float* const* sides, const float* side, int64_t lineStep, int64_t termStep, int64_t line, int64_t lines, int64_t step) {
     constexpr int64_t size = sizeof(float);
+    const int64_t strip = j < x.columns ? j : 0, columns = minOf(kBlock, x.columns - strip);
+    int64_t step = j < x.columns ? x.first : x.first + x.steps;
     for (const int64_t end = minOf(step + cut_.steps, steps_); step < end;) {
-      const int64_t pair = step / each_, next = minOf(end, (pair + 1) * each_), p = step % each_ * kTileTerms;
-      const int64_t terms = minOf((next - step) * kTileTerms, g_.k - p);
-      const float* const from = (sides ? sides[pair] : side) + line * lineStep + p * termStep;
-      if (lineStep == 1) ahead_.add(from, termStep * size, lines * size, terms);
-      else if (termStep == 1) ahead_.add(from, lineStep * size, terms * size, lines);
+      const int64_t next = minOf(end, (step / each_ + 1) * each_);
+      const int64_t terms = minOf((next - step) * kTileTerms, g_.k - step % each_ * kTileTerms);
+      const float* const from = termsOf(step).b + (x.j + strip) * g_.bColumn;
+      if (g_.bColumn == 1) ahead_.add(from, g_.bRow * size, columns * size, terms);
+      else if (g_.bRow == 1) ahead_.add(from, g_.bColumn * size, terms * size, columns);
       step = next;
     }
   }
@@ -191,7 +180,7 @@ class TileProduct {
     t.aSteps = t.bSteps = packedSteps_;
     t.b = b;
     t.steps = x.steps;
-    t.ahead = fetches(x) ? &ahead_ : nullptr;
+    t.ahead = ahead_.count() > 0 ? &ahead_ : nullptr;
     // What a product is added to comes after its own sum, as if they were two instructions; further passes go on with the sum.
     const bool goesOn = x.first > 0, add = g_.add || goesOn, direct = g_.cColumn == 1 && goesOn >= add;
     for (int64_t i = 0; i < x.rows; i += kBlock) {
