@@ -106,9 +106,11 @@ class TileProduct {
   /** What follows a block is fetched while it is computed. */
   void fetchFollowers(const Block& x) {
     ahead_.dropTo(0);
-    if (fetches(x) && x.first + x.steps == steps_)
-      for (const Follower* f = g_.followers + g_.followerCount; f-- > g_.followers;)
-        ahead_.add(f->at + x.i * f->row + x.j * f->column, f->row, x.columns * f->column, x.rows);
+    if (fetches(x) && x.first + x.steps == steps_)  // the first of them first
+      for (int64_t k = g_.followerCount - 1; k >= 0; k--) {
+        const Follower& f = g_.followers[k];
+        ahead_.add(f.at + x.i * f.row + x.j * f.column, f.row, x.columns * f.column, x.rows);
+      }
   }
 
   /** The columns of b that are packed when a strip is done: the next ones, or in the next pass the first ones. */
