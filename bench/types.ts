@@ -1,4 +1,4 @@
-/** @file How long the compiler takes for a model of 200 ops whose shapes flow through the types, against an empty program. */
+/** @file How long the compiler takes for a model of 200 ops whose shapes flow through the types, against an empty program; `--json` for numbers only. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -40,6 +40,9 @@ function seconds(source: string): number {
 
 const rounds = Array.from({ length: 3 }, () => [seconds("import 'tensorloom';"), seconds(model(20))] as const);
 const best = (column: 0 | 1) => Math.min(...rounds.map((r) => r[column]));
-console.log(
-  `the library alone ${best(0).toFixed(2)} s, with a model of 200 ops ${best(1).toFixed(2)} s: ${(best(1) - best(0)).toFixed(2)} s for the model`,
-);
+const [library, whole] = [best(0), best(1)];
+if (process.argv.includes('--json')) console.log(JSON.stringify({ library, whole }));
+else
+  console.log(
+    `the library alone ${library.toFixed(2)} s, with a model of 200 ops ${whole.toFixed(2)} s: ${(whole - library).toFixed(2)} s for the model`,
+  );

@@ -273,14 +273,24 @@ describe('channels first is channels last, transposed', () => {
 });
 
 it('input gradients of strides far beyond the image', async () => {
-  const x = tf.ones([1, 4, 4, 1]);
-  const y = tf.nn.conv2d(x, tf.fill([2, 2, 1, 1], tf.constant(3, tf.float32)), {
+  // Fed, since what is constant is computed before it gets to a device.
+  const x = tf.placeholder(tf.float32, [1, 4, 4, 1]);
+  const filter = tf.placeholder(tf.float32, [2, 2, 1, 1]);
+  const y = tf.nn.conv2d(x, filter, {
     strides: [1, 65536, 65536, 1],
     padding: 'VALID',
   });
   const sess = new tf.Session();
   const [gradient] = tf.gradients(y, [x]);
-  const found = await sess.run(tf.reshape(gradient!, [-1]));
+  const threes = fromElements(tf.float32, [2, 2, 1, 1], [3, 3, 3, 3]);
+  const image = fromElements(tf.float32, [1, 4, 4, 1], new Array<number>(16).fill(1));
+  const found = await sess.run(
+    tf.reshape(gradient!, [-1]),
+    new Map<tf.Tensor, tf.NDArray>([
+      [x, image],
+      [filter, threes],
+    ]),
+  );
   expect(found.numbers()).toEqual([3, 3, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
   await sess.close();
 });

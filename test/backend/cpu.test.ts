@@ -93,42 +93,45 @@ function largeWork(device: CpuDevice): void {
     }
   });
 
-  it('pools and spreads gradients with the same bits for any number of threads', async () => {
-    const [image, pooled] = [
-      [3, 41, 40, 33],
-      [3, 20, 19, 33],
-    ] as const;
-    const run = async (threads: number) => {
-      device.threads = threads;
-      const b = new SegmentBuilder();
-      const x = b.bind(new NDArray(d.float32, image, noise(3 * 41 * 40 * 33)));
-      const dy = b.bind(new NDArray(d.float32, pooled, noise(3 * 20 * 19 * 33, 5)));
-      const spans = [20, 19].map((n) =>
-        b.input(
-          Array.from({ length: n }, (_, i) => [2 * i, 2 * i + 3]),
-          d.int64,
-        ),
-      );
-      const outputs = [b.output(d.float32, pooled), b.output(d.float32, image), b.output(d.float32, image)];
-      for (const [i, op] of (['mean', 'maxGradient', 'meanGradient'] as const).entries())
-        b.add({ kind: 'window', op, inputs: [[x], [x, dy], [dy]][i]!, spans, output: outputs[i]! });
-      const read = await b.run(device);
-      return Promise.all(outputs.map(read));
-    };
-    try {
-      const alone = await run(1);
-      for (const threads of [2, 3, 16]) {
-        const together = await run(threads);
-        for (const [i, array] of alone.entries()) expect(array.equals(together[i]!)).toBe(true);
+  it.each([2, 3])(
+    'pools windows of %d and spreads gradients with the same bits for any number of threads',
+    async (size) => {
+      const [image, pooled] = [
+        [3, 41, 40, 33],
+        [3, 20, 19, 33],
+      ] as const;
+      const run = async (threads: number) => {
+        device.threads = threads;
+        const b = new SegmentBuilder();
+        const x = b.bind(new NDArray(d.float32, image, noise(3 * 41 * 40 * 33)));
+        const dy = b.bind(new NDArray(d.float32, pooled, noise(3 * 20 * 19 * 33, 5)));
+        const spans = [20, 19].map((n) =>
+          b.input(
+            Array.from({ length: n }, (_, i) => [2 * i, 2 * i + size]),
+            d.int64,
+          ),
+        );
+        const outputs = [b.output(d.float32, pooled), b.output(d.float32, image), b.output(d.float32, image)];
+        for (const [i, op] of (['mean', 'maxGradient', 'meanGradient'] as const).entries())
+          b.add({ kind: 'window', op, inputs: [[x], [x, dy], [dy]][i]!, spans, output: outputs[i]! });
+        const read = await b.run(device);
+        return Promise.all(outputs.map(read));
+      };
+      try {
+        const alone = await run(1);
+        for (const threads of [2, 3, 16]) {
+          const together = await run(threads);
+          for (const [i, array] of alone.entries()) expect(array.equals(together[i]!)).toBe(true);
+        }
+        expect(alone[1]!.numbers().reduce((a, x) => a + x, 0)).toBeCloseTo(
+          noise(3 * 20 * 19 * 33, 5).reduce((a, x) => a + x, 0),
+          1,
+        );
+      } finally {
+        device.threads = 0;
       }
-      expect(alone[1]!.numbers().reduce((a, x) => a + x, 0)).toBeCloseTo(
-        noise(3 * 20 * 19 * 33, 5).reduce((a, x) => a + x, 0),
-        1,
-      );
-    } finally {
-      device.threads = 0;
-    }
-  });
+    },
+  );
 
   it('gives the same for large products with what surrounds them as for one after the other', async () => {
     for (const [batch, m, k, n] of [
