@@ -55,10 +55,11 @@ const deviceTests = ['backend/cpu', 'backend/joined', 'backend/products', 'backe
 const parserTests = ['null/io/parseBeside', 'null/io/fuzz', 'whole/besideTheLoop', 'whole/data/csv'];
 const tests = [...deviceTests, ...parserTests].map((name) => `test/${name}.test.ts`);
 // A program that the library refuses throws inside, and the address sanitizer does not know the stack that Node's calls run on
-// here: it would report the throwing itself. nativeCheck.cpp has such programs.
-const notRefused = '^(?!.*refuses a program that the library finds inconsistent)';
+// here: it would report the throwing itself. nativeCheck.cpp has such programs. And with less optimization not every kernel joins a
+// multiplication with the addition behind it, so products that are cut differently differ in the last bit.
+const suited = '^(?!.*(refuses a program that the library finds inconsistent|products give the same bits))';
 if (sanitizers.every((path) => path !== undefined)) {
-  run('node', ['node_modules/vitest/vitest.mjs', 'run', ...tests, '-t', notRefused, '--testTimeout', '600000'], {
+  run('node', ['node_modules/vitest/vitest.mjs', 'run', ...tests, '-t', suited, '--testTimeout', '600000'], {
     LD_PRELOAD: sanitizers.join(' '),
     // Node itself keeps memory until it ends.
     ASAN_OPTIONS: 'detect_leaks=0',
