@@ -25,8 +25,11 @@ function caption({ command, load: [before, after] }: Run<unknown>, ...remarks: r
 }
 
 /** How many of the ratios reach the aim. */
-function reached(ratios: readonly (number | null)[], aim: number): string {
-  const known = ratios.filter((ratio) => ratio !== null).toSorted((a, b) => a - b);
+function reached(rows: readonly { readonly ratio: number | null }[], aim: number): string {
+  const known = rows
+    .map((row) => row.ratio)
+    .filter((ratio) => ratio !== null)
+    .toSorted((a, b) => a - b);
   if (known.length === 0) return 'no peer is installed';
   const [least, median] = [known[0]!, known[known.length >> 1]!];
   const count = known.filter((ratio) => ratio >= aim).length;
@@ -114,13 +117,12 @@ function byThreads<Row extends { readonly threads: number }>(
 
 /** GB/s of maps and reductions beside a copy. */
 export function memory(run: Run<Rows['memory']>): string {
-  const ratios = run.rows.map((row) => row.ratio);
   const rows = byThreads(run.rows, 'what, GB/s', (row) => row.name, [
     [inWords, (row) => shown(row.tensorloom, 1)],
     [() => 'copy', (row) => shown(row.copy, 1)],
     [() => 'ratio', (row) => shown(row.ratio, 2)],
   ]);
-  return [caption(run, reached(ratios, 0.8)), rows].join('\n\n');
+  return [caption(run, reached(run.rows, 0.8)), rows].join('\n\n');
 }
 
 /** Microseconds for a million random numbers. */
@@ -157,16 +159,7 @@ export function gemm(run: Run<Rows['gemm']>): string {
   const rows = byThreads(run.rows, 'product m x k x n', sizes, [
     [(threads) => `${inWords(threads)}: ${transposes.join(', ')}`, cell],
   ]);
-  return [
-    caption(
-      run,
-      reached(
-        run.rows.map((row) => row.ratio),
-        0.9,
-      ),
-    ),
-    rows,
-  ].join('\n\n');
+  return [caption(run, reached(run.rows, 0.9)), rows].join('\n\n');
 }
 
 /** GFLOP/s of convolutions beside oneDNN's. */
@@ -176,16 +169,7 @@ export function conv(run: Run<Rows['conv']>): string {
     [() => 'oneDNN', (row) => shown(row.oneDNN, 1)],
     [() => 'ratio', (row) => shown(row.ratio, 2)],
   ]);
-  return [
-    caption(
-      run,
-      reached(
-        run.rows.map((row) => row.ratio),
-        0.8,
-      ),
-    ),
-    rows,
-  ].join('\n\n');
+  return [caption(run, reached(run.rows, 0.8)), rows].join('\n\n');
 }
 
 /** What a session costs besides arithmetic. */
