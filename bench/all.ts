@@ -19,6 +19,7 @@ type Name = keyof Rows;
 const benchmarks: Readonly<Record<Name, readonly string[]>> = {
   units: [],
   training: ['--rounds', '10'],
+  profile: [],
   memory: [],
   gemm: ['--rounds', '4'],
   conv: ['--rounds', '10'],

@@ -58,12 +58,12 @@ function ourselves(threads: number): Runner {
       if (!prepared) {
         prepared = await prepare(steps[name]!.build, { intraOpParallelismThreads: threads });
         ready.set(name, prepared);
-        for (let i = 0; i < 3; i++) await prepared.sess.run(prepared.step, prepared.feeds);
+        for (let i = 0; i < 3; i++) await prepared.run();
       }
       const times: number[] = [];
       for (let i = 0; i < runs; i++) {
         const start = clock();
-        await prepared.sess.run(prepared.step, prepared.feeds);
+        await prepared.run();
         times.push(clock() - start);
       }
       return summary(times);

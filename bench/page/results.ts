@@ -37,7 +37,18 @@ export interface Rows {
     readonly tensorflow: number | null;
     readonly ratio: number | null;
   };
-  gemm: Comparison;
+  profile: {
+    readonly step: string;
+    readonly threads: number;
+    readonly runs: number;
+    /** Microseconds of the best run, and of all instructions, each with its best. */
+    readonly run: number;
+    readonly all: number;
+    readonly peakBytes: number;
+    readonly instructions: number;
+    readonly kinds: readonly { readonly kind: string; readonly count: number; readonly micros: number }[];
+  };
+  gemm: Comparison & { readonly [Peer in 'oneDNN' | 'OpenBLAS' | 'MKL']?: number };
   conv: Comparison & { readonly oneDNN?: number };
   spine: {
     readonly name: string;

@@ -38,30 +38,39 @@ function reached(rows: readonly { readonly ratio: number | null }[], aim: number
 
 const runners = { tensorloom: 'tensorloom', tensorflow: 'TensorFlow', pytorch: 'PyTorch', tfjs: 'TensorFlow.js' };
 
-/** Microseconds of training steps, best and median, and how much several threads gain. */
+/** Microseconds of training steps, best and median, GFLOP/s of products, and how much several threads gain. */
 export function training(run: Run<Rows['training']>): string {
   const present = Object.entries(runners).filter(([name]) => run.rows.some((row) => row.times[name]));
   const threads = threadsOf(run.rows);
-  const tables = threads.map((count) =>
-    table(
-      [
-        `step, ${inWords(count)}: µs, best (median)`,
-        ...present.map(([, title]) => title),
-        'times as fast as the better peer',
-      ],
-      run.rows
-        .filter((row) => row.threads === count)
-        .map(({ step, times, ratio }) => [
-          steps[step]!.title,
-          ...present.map(([name]) => {
-            const time = times[name];
-            return time ? `${time.best.toFixed(0)} (${time.median.toFixed(0)})` : missing;
-          }),
-          shown(ratio, 2),
-        ]),
-    ),
-  );
-  return [caption(run), ...tables, ...(threads.length > 1 ? [scaling(run, present)] : [])].join('\n\n');
+  const lines = (rows: readonly Rows['training'][], what: string, speed: (micros: number, step: string) => string) =>
+    threads.map((count) =>
+      table(
+        [
+          `${what.replace('#', inWords(count))}, best (median)`,
+          ...present.map(([, title]) => title),
+          'times as fast as the better peer',
+        ],
+        rows
+          .filter((row) => row.threads === count)
+          .map(({ step, times, ratio }) => [
+            steps[step]!.title,
+            ...present.map(([name]) => {
+              const time = times[name];
+              return time ? `${speed(time.best, step)} (${speed(time.median, step)})` : missing;
+            }),
+            shown(ratio, 2),
+          ]),
+      ),
+    );
+  const products = run.rows.filter((row) => steps[row.step]!.operations !== undefined);
+  const others = run.rows.filter((row) => !products.includes(row));
+  const gigaflops = (micros: number, step: string) => (steps[step]!.operations! / micros / 1000).toFixed(0);
+  return [
+    caption(run),
+    ...(others.length > 0 ? lines(others, 'step, #: µs', (micros) => micros.toFixed(0)) : []),
+    ...(products.length > 0 ? lines(products, 'float32, run by a session, #: GFLOP/s', gigaflops) : []),
+    ...(threads.length > 1 ? [scaling(run, present)] : []),
+  ].join('\n\n');
 }
 
 function scaling({ rows }: Run<Rows['training']>, present: readonly (readonly [string, string])[]): string {
@@ -78,6 +87,41 @@ function scaling({ rows }: Run<Rows['training']>, present: readonly (readonly [s
       }),
     ]),
   );
+}
+
+/** Microseconds of the largest instructions of training steps on one thread and on several. */
+export function profile(run: Run<Rows['profile']>): string {
+  const tables = unique(run.rows.map((row) => row.step)).map((step) => {
+    const rows = run.rows.filter((row) => row.step === step);
+    const micros = (all: readonly (number | undefined)[]) => {
+      const [few, many] = [all[0], all.at(-1)];
+      return [...all.map((x) => shown(x, 1)), shown(few && many && few / many, 2)];
+    };
+    const kinds = rows[0]!.kinds.toSorted((a, b) => b.micros - a.micros).slice(0, 8);
+    const of = (kind: string) => rows.map((row) => row.kinds.find((k) => k.kind === kind)?.micros);
+    const rest = rows.map(
+      (row) =>
+        row.all - kinds.reduce((sum, { kind }) => sum + (row.kinds.find((k) => k.kind === kind)?.micros ?? 0), 0),
+    );
+    return table(
+      [`${steps[step]!.title}: µs`, ...rows.map((row) => inWords(row.threads)), 'times as fast'],
+      [
+        ...kinds.map(({ kind, count }) => [`${count} × \`${shortened(kind)}\``, ...micros(of(kind))]),
+        [`the other ${rows[0]!.instructions - kinds.reduce((sum, { count }) => sum + count, 0)}`, ...micros(rest)],
+        ['all instructions', ...micros(rows.map((row) => row.all))],
+        ['the best run, with everything around them', ...micros(rows.map((row) => row.run))],
+      ],
+    );
+  });
+  return [caption(run, `each instruction the best of ${run.rows[0]?.runs} runs`), ...tables].join('\n\n');
+}
+
+/** A label that fits a table. */
+function shortened(kind: string): string {
+  const plain = kind
+    .replaceAll('|', '&')
+    .replaceAll(/\d+\.\d{4,}/g, (digits) => String(Number(Number(digits).toPrecision(3))));
+  return plain.length > 110 ? `${plain.slice(0, 110)}…` : plain;
 }
 
 /** GFLOP/s of the processor's units, and how steady the processors are. */
@@ -147,19 +191,30 @@ export function data(run: Run<Rows['data']>): string {
   return [caption(run), table(['row', 'tensorloom', 'TensorFlow', 'ratio', 'unit'], rows)].join('\n\n');
 }
 
-/** Ratios of products to the best peer, those of all transposes in one cell. */
+/** Some products beside every peer, then ratios of all products to the best peer, those of all transposes in one cell. */
 export function gemm(run: Run<Rows['gemm']>): string {
+  const inDetail = ['f32 256x256x256', 'f32 1024x1024x1024', 'f32 128x784x512'];
   /** A case is its type and sizes, and then the transposes. */
   const sizes = (row: Rows['gemm']) => row.case.slice(0, row.case.lastIndexOf(' '));
+  const peers = (['oneDNN', 'OpenBLAS', 'MKL'] as const).filter((peer) => run.rows.some((row) => row[peer]));
+  const detailed = byThreads(
+    run.rows.filter((row) => row.case.endsWith(' nn') && inDetail.includes(sizes(row))),
+    'product m x k x n, GFLOP/s',
+    sizes,
+    [
+      [inWords, (row) => shown(row.tensorloom, 0)],
+      ...peers.map((peer) => [() => peer, (row: Rows['gemm']) => shown(row[peer], 0)] as const),
+    ],
+  );
   const transposes = ['nn', 'nt', 'tn', 'tt'];
   const cell = (row: Rows['gemm']) => {
     const alike = run.rows.filter((r) => r.threads === row.threads && sizes(r) === sizes(row));
     return transposes.map((t) => shown(alike.find((r) => r.case.endsWith(` ${t}`))?.ratio, 2)).join(', ');
   };
-  const rows = byThreads(run.rows, 'product m x k x n', sizes, [
+  const ratios = byThreads(run.rows, 'product m x k x n, ratio to the best', sizes, [
     [(threads) => `${inWords(threads)}: ${transposes.join(', ')}`, cell],
   ]);
-  return [caption(run, reached(run.rows, 0.9)), rows].join('\n\n');
+  return [caption(run, reached(run.rows, 0.9)), detailed, ratios].join('\n\n');
 }
 
 /** GFLOP/s of convolutions beside oneDNN's. */

@@ -19,6 +19,11 @@ data = {
 }
 
 
+def product_sizes(name):
+    """The sizes m, k and n in a name such as product128x784x512; None of other steps."""
+    return [int(size) for size in name[len('product'):].split('x')] if name.startswith('product') else None
+
+
 def tensorflow_steps():
     import tensorflow as tf2
     from tensorflow.python.keras.layers.legacy_rnn import rnn_cell_impl as cells
@@ -73,17 +78,24 @@ def tensorflow_steps():
             logits, optimizer = core.dense(state.h, 10), adam
         return optimizer.minimize(tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits_v2(labels=y, logits=logits)))
 
+    def product(m, k, n):
+        x = tf.placeholder(tf.float32, [m, k])
+        return tf.matmul(x, tf.get_variable('w', [k, n])), [x], [rng.rand(m, k).astype('f')]
+
+    def training(name):
+        x, y = [tf.placeholder(tf.as_dtype(a.dtype), a.shape) for a in data[name]]
+        return model(name, x, y), [x, y], data[name]
+
     def prepare(name):
-        xs, ys = data[name]
         with tf.Graph().as_default():
             tf.set_random_seed(1)
-            x, y = [tf.placeholder(tf.as_dtype(a.dtype), a.shape) for a in (xs, ys)]
-            step = model(name, x, y)
+            sizes = product_sizes(name)
+            step, fed, arrays = product(*sizes) if sizes else training(name)
             sess = tf.Session(config=tf.ConfigProto(
                 intra_op_parallelism_threads=threads, inter_op_parallelism_threads=threads))
             sess.run(tf.global_variables_initializer())
-            run = sess.make_callable(step, [x, y])
-        return lambda: run(xs, ys)
+            run = sess.make_callable(step, fed)
+        return lambda: run(*arrays)
     return prepare
 
 
@@ -126,6 +138,11 @@ def pytorch_steps():
 
     def prepare(name):
         torch.manual_seed(1)
+        sizes = product_sizes(name)
+        if sizes:
+            m, k, n = sizes
+            x, w = torch.rand(m, k), torch.rand(k, n)
+            return lambda: torch.mm(x, w)
         xs, ys = (torch.from_numpy(a) for a in data[name])
         models = {
             'logistic': lambda: nn.Linear(5, 2),

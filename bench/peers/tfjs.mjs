@@ -112,8 +112,16 @@ function clock() {
   return user + system;
 }
 
+/** A product, for names such as product128x784x512. */
+function product(name) {
+  const [m, k, n] = name.slice('product'.length).split('x').map(Number);
+  const [x, w] = [tf.randomUniform([m, k]), weights(k, n)];
+  return () => tf.matMul(x, w).dispose();
+}
+
 const ready = new Map();
 function prepare(name) {
+  if (name.startsWith('product')) return product(name);
   const [value, optimizer] = steps[name]();
   const run = () => tf.tidy(() => void optimizer.minimize(value));
   run();

@@ -3,13 +3,15 @@ import * as tf from 'tensorloom';
 
 /** What is run and what it is fed. */
 export interface Model {
-  readonly step: tf.Operation;
+  /** A tensor's value is fetched, and given back. */
+  readonly step: tf.Operation | tf.Tensor;
   readonly loss: tf.Tensor;
   readonly feeds: readonly (readonly [tf.Tensor, tf.NDArray])[];
 }
 
 export interface TrainingStep extends Model {
   readonly sess: tf.Session;
+  run(): Promise<void>;
 }
 
 /** Builds a model in a graph of its own and initializes it. */
@@ -21,7 +23,11 @@ export async function prepare(build: () => Model, config: tf.SessionConfig = {})
   });
   const sess = new tf.Session({ graph, config });
   await sess.run(init);
-  return { sess, ...model };
+  const run = async () => {
+    const result: unknown = await sess.run(model.step, model.feeds);
+    if (result instanceof tf.NDArray) result[Symbol.dispose]();
+  };
+  return { sess, run, ...model };
 }
 
 /** Floats in [0, 1) that are the same in every run and on every machine. */
