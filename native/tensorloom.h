@@ -35,11 +35,14 @@ TL_API void* tl_program_create(const int64_t* words, int64_t count, char* error,
 /**
  * Runs a program on at most `threads` threads, 0 asking for all processors. `table` holds the addresses of the arena, of
  * the constants, then of the bound buffers. Programs may run at the same time, but not one program twice.
- * Returns 0, or a `failure` code with `result` = {code, instruction, position, value}.
+ * It begins with instruction `first`, and ends after the last one, or after the first that ends when `nanoseconds` are over: who wants the
+ * rest calls again, with the same table. Returns the number of the next instruction, or -1 with `result` = {failure code, instruction,
+ * position, value}.
  * `times`, if not null, receives the start and end of every instruction: all starts, then all ends, in nanoseconds of
  * the monotonic clock.
  */
-TL_API int32_t tl_program_run(void* program, void* const* table, double* result, double* times, int32_t threads);
+TL_API int64_t tl_program_run(void* program, void* const* table, double* result, double* times, int32_t threads, int64_t first,
+                              double nanoseconds);
 
 TL_API void tl_program_free(void* program);
 

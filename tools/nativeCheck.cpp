@@ -47,7 +47,7 @@ class Program {
     expect(program != nullptr, what + ": " + error);
     if (!program) return;
     double result[4] = {};
-    expect(tl_program_run(program, table.data(), result, nullptr, threads) == 0, what + " ran");
+    expect(tl_program_run(program, table.data(), result, nullptr, threads, 0, HUGE_VAL) == 1, what + " ran");
     tl_program_free(program);
   }
 

@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -95,7 +96,7 @@ class Loom {
     if (!program) fail(error);
     return [this, program, table, threads] {
       double result[4];
-      run_(program, table.data(), result, nullptr, threads);
+      run_(program, table.data(), result, nullptr, threads, 0, HUGE_VAL);
     };
   }
 
@@ -106,5 +107,5 @@ class Loom {
   }
 
   void* (*create_)(const int64_t*, int64_t, char*, int64_t);
-  int32_t (*run_)(void*, void* const*, double*, double*, int32_t);
+  int64_t (*run_)(void*, void* const*, double*, double*, int32_t, int64_t, double);
 };

@@ -1,6 +1,7 @@
 /** The C ABI: decoding a program, running it, and the names of everything that has a number. */
 #include "program.h"
 
+#include <cmath>
 #include <cstring>
 #include <ctime>
 #include <exception>
@@ -19,6 +20,7 @@ struct Program {
   Packs packs;
 };
 
+/** The clock of `process.hrtime`. */
 double now() {
   timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
@@ -87,13 +89,11 @@ InstructionPtr decodeInstruction(Reader& in, InstructionKind kind) {
   }
 }
 
-/** The clock of `process.hrtime`. */
-
 }  // namespace tl
 
 using namespace tl;
 
-int64_t tl_version() { return 9; }
+int64_t tl_version() { return 10; }
 
 const char* tl_variant() { return simd().name; }
 
@@ -121,13 +121,16 @@ void* tl_program_create(const int64_t* words, int64_t count, char* error, int64_
   return nullptr;
 }
 
-int32_t tl_program_run(void* handle, void* const* table, double* result, double* times, int32_t threads) {
+int64_t tl_program_run(void* handle, void* const* table, double* result, double* times, int32_t threads, int64_t first,
+                       double nanoseconds) {
   const RunScope scope(threads);
   Program& program = *static_cast<Program*>(handle);
   const auto& instructions = program.instructions;
-  program.packs.restart();
+  if (first == 0) program.packs.restart();
+  const bool limited = std::isfinite(nanoseconds);
+  const double deadline = limited ? now() + nanoseconds : 0;
   const size_t n = instructions.size();
-  for (size_t i = 0; i < n; i++) {
+  for (size_t i = static_cast<size_t>(first); i < n; i++) {
     if (times) times[i] = now();
     Failure failure;
     try {
@@ -141,10 +144,11 @@ int32_t tl_program_run(void* handle, void* const* table, double* result, double*
       result[1] = static_cast<double>(i);
       result[2] = static_cast<double>(failure.position);
       result[3] = failure.value;
-      return static_cast<int32_t>(failure.code);
+      return -1;
     }
+    if (limited && now() >= deadline) return static_cast<int64_t>(i + 1);
   }
-  return 0;
+  return static_cast<int64_t>(n);
 }
 
 void tl_program_free(void* handle) { delete static_cast<Program*>(handle); }

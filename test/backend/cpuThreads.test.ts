@@ -79,11 +79,11 @@ describe.runIf(cpu)('threads of the cpu device', () => {
     const address = Number(library.address(result));
     const run = () =>
       new Promise((resolve, reject) => {
-        const done = (error: unknown, status: number) => (error ? reject(error) : resolve(status));
-        library.run.async(program, address, address, 0, 1, done);
+        const done = (error: unknown, next: number) => (error ? reject(error) : resolve([next, result[0]]));
+        library.run.async(program, address, address, 0, 1, 0, Number.POSITIVE_INFINITY, done);
       });
-    const memory = library.code('failure', 'memory');
-    expect([await run(), await run()]).toEqual([memory, memory]);
+    const failed = [-1, library.code('failure', 'memory')];
+    expect([await run(), await run()]).toEqual([failed, failed]);
     library.free(program);
   }, 10_000);
 

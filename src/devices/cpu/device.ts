@@ -1,4 +1,4 @@
-/** @file The cpu device: segments run whole in the native library, short ones at once, long ones off the event loop. */
+/** @file The cpu device: segments run whole in the native library, one at a time. */
 import { constants } from 'node:buffer';
 import { totalmem } from 'node:os';
 import type { DType } from '../../core/dtypes.ts';
@@ -12,6 +12,7 @@ import { costOf } from './cost.ts';
 import { arenaSlot, constantsSlot, encodeSegment, firstBoundSlot } from './encode.ts';
 import { LargeBlocks } from './largeBlocks.ts';
 import { type NativeLibrary, nativeLibrary } from './library.ts';
+import { type Length, lengthOf, type Runnable, Turns } from './turns.ts';
 
 /** Native code may read and write whole cache lines; it is fastest when rows begin on one. */
 const alignment = 64;
@@ -22,8 +23,8 @@ const largeBlock = 8 * 2 ** 20;
 /** Bytes from which the memory of a result is kept for the next one. */
 const largeResult = 2 ** 20;
 
-/** Estimated nanoseconds from which a segment runs on a thread of its own. An asynchronous call itself costs some 20 µs. */
-const longWork = 4e5;
+/** How many times as long instructions take as estimated, on processors with fewer instructions than the one that estimates are of. */
+const slowness: Readonly<Record<string, number>> = { avx512: 2, avx2: 4, portable: 20 };
 
 const failureCodes = ['divisionByZero', 'negativePower', 'index', 'check', 'range'] as const;
 
@@ -60,27 +61,14 @@ function allocateAligned(library: NativeLibrary, bytes: number): CpuBuffer {
   return new CpuBuffer(new Uint8Array(memory, skip, bytes), address + BigInt(skip));
 }
 
-/** A run that waits for its turn. */
-interface Waiting {
-  readonly kernel: CpuKernel;
-  readonly bound: readonly DeviceBuffer[];
-  readonly options: RunSegment | undefined;
-  resolve(): void;
-  reject(error: unknown): void;
-}
-
-/**
- * Runs one segment at a time, in the order of the calls, so that all kernels can share one arena. Whatever comes while a
- * long segment runs elsewhere waits in a queue.
- */
-class Turns {
+/** What all users of the processors share: their memory, and turns. */
+class Shared {
+  readonly turns = new Turns();
   readonly #arena: Arena;
   readonly #large: LargeBlocks;
-  readonly #queue: Waiting[] = [];
-  #busy = false;
 
   constructor(readonly library: NativeLibrary) {
-    this.#arena = new Arena(library, () => this.#busy);
+    this.#arena = new Arena(library, () => this.turns.isBusy);
     this.#large = new LargeBlocks(library);
   }
 
@@ -100,39 +88,6 @@ class Turns {
   arena(bytes: number): bigint {
     return this.#arena.take(bytes);
   }
-
-  /** Runs now if nothing else runs and the work is short; otherwise when its turn comes. */
-  run(kernel: CpuKernel, bound: readonly DeviceBuffer[], options: RunSegment | undefined): void | Promise<void> {
-    if (!this.#busy && !kernel.isLong) return kernel.runNow(bound, options);
-    return new Promise((resolve, reject) => {
-      this.#queue.push({ kernel, bound, options, resolve, reject });
-      if (!this.#busy) this.#next();
-    });
-  }
-
-  /** Works through the queue until it is empty or a long segment is under way. */
-  #next(): void {
-    for (let item = this.#queue.shift(); item; item = this.#queue.shift()) {
-      const { kernel, bound, options, resolve, reject } = item;
-      if (kernel.isLong) {
-        this.#busy = true;
-        kernel.runAside(bound, options, (error) => {
-          this.#busy = false;
-          if (error === undefined) resolve();
-          else reject(error);
-          this.#next();
-        });
-        if (this.#busy) return;
-        continue;
-      }
-      try {
-        kernel.runNow(bound, options);
-        resolve();
-      } catch (error) {
-        reject(error);
-      }
-    }
-  }
 }
 
 /** The processors of this machine and its memory, as far as one user of them may use them. */
@@ -145,7 +100,7 @@ export class CpuDevice implements Device {
   /** The device, or undefined when the native library is not there. Never throws. */
   static open(): CpuDevice | undefined {
     const library = nativeLibrary();
-    return 'problem' in library ? undefined : new CpuDevice(library, new Turns(library), 0);
+    return 'problem' in library ? undefined : new CpuDevice(library, new Shared(library), 0);
   }
 
   /** Why `open` gives no device, and what to do about it. */
@@ -157,7 +112,7 @@ export class CpuDevice implements Device {
   /** `threads` is how many threads large instructions are spread over; 0 means as many as there are processors. */
   private constructor(
     readonly library: NativeLibrary,
-    readonly turns: Turns,
+    readonly shared: Shared,
     public threads: number,
   ) {
     this.description = `native: ${library.variant}, ${threads || library.processors} threads`;
@@ -165,15 +120,15 @@ export class CpuDevice implements Device {
 
   /** The same device for a user who asks for so many threads; segments of all users take turns. */
   withThreads(count: number): CpuDevice {
-    return new CpuDevice(this.library, this.turns, count);
+    return new CpuDevice(this.library, this.shared, count);
   }
 
   allocate(bytes: number): DeviceBuffer {
-    return this.turns.allocate(bytes);
+    return this.shared.allocate(bytes);
   }
 
   recycle(buffer: DeviceBuffer): void {
-    if (buffer instanceof CpuBuffer) this.turns.recycle(buffer);
+    if (buffer instanceof CpuBuffer) this.shared.recycle(buffer);
   }
 
   fromHost(array: NDArray): DeviceBuffer {
@@ -191,7 +146,7 @@ export class CpuDevice implements Device {
     return new NDArray(dtype, shape, dtype.over(aligned.buffer, aligned.byteOffset, sizeOf(shape)));
   }
 
-  compile(segment: Segment): Kernel {
+  compile(segment: Segment): Kernel & Runnable {
     return new CpuKernel(this, segment);
   }
 
@@ -217,8 +172,9 @@ const programs = new FinalizationRegistry<{ library: NativeLibrary; program: num
   library.free(program),
 );
 
-class CpuKernel implements Kernel {
-  readonly isLong: boolean;
+class CpuKernel implements Kernel, Runnable {
+  readonly length: Length;
+  readonly instructions: number;
   readonly #library: NativeLibrary;
   readonly #program: number;
   readonly #arenaBytes: number;
@@ -230,8 +186,9 @@ class CpuKernel implements Kernel {
   readonly #constants: CpuBuffer;
   readonly #result = new Float64Array(new ArrayBuffer(32));
   readonly #resultAddress: number;
-  readonly #instructions: number;
   #times: Float64Array | undefined;
+  /** Where the run under way notes its times, or 0. */
+  #timesAddress = 0;
 
   constructor(
     private readonly device: CpuDevice,
@@ -248,48 +205,49 @@ class CpuKernel implements Kernel {
     this.#table[constantsSlot] = this.#constants.address;
     this.#tableAddress = Number(library.address(this.#table));
     this.#resultAddress = Number(library.address(this.#result));
-    this.#instructions = segment.instructions.length;
-    const estimate = segment.instructions.reduce((sum, instruction) => sum + costOf(instruction), 0);
-    this.isLong = estimate > longWork;
+    this.instructions = segment.instructions.length;
+    const share = (slowness[library.variant] ?? 1) / (device.threads || library.processors);
+    this.length = lengthOf(segment.instructions.map((instruction) => costOf(instruction) * share));
     this.#program = library.create(words);
     programs.register(this, { library, program: this.#program });
   }
 
   run(bound: readonly DeviceBuffer[], options?: RunSegment): void | Promise<void> {
-    return this.device.turns.run(this, bound, options);
+    return this.device.shared.turns.run(this, bound, options);
   }
 
-  /** Runs on this thread. */
-  runNow(bound: readonly DeviceBuffer[], options: RunSegment | undefined): void {
-    this.#bind(bound);
-    const status = this.#library.run(
+  runHere(first: number, nanoseconds: number): number {
+    const next = this.#library.run(
       this.#program,
       this.#tableAddress,
       this.#resultAddress,
-      this.#timesAddress(options),
+      this.#timesAddress,
       this.device.threads,
+      first,
+      nanoseconds,
     );
+    if (next < 0) throw this.#failure();
+    return next;
+  }
+
+  runAside(first: number, done: (error: unknown) => void): void {
+    this.#library.run.async(
+      this.#program,
+      this.#tableAddress,
+      this.#resultAddress,
+      this.#timesAddress,
+      this.device.threads,
+      first,
+      Number.POSITIVE_INFINITY,
+      (error, next) => done(error ?? (next < 0 ? this.#failure() : undefined)),
+    );
+  }
+
+  end(options: RunSegment | undefined): void {
     if (options?.timeline) this.#copyTimes(options.timeline);
-    if (status !== 0) throw this.#failure();
   }
 
-  /** Runs on another thread; `done` gets undefined or the error. The closure keeps all memory involved alive. */
-  runAside(bound: readonly DeviceBuffer[], options: RunSegment | undefined, done: (error: unknown) => void): void {
-    try {
-      this.#bind(bound);
-    } catch (error) {
-      done(error);
-      return;
-    }
-    const times = this.#timesAddress(options);
-    const { threads } = this.device;
-    this.#library.run.async(this.#program, this.#tableAddress, this.#resultAddress, times, threads, (error, status) => {
-      if (bound.length === this.#boundBytes.length && options?.timeline) this.#copyTimes(options.timeline);
-      done(error ?? (status === 0 ? undefined : this.#failure()));
-    });
-  }
-
-  #bind(bound: readonly DeviceBuffer[]): void {
+  bind(bound: readonly DeviceBuffer[], options: RunSegment | undefined): void {
     const sizes = this.#boundBytes;
     if (bound.length !== sizes.length)
       throw new InternalError(`a segment binds ${sizes.length} buffers, but ${bound.length} were given`);
@@ -302,18 +260,14 @@ class CpuKernel implements Kernel {
         );
       this.#table[firstBoundSlot + i] = this.device.addressOf(buffer);
     }
-    this.#table[arenaSlot] = this.device.turns.arena(this.#arenaBytes);
-  }
-
-  #timesAddress(options: RunSegment | undefined): number {
-    if (!options?.timeline) return 0;
-    this.#times ??= new Float64Array(new ArrayBuffer(16 * this.#instructions + 16));
-    return Number(this.#library.address(this.#times));
+    this.#table[arenaSlot] = this.device.shared.arena(this.#arenaBytes);
+    if (options?.timeline) this.#times ??= new Float64Array(new ArrayBuffer(16 * this.instructions + 16));
+    this.#timesAddress = options?.timeline ? Number(this.#library.address(this.#times!)) : 0;
   }
 
   #copyTimes({ start, end }: NonNullable<RunSegment['timeline']>): void {
-    start.set(this.#times!.subarray(0, this.#instructions));
-    end.set(this.#times!.subarray(this.#instructions, 2 * this.#instructions));
+    start.set(this.#times!.subarray(0, this.instructions));
+    end.set(this.#times!.subarray(this.instructions, 2 * this.instructions));
   }
 
   #failure(): Error {

@@ -7,7 +7,7 @@ import { InternalError, NotFoundError } from '../../core/errors.ts';
 import { nativeLibraryPath, packageRoot } from '../../core/nativeLibrary.ts';
 
 /** Must equal `tl_version()`; a library built from other sources is not used. */
-const version = 9;
+const version = 10;
 
 /** Families of names that have numbers in encoded programs. */
 export type Family =
@@ -24,7 +24,15 @@ export type Family =
   | 'failure';
 
 /** Addresses cross as numbers, which costs less than pointers; they have at most 48 bits. */
-type RunFunction = (program: number, table: number, result: number, times: number, threads: number) => number;
+type RunFunction = (
+  program: number,
+  table: number,
+  result: number,
+  times: number,
+  threads: number,
+  first: number,
+  nanoseconds: number,
+) => number;
 
 export interface NativeLibrary {
   readonly variant: string;
@@ -107,7 +115,7 @@ function load(path: string): NativeLibrary {
     },
     // The declaration above is the type of this very function.
     run: library.func(
-      'int32_t tl_program_run(int64_t program, int64_t table, int64_t result, int64_t times, int32_t threads)',
+      'int64_t tl_program_run(int64_t program, int64_t table, int64_t result, int64_t times, int32_t threads, int64_t first, double nanoseconds)',
     ) as KoffiFunc<RunFunction>,
     free: (program) => freeProgram(program),
     processors: library.func('int32_t tl_processors()')(),
