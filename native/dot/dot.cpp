@@ -293,7 +293,7 @@ class Dot final : public Instruction {
   /** A grid of pieces of c for every product, as square as threads allow. */
   Cut cutEvenly(int64_t threads) const {
     const Grid grid(m_, n_, (threads + batches_ - 1) / batches_);
-    return {grid, threads, std::min(threads, batches_ * grid.down * grid.across)};
+    return {grid, threads, std::min(threads, batches_ * grid.pieces())};
   }
 
   /**
@@ -320,11 +320,10 @@ class Dot final : public Instruction {
     const int64_t lines = byRows ? m_ : n_, most = static_cast<int64_t>(work() * static_cast<double>(pairs()) / kLeastPiece);
     const int64_t wanted = std::max<int64_t>(1, std::min(most, Pool::finer(threads, lines)));
     const int64_t each = std::max(unit, ((lines + wanted - 1) / wanted + unit - 1) / unit * unit);
-    cut.grid.down = byRows ? (m_ + each - 1) / each : 1;
-    cut.grid.across = byRows ? 1 : (n_ + each - 1) / each;
-    cut.grid.rows = byRows ? each : m_;
-    cut.grid.columns = byRows ? n_ : each;
-    cut.parts = cut.grid.down * cut.grid.across;
+    cut.grid.rows = {m_};
+    cut.grid.columns = {n_};
+    (byRows ? cut.grid.rows : cut.grid.columns) = {lines, (lines + each - 1) / each, unit};
+    cut.parts = cut.grid.pieces();
     return cut;
   }
 
@@ -389,11 +388,10 @@ class Dot final : public Instruction {
     if (stretches_ > 1) return runStretches(table, method, threads);
     if (!method.tiles && threads <= batches_ && isPlain()) return runPlain(table, method, threads);
     const Cut cut = method.tiles ? cutForTiles(table, threads) : cutEvenly(threads);
-    const int64_t across = cut.grid.across, rowsEach = cut.grid.rows, columnStep = cut.grid.columns;
-    const int64_t pieces = cut.grid.down * across, tasks = batches_ * pieces, used = cut.parts;
+    const int64_t mostRows = cut.grid.rows.most(), pieces = cut.grid.pieces(), tasks = batches_ * pieces, used = cut.parts;
     // With vectors the products of a sum are multiplied one by one.
-    const int64_t gemmBytes = roundUp(method.scratch(rowsEach, columnStep, method.tiles ? depth() : k_));
-    const int64_t ownBytes = isOwn() ? roundUp(rowsEach * c_.row * static_cast<int64_t>(sizeof(T))) : 0;
+    const int64_t gemmBytes = roundUp(method.scratch(mostRows, cut.grid.columns.most(), method.tiles ? depth() : k_));
+    const int64_t ownBytes = isOwn() ? roundUp(mostRows * c_.row * static_cast<int64_t>(sizeof(T))) : 0;
     const int64_t factorBytes = cut.ownA ? packedBytes(m_) : cut.ownB ? packedBytes(n_) : 0;
     std::vector<OwnFactor> factors(static_cast<size_t>(factorBytes > 0 ? threads : 0), OwnFactor::missing);
     Pool::get().run(used, [&](int64_t part, int64_t seat) {
@@ -416,10 +414,10 @@ class Dot final : public Instruction {
       const Range range = rangeOf(part, used, tasks);
       for (int64_t task = range.begin; task < range.end; task++) {
         Gemm<T> g = product<T>(table, task / pieces);
-        const int64_t i = task % pieces / across * rowsEach, j = task % across * columnStep;
-        g.m = std::min(rowsEach, m_ - i);
-        g.n = std::min(columnStep, n_ - j);
-        if (g.m <= 0 || g.n <= 0) continue;
+        const Range rows = cut.grid.rowsOf(task % pieces), columns = cut.grid.columnsOf(task % pieces);
+        const int64_t i = rows.begin, j = columns.begin;
+        g.m = rows.end - i;
+        g.n = columns.end - j;
         g.a += i * g.aRow;
         g.b += j * g.bColumn;
         if (isOwn()) g.c = reinterpret_cast<T*>(scratch + gemmBytes);
@@ -502,7 +500,8 @@ class Dot final : public Instruction {
   void runWidened(void* const* table, DType wide, void (*multiply)(const Gemm<W>&, char* scratch)) {
     const int64_t narrow = sizeOf(dtype_);
     std::vector<W> a(static_cast<size_t>(m_ * k_)), b(static_cast<size_t>(k_ * n_)), c(static_cast<size_t>(m_ * n_));
-    const int64_t parts = std::min(m_, Pool::get().parts(work(), kGemmGrain));
+    // A single row would be multiplied in another way.
+    const int64_t parts = std::max<int64_t>(1, std::min(m_ / 2, Pool::get().parts(work(), kGemmGrain)));
     for (int64_t batch = 0; batch < batches_; batch++) {
       // Addresses count bytes here, since the elements have several sizes.
       const auto at = [&](const Matrix& x) { return x.view.at(table) + x.startOf(batch, batchDims_) * narrow; };

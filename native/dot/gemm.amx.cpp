@@ -144,8 +144,10 @@ class TileProduct {
         runOther(x, j, columns);
         continue;
       }
-      const char* const ready = g_.packedB + ((x.j + j) / kTileSide * steps_ + x.first) * kPackedBytes;
-      runStrip(x, j, columns, g_.packedB ? ready : own, (g_.packedB ? steps_ : cut_.steps) * kPackedBytes);
+      if (g_.packedB)
+        runStrip(x, j, columns, g_.packedB + ((x.j + j) / kTileSide * steps_ + x.first) * kPackedBytes, steps_ * kPackedBytes);
+      else
+        runStrip(x, j, columns, own, cut_.steps * kPackedBytes);
     }
   }
 
@@ -184,7 +186,8 @@ class TileProduct {
     t.steps = x.steps;
     t.ahead = ahead_.count() > 0 ? &ahead_ : nullptr;
     // What a product is added to comes after its own sum, as if they were two instructions; further passes go on with the sum.
-    const bool goesOn = x.first > 0, add = g_.add || goesOn, direct = g_.cColumn == 1 && goesOn >= add;
+    const bool goesOn = x.first > 0, add = g_.add && !goesOn, direct = g_.cColumn == 1 && !add;
+    t.add = goesOn;
     for (int64_t i = 0; i < x.rows; i += kBlock) {
       const int64_t rows = minOf(kBlock, x.rows - i);
       t.a = a + i / kTileSide * t.aSecond;
@@ -193,17 +196,27 @@ class TileProduct {
         t.c = c;
         t.cRow = g_.cRow;
         t.cSecond = kTileSide * g_.cRow;
-        t.add = goesOn;
         multiplyTiles(t, rows / kTileSide, columns / kTileSide);
       } else {
         alignas(64) float aside[kBlock * kBlock];
         t.c = aside;
         t.cRow = kBlock;
         t.cSecond = kTileSide * kBlock;
-        t.add = false;
+        // The sum goes on here as it does in whole tiles: which of its rows are in such must not change it.
+        if (goesOn) fillAside(rows, columns, c, aside);
         multiplyTiles(t, ceilDiv(rows, kTileSide), ceilDiv(columns, kTileSide));
         copyAside(rows, columns, aside, c, add);
       }
+    }
+  }
+
+  /** Brings the sums of a block that is not made of whole tiles to where it is computed. */
+  void fillAside(int64_t rows, int64_t columns, const float* c, float* aside) const {
+    for (int64_t r = 0; r < rows; r++, c += g_.cRow, aside += kBlock) {
+      if (g_.cColumn == 1)
+        for (int64_t s = 0; s < columns; s += kTileSide) storeVector(aside + s, loadLanes(c + s, firstLanes(columns - s)));
+      else
+        for (int64_t s = 0; s < columns; s++) aside[s] = c[s * g_.cColumn];
     }
   }
 

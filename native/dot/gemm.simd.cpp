@@ -14,8 +14,8 @@
  * Products with vectors and with few columns have ways of their own, below.
  *
  * A long k is cut into passes of at most kDepth, and c is read and written once per pass. What a number of c is the sum
- * of, and in which order, depends on k alone, not on how a product is cut among threads; unless the cut leaves a piece of so few
- * columns that it goes another way.
+ * of, and in which order, depends on k alone, not on how a product is cut among threads: no cut leaves a piece of so few rows or
+ * columns that it goes another way (method.h).
  */
 #include "micro.h"
 #include "pack.h"

@@ -1,5 +1,6 @@
 /** Ways to multiply matrices, and cutting a product into pieces for threads. */
 #pragma once
+#include <algorithm>
 #include <vector>
 
 #include "../core/pool.h"
@@ -39,22 +40,37 @@ inline Method<float> withTiles() {
           simd().tiles.gemmScratch, kTileGemmGrain, true};
 }
 
-/** A grid of pieces of c[m, n], as square as their number allows. */
-struct Grid {
-  int64_t down = 1, across = 1;
-  /** Of all pieces but the last ones. */
-  int64_t rows, columns;
+/** Lines of a matrix cut into ranges of whole units, of which only the last may end early. */
+struct Lines {
+  int64_t count, parts = 1, unit = 1;
 
-  Grid(int64_t m, int64_t n, int64_t pieces) {
+  /** The larger ranges come last: where two units are wanted for every range, the last one has more than one that ends early. */
+  Range of(int64_t part) const { return {begin(part), begin(part + 1)}; }
+  int64_t most() const { return std::min(count, (units() + parts - 1) / parts * unit); }
+
+ private:
+  int64_t units() const { return (count + unit - 1) / unit; }
+  int64_t begin(int64_t part) const { return std::min(count, units() * part / parts * unit); }
+};
+
+/**
+ * A grid of pieces of c[m, n], as square as their number allows. None has so few rows or columns that it would be multiplied in another
+ * way than the whole: that would give other sums in the last bit.
+ */
+struct Grid {
+  Lines rows, columns;
+
+  Grid(int64_t m, int64_t n, int64_t pieces) : rows{m}, columns{n, 1, 32} {
+    int64_t &down = rows.parts, &across = columns.parts;
     while (down * across < pieces && (m / down > 32 || n / across > 64)) {
       if (m / down >= n / across && m / down > 32) down++;
       else if (n / across > 64) across++;
       else down++;
     }
-    rows = (m + down - 1) / down;
-    columns = (n + across - 1) / across;
-    if (across > 1) columns = (columns + 31) / 32 * 32;
   }
+  int64_t pieces() const { return rows.parts * columns.parts; }
+  Range rowsOf(int64_t piece) const { return rows.of(piece / columns.parts); }
+  Range columnsOf(int64_t piece) const { return columns.of(piece % columns.parts); }
 };
 
 /** One product of float or double, spread over threads. */

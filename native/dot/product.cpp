@@ -1,5 +1,4 @@
 /** A matrix product for other instructions: in pieces of c, one or more for each thread. */
-#include <algorithm>
 #include <type_traits>
 
 #include "method.h"
@@ -20,16 +19,15 @@ void multiply(const Gemm<T>& whole) {
   const Method<T> method = methodFor(whole);
   const double work = static_cast<double>(whole.m) * static_cast<double>(whole.n) * static_cast<double>(whole.k);
   const Grid grid(whole.m, whole.n, Pool::get().parts(work, method.grain));
-  const int64_t bytes = method.scratch(grid.rows, grid.columns, whole.k);
-  Pool::get().run(grid.down * grid.across, [&](int64_t piece) {
+  const int64_t bytes = method.scratch(grid.rows.most(), grid.columns.most(), whole.k);
+  Pool::get().run(grid.pieces(), [&](int64_t piece) {
     Gemm<T> g = whole;
-    const int64_t i = piece / grid.across * grid.rows, j = piece % grid.across * grid.columns;
-    g.m = std::min(grid.rows, whole.m - i);
-    g.n = std::min(grid.columns, whole.n - j);
-    if (g.m <= 0 || g.n <= 0) return;
-    g.a += i * g.aRow;
-    g.b += j * g.bColumn;
-    g.c += i * g.cRow + j * g.cColumn;
+    const Range rows = grid.rowsOf(piece), columns = grid.columnsOf(piece);
+    g.m = rows.end - rows.begin;
+    g.n = columns.end - columns.begin;
+    g.a += rows.begin * g.aRow;
+    g.b += columns.begin * g.bColumn;
+    g.c += rows.begin * g.cRow + columns.begin * g.cColumn;
     method.multiply(g, Pool::scratch(bytes));
   });
 }

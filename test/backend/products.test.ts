@@ -1,7 +1,8 @@
 /** @file Matrix products of the cpu device at sizes around every border of its blocking, in all layouts, to the last bit. */
 import { describe, expect, it } from 'vitest';
 import * as d from '../../src/core/dtypes.ts';
-import { NDArray } from '../../src/core/ndarray.ts';
+import { fromElements, NDArray } from '../../src/core/ndarray.ts';
+import { type Shape, sizeOf } from '../../src/core/shape.ts';
 import { CpuDevice } from '../../src/devices/cpu/device.ts';
 import type { View } from '../../src/program/instructions.ts';
 import { restride, SegmentBuilder } from './build.ts';
@@ -29,6 +30,9 @@ const layouts = {
   spaced: (_: number, columns: number) => ({ strides: [2 * columns + 6, 2] }),
 } as const;
 type Layout = keyof typeof layouts;
+
+/** Rows of the first factor, terms of a sum, columns of the second factor. */
+type Sizes = readonly [m: number, k: number, n: number];
 
 interface Product {
   readonly dtype: Typed;
@@ -257,30 +261,46 @@ describe.runIf(cpu)('matrix products', () => {
     }
   });
 
-  it('give the same bits on any number of threads', async () => {
-    const run = async (dtype: Typed, [m, k, n]: readonly [number, number, number], threads: number) => {
+  describe('give the same bits on any number of threads', () => {
+    const run = async (dtype: d.DType, [m, k, n]: Sizes, c: 'n' | 't', threads: number) => {
       const builder = new SegmentBuilder();
-      const bound = (shape: number[], of: (i: number) => number) =>
-        builder.bind(new NDArray(dtype, shape, arrayOf(dtype, shape[0]! * shape[1]!, of)));
+      const bound = (shape: Shape, of: (i: number) => number) =>
+        builder.bind(
+          fromElements(
+            dtype,
+            shape,
+            Array.from({ length: sizeOf(shape) }, (_, i) => of(i)),
+          ),
+        );
       const a = bound([m, k], (i) => Math.sin(i * 0.7));
       const b = bound([k, n], (i) => Math.cos(i * 0.3));
       const output = builder.output(dtype, [m, n]);
-      builder.add({ kind: 'dot', a, b, output });
+      builder.add({ kind: 'dot', a, b, output: restride(output, [m, n], layouts[c](m, n).strides) });
       return (await (await builder.run(device.withThreads(threads)))(output)).numbers();
     };
-    for (const dtype of [d.float32, d.float64])
-      for (const shape of [
-        [301, 700, 333],
-        [1, 1100, 500],
-      ] as const) {
-        const alone = await run(dtype, shape, 1);
-        for (const threads of [2, 3]) {
-          const shared = await run(dtype, shape, threads);
-          expect(
-            shared.findIndex((x, i) => x !== alone[i]),
-            `${dtype} ${shape} on ${threads} threads`,
-          ).toBe(-1);
-        }
+    const same = async (dtype: d.DType, sizes: Sizes, c: 'n' | 't') => {
+      const alone = await run(dtype, sizes, c, 1);
+      for (const threads of [2, 3, 5, 40]) {
+        const shared = await run(dtype, sizes, c, threads);
+        const first = shared.findIndex((x, i) => x !== alone[i]);
+        expect(first, `${dtype} ${sizes}, c ${c}, on ${threads} threads`).toBe(-1);
       }
+    };
+
+    it.each([
+      ['in pieces of many rows and columns', [301, 700, 333]],
+      ['with a vector', [1, 1100, 500]],
+      ['where a column more than 64 is left', [64, 300, 65]],
+      ['where few columns are left', [30, 1500, 70]],
+      ['where a row is left', [1123, 300, 64]],
+      ['in passes over long sums, which go on in tiles that are not whole', [100, 2100, 129]],
+      ['in pieces that begin within blocks of tiles', [70, 2100, 512]],
+    ] as const)('%s', async (_, sizes) => {
+      for (const dtype of [d.float32, d.float64]) for (const c of both) await same(dtype, sizes, c);
+    });
+
+    it('in half precision, whose few rows are not cut into single ones', async () => {
+      await same(d.float16, [3, 700, 1000], 'n');
+    });
   });
 });
