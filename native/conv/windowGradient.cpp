@@ -19,8 +19,8 @@ constexpr int kLast = kAxes - 1;
 constexpr int64_t kMostChannels = 8, kLeastFeatures = 8;
 /** Bytes of windows that are computed together: a part of the second cache. */
 constexpr int64_t kWindowBytes = 512 << 10;
-/** Multiply-adds for which this is faster, and those that pay for waking another thread. */
-constexpr double kLeastWork = 20e3, kGrain = 400e3;
+/** Multiply-adds for which this is faster, those that pay for waking another thread, and elements of windows to add that do. */
+constexpr double kLeastWork = 20e3, kGrain = 400e3, kAddGrain = 20e3;
 
 void addWindows(const Windows<float>& w) { simd().addWindowsF32(w); }
 void addWindows(const Windows<double>& w) { simd().addWindowsF64(w); }
@@ -35,10 +35,11 @@ class WindowGradient {
   void run() {
     clearResult(c_, ConvResult::input);
     const std::vector<T> filter = denseFilter();
-    const int64_t images = c_.axes[0].out, seats = std::min(images, Pool::get().parts(c_.work(), kGrain));
+    const int64_t images = c_.axes[0].out, threads = Pool::get().parts(c_.work(), kGrain);
+    // Threads take whole images, if there are enough, or else share every one.
+    const int64_t seats = 2 * images > threads ? std::min(images, threads) : 1;
     const int64_t room = rows_ * c_.axes[kLast].out * window_;
     T* const memory = reinterpret_cast<T*>(Pool::sharedScratch(seats * room * static_cast<int64_t>(sizeof(T))));
-    // Windows of one image overlap, so it is all one thread's.
     Pool::get().run(images, [&](int64_t image, int64_t seat) {
       for (int64_t j = 0; j < c_.axes[1].out; j++)
         for (int64_t k = 0; k < c_.axes[2].out; k += rows_)
@@ -63,7 +64,10 @@ class WindowGradient {
     return dense;
   }
 
-  /** Computes the windows of some rows of positions, and adds them. */
+  /**
+   * Computes the windows of some rows of positions, and adds them. Windows overlap, so a thread adds what falls into rows of the image
+   * that are its own: to each of them in the same order as one thread alone would.
+   */
   void runRows(int64_t image, int64_t j, int64_t first, int64_t rows, const T* filter, T* windows) const {
     const int64_t(&along)[kAxes] = c_.output.along;
     const int64_t length = c_.axes[kLast].out;
@@ -72,21 +76,31 @@ class WindowGradient {
     for (int64_t k = 0; k < rows; k += follow ? rows : 1)
       multiply<T>({follow ? rows * length : length, window_, c_.features, from + k * along[2], along[kLast], c_.output.channel, filter,
                    window_, 1, windows + k * length * window_, window_, 1});
-    for (int64_t k = 0; k < rows; k++) addRow(image, j, first + k, windows + k * length * window_);
+    const Axis& a = c_.axes[2];
+    const int64_t top = std::max<int64_t>(0, first * a.stride - a.before);
+    const int64_t bottom = std::min(a.in, (first + rows - 1) * a.stride - a.before + (a.taps - 1) * a.dilation + 1);
+    const int64_t threads = Pool::get().parts(static_cast<double>(rows * length * window_), kAddGrain);
+    const int64_t parts = Pool::finer(threads, bottom - top);
+    Pool::get().run(parts, [&](int64_t part) {
+      const Range mine = rangeOf(part, parts, bottom - top), pixels = {top + mine.begin, top + mine.end};
+      for (int64_t k = 0; k < rows; k++) addRow(image, j, first + k, pixels, windows + k * length * window_);
+    }, threads);
   }
 
-  /** The taps that meet the image at a position of an axis. */
-  Range taps(int axis, int64_t position) const {
+  /** The taps that meet some pixels of an axis at a position of it. */
+  Range taps(int axis, int64_t position, Range pixels) const {
     const Axis& a = c_.axes[axis];
     const int64_t first = position * a.stride - a.before;
-    const int64_t begin = first < 0 ? (-first + a.dilation - 1) / a.dilation : 0;
-    const int64_t end = first < a.in ? std::min(a.taps, (a.in - 1 - first) / a.dilation + 1) : 0;
+    const int64_t begin = first < pixels.begin ? (pixels.begin - first + a.dilation - 1) / a.dilation : 0;
+    const int64_t end = first < pixels.end ? std::min(a.taps, (pixels.end - 1 - first) / a.dilation + 1) : 0;
     return {std::min(begin, end), end};
   }
+  Range taps(int axis, int64_t position) const { return taps(axis, position, {0, c_.axes[axis].in}); }
 
-  /** Adds the windows of a row of positions. */
-  void addRow(int64_t image, int64_t j, int64_t k, const T* windows) const {
-    const Range planes = taps(1, j), rows = taps(2, k);
+  /** Adds what falls into some rows of pixels of the windows of a row of positions. */
+  void addRow(int64_t image, int64_t j, int64_t k, Range pixels, const T* windows) const {
+    const Range planes = taps(1, j), rows = taps(2, k, pixels);
+    if (rows.begin == rows.end) return;
     const Axis &a = c_.axes[1], &b = c_.axes[2], &last = c_.axes[kLast];
     const int64_t(&along)[kAxes] = c_.input.along;
     Windows<T> w;

@@ -34,6 +34,13 @@ function noise(n: number, seed = 1): Float32Array {
 }
 
 /** Work big enough for several threads and blocks, where the reference device would be too slow to ask. */
+/** An image [batch, height, width, channels] as convolutions want it: with one group, and channels before the axes. */
+const imageOf = (view: View): View => withGroup(transpose(view, [0, 3, 1, 2]), 1);
+/** The same for a filter [height, width, channels, features]. */
+const filterOf = (view: View): View => withGroup(transpose(view, [3, 2, 0, 1]), 0);
+const withGroup = (view: View, axis: number): View =>
+  restride(view, view.shape.toSpliced(axis, 0, 1), view.strides.toSpliced(axis, 0, 0));
+
 function largeWork(device: CpuDevice): void {
   const sumOf = async (array: NDArray, axes: readonly number[], result: e.Expr) => {
     const b = new SegmentBuilder();
@@ -91,6 +98,29 @@ function largeWork(device: CpuDevice): void {
     } finally {
       device.threads = 0;
     }
+  });
+
+  it('spreads the gradient of one image with the same bits for any number of threads', async () => {
+    const image = [1, 60, 50, 3] as const;
+    const filter = new NDArray(d.float32, [5, 5, 3, 16], noise(5 * 5 * 3 * 16));
+    const dy = new NDArray(d.float32, [1, 60, 50, 16], noise(60 * 50 * 16, 7));
+    const run = async (threads: number) => {
+      const b = new SegmentBuilder();
+      const result = b.output(d.float32, image);
+      b.add({
+        kind: 'conv',
+        result: 'input',
+        input: imageOf(result),
+        filter: filterOf(b.bind(filter)),
+        output: imageOf(b.bind(dy)),
+        strides: [1, 1],
+        dilations: [1, 1],
+        before: [2, 2],
+      });
+      return (await b.run(device.withThreads(threads)))(result);
+    };
+    const alone = await run(1);
+    for (const threads of [2, 3, 16]) expect(alone.equals(await run(threads)), `${threads} threads`).toBe(true);
   });
 
   it.each([2, 3])(

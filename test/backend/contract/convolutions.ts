@@ -161,12 +161,13 @@ async function convolve(
   return readView(await read(views[role]), views[role]);
 }
 
-/** Checks all three arrays in some types and layouts. */
+/** Checks all three arrays, or some of them, in some types and layouts. */
 async function check(
   device: Device,
   s: ConvSizes,
   dtypes: readonly d.DType[] = [d.float32],
   used: readonly Layout[] = [channelsFirst],
+  checked: readonly Role[] = roles,
 ): Promise<void> {
   const all = shapesOf(s);
   const values = {
@@ -174,7 +175,7 @@ async function check(
     filter: wave(sizeOf(all.filter), 2),
     output: wave(sizeOf(all.output), 3),
   };
-  for (const role of roles) {
+  for (const role of checked) {
     const want = expected(s, role, values).map((x) => x + 0);
     for (const dtype of dtypes)
       for (const layout of used) {
@@ -312,6 +313,15 @@ export function convContract(device: Device): void {
           expect(worst, `${role} of ${JSON.stringify(s)}`).toBeLessThanOrEqual(tolerance);
         }
       }
+  });
+
+  it.each([
+    ['close together', { before: [2, 2] }],
+    ['strided', { before: [2, 2], strides: [2, 3] }],
+    ['dilated', { before: [4, 2], dilations: [3, 1] }],
+    ['beginning within the image', { before: [-2, -1], after: [1, 2] }],
+  ] as const)('adds up the windows of one large image, %s', async (_, rest) => {
+    await check(device, sizes([1, 1, 3, 8], [60, 50], [5, 5], rest), [d.float32], [channelsLast], ['input']);
   });
 
   it('adds up many positions for a small filter', async () => {
