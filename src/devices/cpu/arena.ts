@@ -35,8 +35,11 @@ export class Arena {
     this.#isWatched = true;
     setTimeout(() => {
       this.#isWatched = false;
-      if (!this.isInUse() && this.#wanted < this.#bytes / 2) this.#release();
-      this.#wanted = 0;
+      // A segment that is under way still wants what it wanted when it began.
+      if (!this.isInUse()) {
+        if (this.#wanted < this.#bytes / 2) this.#release();
+        this.#wanted = 0;
+      }
       if (this.#bytes > 0) this.#watch();
     }, patience).unref();
   }

@@ -61,7 +61,10 @@ describe('the arena', () => {
     state.isBusy = true;
     vi.advanceTimersByTime(60_000);
     expect(sizes()).toEqual([1000]);
+    // Others may want it right after a long one.
     state.isBusy = false;
+    vi.advanceTimersByTime(3000);
+    expect(sizes()).toEqual([1000]);
     vi.advanceTimersByTime(3000);
     expect(sizes()).toEqual([]);
   });
