@@ -12,6 +12,7 @@ import { costOf } from './cost.ts';
 import { arenaSlot, constantsSlot, encodeSegment, firstBoundSlot } from './encode.ts';
 import { LargeBlocks } from './largeBlocks.ts';
 import { type NativeLibrary, nativeLibrary } from './library.ts';
+import { PackRoom } from './sharedFactors.ts';
 import { type Length, lengthOf, type Runnable, Turns } from './turns.ts';
 
 /** Native code may read and write whole cache lines; it is fastest when rows begin on one. */
@@ -64,6 +65,8 @@ function allocateAligned(library: NativeLibrary, bytes: number): CpuBuffer {
 /** What all users of the processors share: their memory, and turns. */
 class Shared {
   readonly turns = new Turns();
+  /** Where kernels keep constants packed. */
+  readonly packRoom = new PackRoom();
   readonly #arena: Arena;
   readonly #large: LargeBlocks;
 
@@ -167,10 +170,18 @@ function hostBytes(buffer: DeviceBuffer): Uint8Array {
   return buffer.host;
 }
 
+/** What a kernel has outside of JavaScript's memory. */
+interface NativeMemory {
+  readonly library: NativeLibrary;
+  readonly program: number;
+  readonly packRoom: PackRoom;
+  readonly packedBytes: number;
+}
 /** Frees native programs whose kernels are gone. */
-const programs = new FinalizationRegistry<{ library: NativeLibrary; program: number }>(({ library, program }) =>
-  library.free(program),
-);
+const programs = new FinalizationRegistry<NativeMemory>(({ library, program, packRoom, packedBytes }) => {
+  library.free(program);
+  packRoom.giveBack(packedBytes);
+});
 
 class CpuKernel implements Kernel, Runnable {
   readonly length: Length;
@@ -196,7 +207,8 @@ class CpuKernel implements Kernel, Runnable {
   ) {
     const { library } = device;
     this.#library = library;
-    const { words, constantBytes, copyConstants } = encodeSegment(segment, library.code);
+    const { packRoom } = device.shared;
+    const { words, constantBytes, packedBytes, copyConstants } = encodeSegment(segment, library.code, packRoom);
     this.#constants = allocateAligned(library, constantBytes);
     copyConstants(this.#constants.host);
     this.#arenaBytes = segment.arenaBytes;
@@ -209,7 +221,7 @@ class CpuKernel implements Kernel, Runnable {
     const share = (slowness[library.variant] ?? 1) / (device.threads || library.processors);
     this.length = lengthOf(segment.instructions.map((instruction) => costOf(instruction) * share));
     this.#program = library.create(words);
-    programs.register(this, { library, program: this.#program });
+    programs.register(this, { library, program: this.#program, packRoom, packedBytes });
   }
 
   run(bound: readonly DeviceBuffer[], options?: RunSegment): void | Promise<void> {

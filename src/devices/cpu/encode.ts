@@ -20,7 +20,7 @@ import { isGapless } from '../../program/value.ts';
 import { BlockTable, rowsPerBlock } from './blockTable.ts';
 import { costOf } from './cost.ts';
 import type { Family } from './library.ts';
-import { isConstant, sharedFactors } from './sharedFactors.ts';
+import { type PackRoom, type SharedFactors, sharedFactors } from './sharedFactors.ts';
 import { Words } from './words.ts';
 
 /** Table slots before the bound buffers. */
@@ -36,17 +36,25 @@ export interface EncodedSegment {
   readonly words: Int32Array;
   /** The size of all constants, each on a cache line of its own. */
   readonly constantBytes: number;
+  /** The room taken for those that stay packed. */
+  readonly packedBytes: number;
   /** Copies them to where the native code will find them. */
   copyConstants(memory: Uint8Array): void;
 }
 
-export function encodeSegment(segment: Segment, code: (family: Family, name: string) => number): EncodedSegment {
-  const encoder = new Encoder(segment, code);
+export function encodeSegment(
+  segment: Segment,
+  code: (family: Family, name: string) => number,
+  room: PackRoom,
+): EncodedSegment {
+  const shared = sharedFactors(segment.instructions, room);
+  const encoder = new Encoder(segment, code, shared);
   encoder.words.push(segment.instructions.length);
   for (const instruction of segment.instructions) encoder.instruction(instruction);
   return {
     words: encoder.words.all,
     constantBytes: encoder.constantBytes,
+    packedBytes: shared.bytes,
     copyConstants: (memory) => encoder.copyConstants(memory),
   };
 }
@@ -64,14 +72,13 @@ class Encoder {
   /** A product without memory, while it is encoded: it is found through a slot behind all others. */
   #passing: Buffer | undefined;
   readonly #storages = new Map<object, number>();
-  readonly #packs: ReadonlyMap<DotInstruction, number>;
 
   constructor(
     private readonly segment: Segment,
     private readonly code: (family: Family, name: string) => number,
+    private readonly shared: SharedFactors,
   ) {
     this.#bound = new Map(segment.bound.map((buffer, i) => [buffer, firstBoundSlot + i]));
-    this.#packs = sharedFactors(segment.instructions);
   }
 
   get #ownSlot(): number {
@@ -209,8 +216,8 @@ class Encoder {
     this.#views(a, b, output);
     this.words.push(more.length);
     for (const factors of more) this.#views(factors.a, factors.b);
-    const pack = this.#packs.get(dot);
-    this.words.push(...(pack === undefined ? [-1] : [pack, Number(isConstant(b))]));
+    const pack = this.shared.numbers.get(dot);
+    this.words.push(...(pack === undefined ? [-1] : [pack, Number(this.shared.constants.has(pack))]));
     this.words.push(Number(plus !== undefined));
     if (plus) this.#view(plus);
     this.words.push(Number(after !== undefined));

@@ -13,13 +13,40 @@ const maxRows = 256;
 /** With fewer rows than this one product alone is faster with the factor as it is, which is smaller. */
 const minRows = 32;
 
+/** Bytes of constants that stay packed at most: a model may have a program for every size of a batch, each with constants of its own. */
+const mostPacked = 2 ** 30;
+
+/** What is left of the memory in which programs may keep constants packed. */
+export class PackRoom {
+  constructor(private bytes = mostPacked) {}
+
+  /** Takes so many bytes, if there are as many. */
+  take(bytes: number): boolean {
+    if (bytes > this.bytes) return false;
+    this.bytes -= bytes;
+    return true;
+  }
+  giveBack(bytes: number): void {
+    this.bytes += bytes;
+  }
+}
+
 interface Sharing {
   readonly products: DotInstruction[];
   last: number;
 }
 
-/** Numbers for factors, by the products that share one. Nothing is written to a factor between the first and the last of them. */
-export function sharedFactors(instructions: readonly DeviceInstruction[]): Map<DotInstruction, number> {
+/** The products whose second factor is packed for others too. */
+export interface SharedFactors {
+  /** A number for every factor, by the products that share it. Nothing is written to it between the first and the last of them. */
+  readonly numbers: ReadonlyMap<DotInstruction, number>;
+  /** The factors that stay as they are from run to run. */
+  readonly constants: ReadonlySet<number>;
+  /** How much room those have taken. */
+  readonly bytes: number;
+}
+
+export function sharedFactors(instructions: readonly DeviceInstruction[], room: PackRoom): SharedFactors {
   const groups: Sharing[] = [];
   const open = new Map<string, Sharing>();
   const ids = new Map<object, number>();
@@ -46,18 +73,32 @@ export function sharedFactors(instructions: readonly DeviceInstruction[]): Map<D
     for (const v of writesOf(instruction)) written.set(storageOf(v.buffer), position);
   }
   const numbers = new Map<DotInstruction, number>();
-  let next = 0;
+  const constants = new Set<number>();
+  let [next, bytes] = [0, 0];
   for (const { products } of groups) {
-    const [{ a, b }] = products as [DotInstruction]; // a group begins with one
-    if (products.length < minShared && !(isConstant(b) && a.shape[0]! >= minRows)) continue;
+    const { b } = products[0]!; // a group begins with one
+    const packed = packedBytes(b);
+    const keeps =
+      isConstant(b) &&
+      (products.length >= minShared || products.some(({ a }) => a.shape[0]! >= minRows)) &&
+      room.take(packed);
+    if (products.length < minShared && !keeps) continue;
+    if (keeps) {
+      constants.add(next);
+      bytes += packed;
+    }
     for (const dot of products) numbers.set(dot, next);
     next++;
   }
-  return numbers;
+  return { numbers, constants, bytes };
 }
 
 /** Whether nothing ever writes what a view shows. */
-export const isConstant = ({ buffer }: View): boolean => buffer.data !== undefined;
+const isConstant = ({ buffer }: View): boolean => buffer.data !== undefined;
+
+/** Bytes of a packed factor: tiles of 16 columns and 32 terms, each in three parts of 1 KB. */
+const packedBytes = ({ shape: [terms, columns] }: View): number =>
+  Math.ceil(columns! / 16) * Math.ceil(terms! / 32) * 3 * 1024;
 
 const isCandidate = ({ b, a, more }: DotInstruction): boolean =>
   b.dtype === float32 && b.shape.length === 2 && a.shape[0]! <= maxRows && !more;

@@ -1,0 +1,86 @@
+/** @file Which second factors of products are packed for others too, and how much room constants take that stay packed. */
+import { describe, expect, it } from 'vitest';
+import { float32 } from '../../../src/core/dtypes.ts';
+import { PackRoom, sharedFactors } from '../../../src/devices/cpu/sharedFactors.ts';
+import { Buffer, type DeviceInstruction, type DotInstruction, type View } from '../../../src/program/instructions.ts';
+import { dense } from '../../../src/program/value.ts';
+
+const [terms, columns] = [64, 128];
+const bytes = terms * columns * 4;
+/** A number takes four bytes, and six when it is packed. */
+const packedBytes = bytes * 1.5;
+
+const temp = (rows: number, length: number): View =>
+  dense(new Buffer('temp', rows * length * 4), float32, [rows, length]);
+const constant = (): View => dense(new Buffer('constant', bytes, new Uint8Array(bytes)), float32, [terms, columns]);
+const product = (rows: number, b: View): DotInstruction => ({
+  ...{ kind: 'dot', a: temp(rows, terms), b, output: temp(rows, columns) },
+});
+const numbersOf = (instructions: readonly DotInstruction[], room = new PackRoom()) => {
+  const { numbers, constants, bytes } = sharedFactors(instructions, room);
+  return { numbers: instructions.map((dot) => numbers.get(dot)), constants: [...constants], bytes };
+};
+
+describe('second factors of products', () => {
+  it('are packed once for several products of a run', () => {
+    const b = temp(terms, columns);
+    const few = [product(16, b), product(16, b)];
+    expect(numbersOf(few).numbers).toEqual([undefined, undefined]);
+    const others = { numbers: [0, 0, 0], constants: [], bytes: 0 };
+    expect(numbersOf([...few, product(16, b)])).toEqual(others);
+  });
+
+  it('are packed again when they have been written', () => {
+    const b = temp(terms, columns);
+    const products = Array.from({ length: 6 }, () => product(16, b));
+    const change: DeviceInstruction = {
+      ...{
+        kind: 'map',
+        shape: b.shape,
+        inputs: [],
+        outputs: [b],
+        results: [{ op: 'const', dtype: float32, value: 1 }],
+      },
+    };
+    const { numbers } = sharedFactors([...products.slice(0, 3), change, ...products.slice(3)], new PackRoom());
+    expect(products.map((dot) => numbers.get(dot))).toEqual([0, 0, 0, 1, 1, 1]);
+  });
+
+  it('stay packed from run to run where they are constants, unless there are few rows or so many that it matters little', () => {
+    const packed = { numbers: [0], constants: [0], bytes: packedBytes };
+    const apart = { numbers: [undefined], constants: [], bytes: 0 };
+    for (const [rows, want] of [
+      [31, apart],
+      [32, packed],
+      [256, packed],
+      [257, apart],
+    ] as const)
+      expect(numbersOf([product(rows, constant())]), `${rows} rows`).toEqual(want);
+  });
+
+  it('stay packed for all products if one has enough rows, in whatever order they come', () => {
+    for (const rows of [
+      [40, 16],
+      [16, 40],
+    ]) {
+      const b = constant();
+      expect(numbersOf(rows.map((count) => product(count, b))).numbers).toEqual([0, 0]);
+    }
+  });
+
+  it('stay packed only while there is room, and again when it is given back', () => {
+    const room = new PackRoom(2.5 * packedBytes);
+    const three = [constant(), constant(), constant()].map((b) => product(64, b));
+    const first = { numbers: [0, 1, undefined], constants: [0, 1], bytes: 2 * packedBytes };
+    expect(numbersOf(three, room)).toEqual(first);
+    expect(numbersOf(three, room).bytes).toBe(0);
+    room.giveBack(first.bytes);
+    expect(numbersOf(three, room)).toEqual(first);
+  });
+
+  it('are packed in every run where there is no room for constants, but several products', () => {
+    const b = constant();
+    const products = [1, 2, 3].map(() => product(64, b));
+    expect(numbersOf(products, new PackRoom(0))).toEqual({ numbers: [0, 0, 0], constants: [], bytes: 0 });
+  });
+});
