@@ -1,18 +1,17 @@
 /** @file TFRecord files: records with their length and checksums, plain or compressed, read as a stream. */
 
 import { constants } from 'node:buffer';
-import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import type { Readable } from 'node:stream';
-import { createGunzip, createInflate, constants as zlibConstants } from 'node:zlib';
+import { constants as zlibConstants } from 'node:zlib';
 import { DataLossError, InvalidArgumentError, OpError, ResourceExhaustedError } from '../core/errors.ts';
+import { type ByteStream, type Compression, openFile } from './byteStream.ts';
 import { whenClosed } from './closingFiles.ts';
 import { maskedCrc } from './crc32c.ts';
 import { fileError } from './fileErrors.ts';
 import { localPath } from './paths.ts';
 
-/** How a file of records is compressed; the empty text is not at all. */
-export type RecordCompression = '' | 'GZIP' | 'ZLIB';
+/** How a file of records is compressed. */
+export type RecordCompression = Compression;
 
 /** What stands in front of the content of a record: its length and the checksum of that. */
 export const headerLength = 12;
@@ -235,26 +234,18 @@ function checkCompression(compression: string): asserts compression is RecordCom
     throw new InvalidArgumentError(`Unsupported compression type: '${compression}'. Use '', 'GZIP' or 'ZLIB'.`);
 }
 
-/** The bytes of a file, without their compression. */
-function open(path: string, compression: RecordCompression): Readable {
-  const file = createReadStream(localPath(path), { highWaterMark: 1 << 20 });
-  if (compression === '') return file;
-  // A stream that ends too soon gives what it has; the splitter sees whether a record is missing something.
-  const options = { chunkSize: 1 << 18, finishFlush: zlibConstants.Z_SYNC_FLUSH };
-  const stream = compression === 'GZIP' ? createGunzip(options) : createInflate(options);
-  file.on('error', (error) => stream.destroy(error));
-  return file.pipe(stream);
-}
+/** A compressed file that ends too soon gives what it has; the splitter sees whether a record is missing something. */
+const zlib = { chunkSize: 1 << 18, finishFlush: zlibConstants.Z_SYNC_FLUSH };
 
 /** The records of a file, many at a time: as many as are complete in what was read last. */
 async function* recordBatches(path: string, options: RecordOptionsLike = {}): AsyncGenerator<readonly Uint8Array[]> {
   const { compression } = recordOptions(options);
-  let stream: Readable | undefined;
+  let stream: ByteStream | undefined;
   try {
     await whenClosed(path);
     const splitter = new RecordSplitter(compression === '' ? (await stat(localPath(path))).size : undefined);
-    stream = open(path, compression);
-    for await (const chunk of stream as AsyncIterable<Uint8Array>) {
+    stream = openFile(path, compression, 1 << 20, { zlib });
+    for await (const chunk of stream) {
       const records = splitter.split(chunk);
       if (records.length > 0) yield records;
     }

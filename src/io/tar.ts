@@ -1,7 +1,6 @@
 /** @file Files out of a tar archive, compressed by gzip or not. */
-import { createReadStream } from 'node:fs';
-import { createGunzip } from 'node:zlib';
 import { DataLossError } from '../core/errors.ts';
+import { openFile } from './byteStream.ts';
 import { fileError } from './fileErrors.ts';
 
 const blockSize = 512;
@@ -12,8 +11,8 @@ export async function filesInTar(path: string, wanted: (name: string) => boolean
   let left: Buffer = Buffer.alloc(0);
   let current: { name: string; data: Buffer; filled: number; keep: boolean } | undefined;
   let padding = 0;
-  const take = (part: Buffer) => {
-    left = left.length === 0 ? part : Buffer.concat([left, part]);
+  const take = (part: Uint8Array) => {
+    left = left.length === 0 ? Buffer.from(part.buffer, part.byteOffset, part.length) : Buffer.concat([left, part]);
     for (;;) {
       if (current) {
         const count = Math.min(left.length, current.data.length - current.filled);
@@ -42,11 +41,8 @@ export async function filesInTar(path: string, wanted: (name: string) => boolean
       current = { name, data: Buffer.alloc(size), filled: 0, keep: isFile && wanted(name) };
     }
   };
-  const stream = createReadStream(path, { highWaterMark: 1 << 20 });
-  const unpacked = /\.t?gz$/.test(path) ? stream.pipe(createGunzip()) : stream;
-  stream.on('error', (error) => unpacked.destroy(error));
   try {
-    for await (const part of unpacked) take(part as Buffer); // streams without an encoding give bytes
+    for await (const part of openFile(path, /\.t?gz$/.test(path) ? 'GZIP' : '', 1 << 20)) take(part);
   } catch (error) {
     if (error instanceof Error && 'code' in error && String(error.code).startsWith('Z_')) {
       throw new DataLossError(`${path} cannot be decompressed: ${error.message}`, { cause: error });

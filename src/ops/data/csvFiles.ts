@@ -2,11 +2,12 @@
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { inTurns, type Work } from '../../core/eventLoop.ts';
 import type { NDArray } from '../../core/ndarray.ts';
+import { type ByteStream, openFile } from '../../io/byteStream.ts';
 import { whenClosed } from '../../io/closingFiles.ts';
 import { type CsvRecordOptions, CsvRecordReader } from '../../io/csvRecords.ts';
 import { type CsvStretch, NativeCsvRecords } from '../../io/nativeCsv.ts';
 import type { Element, ElementIterator, Iteration, Pulled } from './dataset.ts';
-import { type ByteStream, type FileList, fileError, openFile } from './files.ts';
+import { type FileList, fileError } from './files.ts';
 import { type Saved, savedNumber, savedRecord } from './saved.ts';
 
 /** Where the next record is: in which file, and at which byte of it, without its compression. */
@@ -264,7 +265,7 @@ export class CsvIterator implements ElementIterator {
     const { offset } = this.start;
     // A compressed file has no byte to begin at but its first.
     const begin = compression === '' ? offset : 0;
-    const stream = openFile(path, compression, Math.min(chunk, stretchBytes), begin);
+    const stream = openFile(path, compression, Math.min(chunk, stretchBytes), { start: begin });
     const hasHeader = this.hasHeader && offset === 0;
     return new CsvFile(stream, this.start, offset - begin, hasHeader, this.options, this.scope);
   }

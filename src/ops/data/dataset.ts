@@ -3,6 +3,7 @@ import { type DType, variant } from '../../core/dtypes.ts';
 import { InvalidArgumentError, type OpError } from '../../core/errors.ts';
 import { NDArray } from '../../core/ndarray.ts';
 import type { Dims } from '../../core/shape.ts';
+import type { Compression } from '../../io/byteStream.ts';
 import type { Recipe } from './recipe.ts';
 import type { Saved } from './saved.ts';
 
@@ -95,7 +96,7 @@ export interface ElementIterator {
 /** Files with the elements of a saved dataset. */
 export interface StoredFiles {
   readonly paths: readonly string[];
-  readonly compression: string;
+  readonly compression: Compression;
 }
 
 export interface DatasetSpec {

@@ -1,14 +1,13 @@
 /** @file Datasets of what is in files: lines of text, records, stretches of equal length. */
-import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { createGunzip, createInflate } from 'node:zlib';
 import { string } from '../../core/dtypes.ts';
 import { DataLossError, InvalidArgumentError } from '../../core/errors.ts';
 import { NDArray } from '../../core/ndarray.ts';
+import { type Compression, openFile } from '../../io/byteStream.ts';
 import { whenClosed } from '../../io/closingFiles.ts';
 import { fileError as fileSystemError } from '../../io/fileErrors.ts';
 import { localPath } from '../../io/paths.ts';
-import { type RecordCompression, RecordSplitter } from '../../io/records.ts';
+import { RecordSplitter } from '../../io/records.ts';
 
 import { Dataset, type ElementIterator, type Iteration, type Pulled, unknown } from './dataset.ts';
 import { datasetOp, metadata, scalarOf, textOf } from './kit.ts';
@@ -26,23 +25,9 @@ export interface Splitter {
 
 export interface FileList {
   readonly paths: readonly string[];
-  readonly compression: string;
+  readonly compression: Compression;
   /** Bytes to read at a time. */
   readonly chunk: number;
-}
-
-/** Bytes as they come, until they are no longer wanted. It is a stream of Node, whose types a user need not have. */
-export interface ByteStream extends AsyncIterable<Uint8Array> {
-  destroy(): void;
-}
-
-/** The bytes of a file from one on, chunk by chunk, without their compression. */
-export function openFile(path: string, compression: string, chunk: number, start = 0): ByteStream {
-  const file = createReadStream(localPath(path), { highWaterMark: chunk, start });
-  if (compression === '') return file;
-  const stream = compression === 'GZIP' ? createGunzip() : createInflate();
-  file.on('error', (error) => stream.destroy(error));
-  return file.pipe(stream);
 }
 
 /** What the file system and the decompressor say, as an error with a code. */
@@ -146,7 +131,7 @@ export function textsOf(array: NDArray): string[] {
   return array.objects.map((bytes) => new TextDecoder().decode(bytes as Uint8Array)); // strings are bytes
 }
 
-export function checkedCompression(array: NDArray): RecordCompression {
+export function checkedCompression(array: NDArray): Compression {
   const compression = textOf(array, 'compression_type');
   if (compression === '' || compression === 'ZLIB' || compression === 'GZIP') return compression;
   throw new InvalidArgumentError('Unsupported compression_type.');

@@ -1,8 +1,7 @@
 /** @file What each kind of reader finds in a file. */
-import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { createGunzip, createInflate } from 'node:zlib';
 import { DataLossError } from '../../core/errors.ts';
+import { openFile } from '../../io/byteStream.ts';
 import { fileError } from '../../io/fileErrors.ts';
 import { localPath } from '../../io/paths.ts';
 import { type RecordCompression, tfRecordIterator } from '../../io/records.ts';
@@ -34,10 +33,7 @@ async function* chunks(path: string): AsyncGenerator<Uint8Array> {
 
 /** The bytes of a file that was compressed. */
 async function* inflated(path: string, encoding: 'GZIP' | 'ZLIB'): AsyncGenerator<Uint8Array> {
-  const file = createReadStream(localPath(path), { highWaterMark: chunkBytes });
-  const stream = encoding === 'GZIP' ? createGunzip() : createInflate();
-  file.on('error', (error) => stream.destroy(error));
-  file.pipe(stream);
+  const stream = openFile(path, encoding, chunkBytes);
   try {
     yield* stream;
   } catch (error) {
@@ -45,7 +41,6 @@ async function* inflated(path: string, encoding: 'GZIP' | 'ZLIB'): AsyncGenerato
     throw code.startsWith('Z_') ? new DataLossError(`${path}: ${String(error)}`) : fileError(error, path);
   } finally {
     stream.destroy();
-    file.destroy();
   }
 }
 
