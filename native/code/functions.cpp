@@ -59,9 +59,9 @@ Value hyperbolicTangent(Lines& to, Value x) {
   const Value two = to.constant(2.0f);
   const Parts parts = partsOf(to, to.add(Do::mul, two, to.add(Do::min, to.constant(9.02f), magnitude)));
   const Value direct = to.add(Do::subtractProduct, two, inverseOfSum(to, parts), to.constant(1.0f));
+  const Value chosen = to.choose(to.compare(Compare::less, magnitude, to.constant(0.625f)), near, direct);
   const Value sign = to.add(Do::and_, x, to.bits(0x80000000));
-  const Value far = to.add(Do::or_, to.add(Do::and_, direct, to.bits(0x7fffffff)), sign);
-  return to.choose(to.compare(Compare::less, magnitude, to.constant(0.625f)), near, far);
+  return to.add(Do::or_, to.add(Do::and_, chosen, to.bits(0x7fffffff)), sign);
 }
 
 }  // namespace

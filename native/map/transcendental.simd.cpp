@@ -189,19 +189,21 @@ template <class X> TL_INLINE X logOf(X x) {
 template <class X> TL_INLINE X log1pOf(X x) {
   // log(1 + x) with the rounding error of 1 + x put back: d log(u) = du / u.
   const X u = 1.0f + x, log = logOf(u);
-  return each([](V log, V u, V result) TL_INLINE_LAMBDA {
+  const X sum = each([](V log, V u, V result) TL_INLINE_LAMBDA {
     // Where 1 + x is 0 or infinite the correction is not a number, and log has the answer.
     const V safe = u == 0.0f ? log : result;
     return u == kInfinity ? log : safe;
   }, log, u, log + (x - (u - 1.0f)) / u);
+  return withSign(sum, x);
 }
 
 template <class X> TL_INLINE X expm1Of(X x) {
   // Near zero e^x - 1 cancels; the series does not.
   const X p = polynomial(x, {2.7557319e-6f, 2.4801587e-5f, 1.9841270e-4f, 1.3888889e-3f, 8.3333333e-3f, 4.1666667e-2f,
                              1.6666667e-1f, 0.5f});
-  return each([](V v, V series, V direct) TL_INLINE_LAMBDA { return absolute(v) < 0.5f ? series : direct; }, x, p * (x * x) + x,
-              expOf(x) - 1.0f);
+  const X y = each([](V v, V series, V direct) TL_INLINE_LAMBDA { return absolute(v) < 0.5f ? series : direct; }, x, p * (x * x) + x,
+                   expOf(x) - 1.0f);
+  return withSign(y, x);
 }
 
 template <class X> TL_INLINE X tanhOf(X x) {
@@ -211,7 +213,8 @@ template <class X> TL_INLINE X tanhOf(X x) {
   // Beyond 9.02 all is 1.
   const Parts<X> parts = partsOf(2.0f * atMost(9.02f, a));
   const X direct = 1.0f - 2.0f * inverseOf(exponentialOf(parts.r) * powerOf(parts) + 1.0f);
-  return each([](V v, V near, V far) TL_INLINE_LAMBDA { return absolute(v) < 0.625f ? near : far; }, x, series, withSign(direct, x));
+  // The series of -0 adds up to 0, so both take their sign from x.
+  return withSign(each([](V v, V near, V far) TL_INLINE_LAMBDA { return absolute(v) < 0.625f ? near : far; }, x, series, direct), x);
 }
 
 template <class X> TL_INLINE X sigmoidOf(X x) {
@@ -256,7 +259,8 @@ TL_INLINE V sineOf(V x, int32_t quarter) {
   r = n * -2.5633440682570896e-12f + r;
   const I turn = (I)shifted + quarter;
   const V r2 = r * r;
-  const V s = (polynomial(r2, {-1.9515295891e-4f, 8.3321608736e-3f, -1.6666654611e-1f}) * r2) * r + r;
+  // The sum for r = -0 would be 0.
+  const V s = withSign((polynomial(r2, {-1.9515295891e-4f, 8.3321608736e-3f, -1.6666654611e-1f}) * r2) * r + r, r);
   const V c = (polynomial(r2, {2.443315711809948e-5f, -1.388731625493765e-3f, 4.166664568298827e-2f}) * r2) * r2 +
               (-0.5f * r2 + 1.0f);
   const V value = (turn & 1) != 0 ? c : s;
