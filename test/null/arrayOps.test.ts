@@ -535,3 +535,10 @@ for (const [name, build] of Object.entries(programs))
 it('every golden program is tested', () => {
   expect(Object.keys(programs).sort()).toEqual(Object.keys(golden).sort());
 });
+
+it('finds the largest and the smallest of very many known numbers', () => {
+  new tf.Graph().asDefault(() => {
+    const many = tf.constant(new tf.NDArray(tf.int32, [200_000], new Int32Array(200_000).fill(3)));
+    expect(tf.zeros([tf.reduceMax(many), tf.reduceMin(many)]).shape).toEqual([3, 3]);
+  });
+});

@@ -240,7 +240,7 @@ export const Max = defineReduction({
   name: 'Max',
   T: ordered,
   fold: folding('max'),
-  ofInts: (values) => Math.max(...values),
+  ofInts: (values) => values.reduce((x, y) => Math.max(x, y), Number.NEGATIVE_INFINITY),
   grad: (context, dy) => extremeGradient(context, dy),
   cases: () => [
     ...axisCases,
@@ -266,7 +266,7 @@ export const Min = defineReduction({
   name: 'Min',
   T: ordered,
   fold: folding('min'),
-  ofInts: (values) => Math.min(...values),
+  ofInts: (values) => values.reduce((x, y) => Math.min(x, y), Number.POSITIVE_INFINITY),
   grad: (context, dy) => extremeGradient(context, dy),
   cases: () => [
     ...axisCases,
