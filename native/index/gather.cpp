@@ -1,13 +1,16 @@
 /** The `gather` instruction: rows picked by index. */
 #include <cstring>
+#include <type_traits>
 
-#include "../core/pool.h"
 #include "positions.h"
 
 namespace tl {
 namespace {
 
 constexpr double kGrain = 256e3;  // bytes copied that pay for another thread
+constexpr int64_t kAhead = 16;    // rows that are fetched before their turn
+
+template <int64_t N> using Bytes = std::integral_constant<int64_t, N>;
 
 class Gather final : public Instruction {
  public:
@@ -27,26 +30,27 @@ class Gather final : public Instruction {
   Failure run(void* const* table) override {
     // All indices are looked at before anything is written; the first bad one is the one reported.
     const int64_t rows = batch_ * count_;
-    std::vector<int64_t> from(static_cast<size_t>(rows));
-    for (int64_t row = 0; row < rows; row++) {
-      from[static_cast<size_t>(row)] = positions_.at(table, row);
-      if (from[static_cast<size_t>(row)] < 0 && !zero_) return positions_.failure(table, row);
+    if (!zero_) {
+      const int64_t bad = positions_.firstBad(table, rows, [](int64_t position) { return position < 0; });
+      if (bad < rows) return positions_.failure(table, bad);
     }
     const int64_t total = batch_ * outer_ * count_;
     if (total * bytes_ == 0) return {};
     const int64_t parts = Pool::get().parts(static_cast<double>(total * (bytes_ + 16)), kGrain);
-    const char* params = params_.at(table);
-    char* output = output_.at(table);
-    Pool::get().run(parts, [&](int64_t part) {
-      const Range range = rangeOf(part, parts, total);
-      for (int64_t i = range.begin; i < range.end; i++) {
-        const int64_t group = i / count_, row = group / outer_ * count_ + i % count_;
-        const int64_t position = from[static_cast<size_t>(row)];
-        if (position < 0)
-          std::memset(output + i * bytes_, 0, static_cast<size_t>(bytes_));
-        else
-          std::memcpy(output + i * bytes_, params + (group * slice_ + position) * bytes_, static_cast<size_t>(bytes_));
-      }
+    positions_.read(table, [&](const auto& at) {
+      Pool::get().run(parts, [&](int64_t part) {
+        const Range range = rangeOf(part, parts, total);
+        const char* const params = params_.at(table);
+        char* const output = output_.at(table);
+        switch (bytes_) {
+          case 1: return copyRows(range, at, params, output, Bytes<1>());
+          case 2: return copyRows(range, at, params, output, Bytes<2>());
+          case 4: return copyRows(range, at, params, output, Bytes<4>());
+          case 8: return copyRows(range, at, params, output, Bytes<8>());
+          case 16: return copyRows(range, at, params, output, Bytes<16>());
+          default: return copyRows(range, at, params, output, bytes_);
+        }
+      });
     });
     return {};
   }
@@ -56,6 +60,23 @@ class Gather final : public Instruction {
     if (indices.dims.size() != 3 || params.dims.size() < 3 || static_cast<int64_t>(params.dims.size()) != indices.dims[2] + 3)
       refuse("the ranks of a gather do not agree");
     return {params.dims.begin() + 2, params.dims.end() - 1};
+  }
+
+  /** Rows of the output; `bytes` are those of a row, as a type where the compiler shall know them. */
+  template <class At, class Size>
+  void copyRows(Range range, const At& at, const char* params, char* output, Size bytes) const {
+    for (int64_t i = range.begin; i < range.end;) {
+      const int64_t group = i / count_, end = range.end < (group + 1) * count_ ? range.end : (group + 1) * count_;
+      const int64_t first = (group / outer_ - group) * count_;
+      const char* const from = params + group * slice_ * bytes;
+      for (; i < end; i++) {
+        // Rows lie anywhere in memory, so the processor cannot know which come next.
+        if (i + kAhead < end) __builtin_prefetch(from + at(first + i + kAhead) * bytes);
+        const int64_t position = at(first + i);
+        if (position < 0) std::memset(output + i * bytes, 0, static_cast<size_t>(bytes));
+        else std::memcpy(output + i * bytes, from + position * bytes, static_cast<size_t>(bytes));
+      }
+    }
   }
 
   View params_, output_;

@@ -86,7 +86,34 @@ class Scan final : public Instruction {
     }
   }
 
+  /** Running sums of `n` columns in numbers of type `Sum`; of float32 in double precision, so that long sums are right. */
+  template <class T, class Sum>
+  void sumColumns(void* const* table, int64_t first, int64_t n) const {
+    const int64_t length = input_.dims[1], inner = input_.dims[2], step = reverse_ ? -inner : inner;
+    const T* in = input_.as<T>(table) + first + (reverse_ ? (length - 1) * inner : 0);
+    T* out = output_.as<T>(table) + first + (reverse_ ? (length - 1) * inner : 0);
+    Sum sums[kChunk] = {};
+    for (int64_t i = 0; i < length; i++, in += step, out += step)
+      for (int64_t c = 0; c < n; c++) {
+        // The input is read before the output is written: they may be the same memory.
+        const Sum before = sums[c], after = before + static_cast<Sum>(in[c]);
+        sums[c] = after;
+        out[c] = static_cast<T>(exclusive_ ? before : after);
+      }
+  }
+  bool sumColumns(void* const* table, int64_t first, int64_t n) const {
+    if (op_ != ScanOp::sum) return false;
+    switch (input_.dtype) {
+      case DType::f32: return sumColumns<float, double>(table, first, n), true;
+      case DType::f64: return sumColumns<double, double>(table, first, n), true;
+      case DType::i32: return sumColumns<uint32_t, uint32_t>(table, first, n), true;
+      case DType::i64: return sumColumns<uint64_t, uint64_t>(table, first, n), true;
+      default: return false;
+    }
+  }
+
   void scanColumns(void* const* table, int64_t outer, int64_t column, int64_t n) const {
+    if (sumColumns(table, outer * input_.dims[1] * input_.dims[2] + column, n)) return;
     const int64_t length = input_.dims[1], inner = input_.dims[2], size = sizeOf(input_.dtype);
     const ConvertFn load = simd().load[static_cast<int>(input_.dtype)], store = simd().store[static_cast<int>(input_.dtype)];
     alignas(64) char sum[kChunk * 16], x[kChunk * 16];

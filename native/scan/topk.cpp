@@ -19,18 +19,30 @@ using Wide = unsigned __int128;
 /** Rows from this length are sorted digit by digit when all of them is wanted. */
 constexpr int64_t kLongRow = 256;
 
+/** The k largest of at least so many times k are found in one look at the row. */
+constexpr int64_t kFew = 8;
+
+/** Items that the search for few has room for besides those of the row. */
+constexpr int64_t kRoom = 128;
+
 /** Keys of 32 bits with their position, from which the smallest are wanted. */
 uint64_t pair(uint32_t key, int64_t position) { return static_cast<uint64_t>(~key) << 32 | static_cast<uint64_t>(position); }
 Wide pair(uint64_t key, int64_t position) { return static_cast<Wide>(~key) << 64 | static_cast<Wide>(position); }
 
+/** How numbers become keys: the larger the number, the larger its key. */
+enum class Order { asFloats, asSigned, asTheyAre };
+
 /** Floats sort like their bits once those of negative ones are turned over; NaN counts as larger than any number. */
-template <class Bits>
-Bits floatKey(Bits bits, Bits infinity) {
+template <Order order, class Bits>
+Bits keyOf(Bits bits) {
   constexpr Bits sign = Bits{1} << (8 * sizeof(Bits) - 1);
-  if ((bits & ~sign) > infinity) return ~Bits{0};
+  if constexpr (order == Order::asSigned) return bits ^ sign;
+  if constexpr (order == Order::asTheyAre) return bits;
+  constexpr Bits infinity = sizeof(Bits) == 4 ? static_cast<Bits>(0x7f800000) : static_cast<Bits>(0x7ff0000000000000);
+  const Bits magnitude = bits & ~sign;
+  const Bits key = bits & sign ? ~bits : bits | sign;
   // Zeros of both signs are equal.
-  if ((bits & ~sign) == 0) return sign;
-  return bits & sign ? ~bits : bits | sign;
+  return magnitude > infinity ? ~Bits{0} : magnitude == 0 ? sign : key;
 }
 
 /** Sorts by the upper 32 bits, eight at a time; equal keys keep their order. */
@@ -46,12 +58,50 @@ void radixSort(uint64_t* items, uint64_t* other, int64_t n) {
 
 /** Brings the k smallest of n items to the front, in order. */
 template <class Item>
-void pick(Item* items, Item* spare, int64_t n, int64_t k) {
-  if constexpr (sizeof(Item) == 8)
-    if (k == n && n >= kLongRow) return radixSort(items, spare, n);
+void select(Item* items, int64_t n, int64_t k) {
   // Selecting first is linear in the row; only the winners are then sorted.
   if (k < n) std::nth_element(items, items + k, items + n);
   std::sort(items, items + k);
+}
+
+/** The same for items in the order of their positions. */
+template <class Item>
+void pick(Item* items, Item* spare, int64_t n, int64_t k) {
+  if constexpr (sizeof(Item) == 8)
+    if (k == n && n >= kLongRow) return radixSort(items, spare, n);
+  select(items, n, k);
+}
+
+/**
+ * Brings the k first of n items, few of many, to the front of `items`, in order. Most keys are no larger than the k-th of those seen
+ * before; the others are collected, and now and then all but the k first of them are dropped.
+ */
+template <class Item, class Key>
+void pickFew(Item* items, int64_t n, int64_t k, const Key& key) {
+  // Keys are looked at in stretches of a fixed length, which become vector code.
+  constexpr int64_t kStretch = 64;
+  const int64_t room = std::max<int64_t>(2 * k, kStretch) + kStretch;
+  // The k-th key, once there are enough to know one.
+  auto least = key(0);
+  bool isKnown = false;
+  int64_t held = 0;
+  const auto collect = [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; i++)
+      if (!isKnown || key(i) > least) items[held++] = pair(key(i), i);
+    if (held + kStretch <= room) return;
+    std::nth_element(items, items + k - 1, items + held);
+    least = key(static_cast<int64_t>(static_cast<uint32_t>(items[k - 1])));
+    isKnown = true;
+    held = k;
+  };
+  int64_t i = 0;
+  for (; i + kStretch <= n; i += kStretch) {
+    int larger = !isKnown;
+    for (int64_t j = 0; j < kStretch; j++) larger |= key(i + j) > least;
+    if (larger) collect(i, i + kStretch);
+  }
+  collect(i, n);
+  select(items, held, k);
 }
 
 class TopK final : public Instruction {
@@ -82,32 +132,32 @@ class TopK final : public Instruction {
  private:
   template <class Key, class Item>
   void pickRow(void* const* table, int64_t row, int64_t n) const {
+    switch (kindOf(input_.dtype)) {
+      case Kind::f32: case Kind::f64: return pickRowBy<Order::asFloats, Key, Item>(table, row, n);
+      case Kind::i32: case Kind::i64: return pickRowBy<Order::asSigned, Key, Item>(table, row, n);
+      default: return pickRowBy<Order::asTheyAre, Key, Item>(table, row, n);
+    }
+  }
+  template <Order order, class Key, class Item>
+  void pickRowBy(void* const* table, int64_t row, int64_t n) const {
     const int64_t k = values_.dims[1], size = sizeOf(input_.dtype);
-    Item* items = reinterpret_cast<Item*>(Pool::scratch(2 * n * static_cast<int64_t>(sizeof(Item))));
+    Item* items = reinterpret_cast<Item*>(Pool::scratch((2 * n + kRoom) * static_cast<int64_t>(sizeof(Item))));
     const char* from = input_.at(table) + row * n * size;
     // The keys lie where they will not be overwritten before they are read: at the far end of the spare half.
-    char* loaded = reinterpret_cast<char*>(items + 2 * n) - n * static_cast<int64_t>(sizeof(Key));
-    simd().load[static_cast<int>(input_.dtype)](n, loaded, 1, from, 1);
-    for (int64_t i = 0; i < n; i++) items[i] = pair(keyAt<Key>(loaded, i), i);
-    pick(items, items + n, n, k);
+    Key* keys = reinterpret_cast<Key*>(items + 2 * n + kRoom) - n;
+    if (input_.dtype == DType::bool_) std::copy_n(reinterpret_cast<const uint8_t*>(from), n, keys);
+    else simd().load[static_cast<int>(input_.dtype)](n, keys, 1, from, 1);
+    const auto key = [keys](int64_t i) { return keyOf<order>(keys[i]); };
+    if (k * kFew <= n) {
+      pickFew(items, n, k, key);
+    } else {
+      for (int64_t i = 0; i < n; i++) items[i] = pair(key(i), i);
+      pick(items, items + n, n, k);
+    }
     for (int64_t i = 0; i < k; i++) {
       const int32_t position = static_cast<int32_t>(items[i]);
       indices_.as<int32_t>(table)[row * k + i] = position;
       std::memcpy(values_.at(table) + (row * k + i) * size, from + position * size, static_cast<size_t>(size));
-    }
-  }
-
-  template <class Key>
-  Key keyAt(const char* loaded, int64_t i) const {
-    constexpr Key sign = Key{1} << (8 * sizeof(Key) - 1);
-    if (input_.dtype == DType::bool_) return static_cast<Key>(loaded[i]);
-    Key bits;
-    std::memcpy(&bits, loaded + i * static_cast<int64_t>(sizeof(Key)), sizeof(Key));
-    switch (kindOf(input_.dtype)) {
-      case Kind::f32: return floatKey<Key>(bits, static_cast<Key>(0x7f800000));
-      case Kind::f64: return floatKey<Key>(bits, static_cast<Key>(0x7ff0000000000000));
-      case Kind::i32: case Kind::i64: return bits ^ sign;
-      default: return bits;
     }
   }
 

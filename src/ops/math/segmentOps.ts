@@ -19,26 +19,32 @@ import {
 } from './segmentGradients.ts';
 import { combineRows, exampleRows, limitsOf, type SegmentNode } from './segmentRows.ts';
 
-/** How many rows each segment has; the numbers must begin at 0 or above and never fall. */
-function countSegments(ids: NDArray): NDArray {
-  const numbers = ids.numbers();
-  const segments = (numbers.at(-1) ?? -1) + 1;
-  const counts = new Int32Array(Math.max(segments, 0));
-  for (const [i, id] of numbers.entries()) {
-    if (i > 0 && id < numbers[i - 1]!) throw new InvalidArgumentError('segment ids are not increasing');
-    if (id < 0)
-      throw new InvalidArgumentError(
-        `Segment id ${id} out of range [0, ${segments}), possibly because 'segment_ids' input is not sorted.`,
-      );
-    counts[id]!++;
-  }
-  return new NDArray(d.int32, [counts.length], counts);
+/** As many rows as there are segments, from the first and the last of the numbers. */
+function segmentRows(first: number, last: number): NDArray {
+  const segments = last + 1;
+  if (first < 0)
+    throw new InvalidArgumentError(
+      `Segment id ${first} out of range [0, ${segments}), possibly because 'segment_ids' input is not sorted.`,
+    );
+  return new NDArray(d.int32, [Math.max(segments, 0)], new Int32Array(Math.max(segments, 0)));
 }
 
-/** The number of rows per segment, in an array whose length is the number of segments. */
+/** The number of rows per segment, in an array whose length is the number of segments. Numbers that fall are refused. */
 export function segmentCounts(p: ProgramBuilder, ids: Value): Value {
   if (ids.shape.length !== 1) throw new InvalidArgumentError('segment_ids should be a vector.');
-  return p.host([ids], [{ dtype: d.int32 }], ([array]) => [countSegments(array!)])[0]!;
+  const count = ids.shape[0]!;
+  if (count === 0) return p.constant(new NDArray(d.int32, [0], new Int32Array(0)));
+  const [first, last] = [p.slice(ids, [0], [1]), p.slice(ids, [count - 1], [1])];
+  const rows = p.host([first, last], [{ dtype: d.int32 }], ([from, to]) => [
+    segmentRows(from!.numberAt(0), to!.numberAt(0)),
+  ])[0]!;
+  const falls = p.map([p.slice(ids, [0], [count - 1]), p.slice(ids, [1], [count - 1])], (x, y) => e.lt(y!, x!));
+  p.check(p.reduce('any', falls, [0]), () => new InvalidArgumentError('segment ids are not increasing'));
+  const counts = p.fill(d.int32, [rows.shape[0]!, 1], 0);
+  const ones = p.broadcast(p.fill(d.int32, [1, 1], 1), [count, 1]);
+  // Nothing is out of range by now, and an instruction that cannot fail is left out where nobody looks at the counts.
+  p.scatter('add', counts, p.reshape(ids, [count, 1]), ones, { bounds: 'drop' });
+  return p.reshape(counts, [rows.shape[0]!]);
 }
 
 /** A column of counts that broadcasts over the rows of a result. */

@@ -135,6 +135,20 @@ export function gatherContract(device: Device): void {
     ).toEqual({ ...base, position: 3, value: 3 });
   });
 
+  it('takes many rows, narrow and wide, and fails with the first of many bad indices', async () => {
+    for (const width of [1, 2, 3, 70]) {
+      const [rows, count] = [500, 40_000];
+      const params = sequence(rows * width);
+      const at = sequence(count).map((i) => (i * 7919) % rows);
+      const options = { params, paramsShape: [1, 1, rows, width] };
+      const got = (await gathered({ ...options, indices: [at.map((i) => [i])] })).numbers();
+      expect(got.findIndex((value, i) => value !== at[Math.floor(i / width)]! * width + (i % width))).toBe(-1);
+      const bad = at.map((i, row) => [row % 9973 === 9972 ? rows + row : i]);
+      const { b } = gathering({ ...options, indices: [bad] });
+      expect(await failureOf(b, device)).toMatchObject({ position: 9972, value: rows + 9972 });
+    }
+  });
+
   it('fails on any index into nothing', async () => {
     const { b } = gathering({ params: [], paramsShape: [1, 1, 0, 2], indices: [[[0]]] });
     expect(await failureOf(b, device)).toMatchObject({ code: 'index', position: 0, value: 0 });
@@ -216,6 +230,24 @@ export function scatterContract(device: Device): void {
       expectElements(await scattered({ ...options, dtype }), [{ re: 3, im: 6 }]);
     const bools = { target: [[false], [true]], indices: [[0], [1]], updates: [[true], [false]], dtype: d.bool };
     expectElements(await scattered(bools), [true, false]);
+  });
+
+  it('combines many rows, narrow and wide, in order', async () => {
+    const [rows, count] = [50, 20_000];
+    for (const width of [1, 5, 16, 150])
+      for (const combine of ['add', 'update', 'max'] as const) {
+        const at = sequence(count).map((i) => (width === 5 ? Math.floor((i * rows) / count) : (i * 7919) % rows));
+        const updates = at.map((_, i) => sequence(width).map((c) => ((i * 31 + c * 7) % 17) - 8));
+        const want = sequence(rows).map(() => new Array<number>(width).fill(1));
+        for (const [i, row] of at.entries())
+          for (let c = 0; c < width; c++) {
+            const [x, y] = [want[row]![c]!, updates[i]![c]!];
+            want[row]![c] = combine === 'add' ? x + y : combine === 'update' ? y : Math.max(x, y);
+          }
+        const target = sequence(rows).map(() => new Array<number>(width).fill(1));
+        const got = await scattered({ target, indices: at.map((i) => [i]), updates, combine });
+        expect(got.numbers()).toEqual(want.flat());
+      }
   });
 
   it('wraps integers and passes NaN on', async () => {

@@ -302,6 +302,15 @@ export function scanContract(device: Device): void {
     expectElements(await scanned(device, x, { op: 'sum', ...forward }), [1, 2, 4, 6, 9, 12, 7, 8, 16, 18, 27, 30]);
   });
 
+  it('keeps what is too small for a float32 sum until it is enough', async () => {
+    const x = fromNested([[2 ** 24, 1, 1].map((value) => [value, -value])], d.float32);
+    const columns = [1, -1].map((sign) => [2 ** 24, 2 ** 24, 2 ** 24 + 2].map((value) => sign * value));
+    const pairs = columns[0]!.flatMap((value, i) => [value, columns[1]![i]!]);
+    expectElements(await scanned(device, x, { op: 'sum', ...forward }), pairs);
+    const alone = row([2 ** 24, 1, 1], d.float32);
+    expectElements(await scanned(device, alone, { op: 'sum', ...forward }), columns[0]!);
+  });
+
   it('wraps integers and scans nothing', async () => {
     expectElements(await scanned(device, row([100, 100, 100], d.int8), { op: 'sum', ...forward }), [100, -56, 44]);
     const empty = fromNested([], d.float32).reshape([2, 0, 3]);
@@ -376,10 +385,13 @@ export function topkContract(device: Device): void {
   });
 
   it('sorts a long row', async () => {
-    const row = Array.from({ length: 5000 }, (_, i) => (i * 7919) % 1231);
-    const order = row.map((_, i) => i).sort((a, b) => row[b]! - row[a]! || a - b);
-    for (const k of [5, 700, 5000])
-      expectElements((await topped(device, fromNested([row], d.float32), k)).indices, order.slice(0, k));
+    const mixed = Array.from({ length: 5000 }, (_, i) => (i * 7919) % 1231);
+    for (const row of [mixed, mixed.toSorted((a, b) => a - b)]) {
+      const order = row.map((_, i) => i).sort((a, b) => row[b]! - row[a]! || a - b);
+      for (const dtype of [d.float32, d.int64])
+        for (const k of [5, 300, 700, 5000])
+          expectElements((await topped(device, fromNested([row], dtype), k)).indices, order.slice(0, k));
+    }
   });
 }
 
