@@ -102,9 +102,6 @@ template <class T> void select(int64_t n, const BlockArgs& args) {
   if (i < n) finishBlock(select<T>, i, n, N, args, {sizeof(T), {1, sizeof(T), sizeof(T)}});
 }
 
-/** The larger and the smaller; among equals, such as zeros of different sign, the second. */
-#define LARGER (x > y ? x : y)
-#define SMALLER (x < y ? x : y)
 /** NaN wins over everything. */
 #define UNLESS_NAN(value) (x != x ? x : (value))
 
@@ -115,8 +112,8 @@ template <class T> void fillFloat(SimdKernels& k, Kind kind) {
   BINARY(sub, kind, x - y);
   BINARY(mul, kind, x * y);
   BINARY(div, kind, x / y);
-  BINARY(max, kind, UNLESS_NAN(LARGER));
-  BINARY(min, kind, UNLESS_NAN(SMALLER));
+  BINARY(max, kind, UNLESS_NAN(larger(x, y)));
+  BINARY(min, kind, UNLESS_NAN(smaller(x, y)));
   UNARY(neg, kind, -x);
   UNARY(abs, kind, (V)((M)x & ~(MaskOf<T>(1) << (8 * sizeof(T) - 1))));
   UNARY(square, kind, x * x);
@@ -153,8 +150,8 @@ template <class T> void fillWrapping(SimdKernels& k, const Kind (&both)[2]) {
 
 template <class T> void fillSigned(SimdKernels& k, Kind kind) {
   using V = Full<T>;
-  BINARY(max, kind, LARGER);
-  BINARY(min, kind, SMALLER);
+  BINARY(max, kind, larger(x, y));
+  BINARY(min, kind, smaller(x, y));
   // The lowest value has no opposite and stays; the unsigned type wraps where the signed one must not.
   UNARY(abs, kind, x < 0 ? (V)-(Full<UnsignedOf<T>>)x : x);
   UNARY(sign, kind, (x < 0) - (x > 0));

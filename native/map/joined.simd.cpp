@@ -25,7 +25,7 @@ struct Div {
   static TL_INLINE V of(V x, V y) { return x / y; }
 };
 struct Max {
-  static TL_INLINE V of(V x, V y) { return x != x ? x : x > y ? x : y; }
+  static TL_INLINE V of(V x, V y) { return x != x ? x : larger(x, y); }
 };
 struct Less {
   static TL_INLINE auto of(V x, V y) { return x < y; }

@@ -2,6 +2,7 @@
 #include "slowOps.h"
 
 #include <cmath>
+#include <limits>
 
 #include "each.h"
 #include "special.h"
@@ -13,6 +14,12 @@ template <class T>
 T sigmoidOf(T x) {
   const T e = std::exp(-std::fabs(x));
   return (x < 0 ? e : T(1)) / (1 + e);
+}
+
+/** The C library takes denormal numbers apart by products that are zero here; they are zero from the beginning instead. */
+template <class T>
+T normalOrZero(T x) {
+  return std::fabs(x) < std::numeric_limits<T>::min() ? std::copysign(T(0), x) : x;
 }
 
 /** The remainder with the sign of the divisor. */
@@ -27,7 +34,7 @@ void fillReal(SimdKernels& k, Kind type) {
   const int kind = static_cast<int>(type);
   TL_UNARY(exp, std::exp(x));
   TL_UNARY(expm1, std::expm1(x));
-  TL_UNARY(log, std::log(x));
+  TL_UNARY(log, std::log(normalOrZero(x)));
   TL_UNARY(log1p, std::log1p(x));
   TL_UNARY(sin, std::sin(x));
   TL_UNARY(cos, std::cos(x));
@@ -56,7 +63,7 @@ void fillReal(SimdKernels& k, Kind type) {
   TL_BINARY(floordiv, std::floor(x / y));
   TL_BINARY(floormod, floorMod(x, y));
   TL_BINARY(truncmod, std::fmod(x, y));
-  TL_BINARY(pow, std::pow(x, y));
+  TL_BINARY(pow, std::pow(normalOrZero(x), normalOrZero(y)));
   TL_BINARY(atan2, std::atan2(x, y));
   TL_BINARY(nextafter, std::nextafter(x, y));
   TL_BINARY(igamma, static_cast<T>(igamma(x, y)));

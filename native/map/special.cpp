@@ -57,6 +57,9 @@ double igammaSeries(double a, double x) {
   return sum * gammaFactor(a, x) / a;
 }
 
+/** Where the factor that both share is no number any more, the one or the other of them is all. */
+double orLimit(double found, double limit) { return std::isnan(found) ? limit : found; }
+
 /** Lentz's evaluation of the continued fraction. */
 double igammacFraction(double a, double x) {
   constexpr double tiny = 1e-300;
@@ -102,8 +105,8 @@ double digamma(double x) {
   if (std::isnan(x) || x == -kInfinity) return kNan;
   if (x <= 0) {
     if (x == std::floor(x)) return kNan;
-    // Reflection; the tangent's argument is reduced first, where pi * x would lose digits.
-    return digamma(1 - x) - kPi / std::tan(kPi * (x - std::floor(x)));
+    // Reflection; the tangent's argument is reduced to the nearest zero first, where pi * x would lose digits.
+    return digamma(1 - x) - kPi / std::tan(kPi * (x - std::rint(x)));
   }
   double shift = 0;
   for (; x < 10; x++) shift -= 1 / x;
@@ -114,11 +117,11 @@ double digamma(double x) {
 }
 
 double igamma(double a, double x) {
+  if (x == 0 && !std::isnan(a)) return 0;
   if (std::isnan(a) || std::isnan(x) || x < 0 || a <= 0) return kNan;
-  if (x == 0) return 0;
   if (std::isinf(a)) return std::isinf(x) ? kNan : 0;
   if (std::isinf(x)) return 1;
-  return x > 1 && x > a ? 1 - igammacFraction(a, x) : igammaSeries(a, x);
+  return orLimit(x > 1 && x > a ? 1 - igammacFraction(a, x) : igammaSeries(a, x), x < a ? 0 : 1);
 }
 
 double igammac(double a, double x) {
@@ -126,13 +129,12 @@ double igammac(double a, double x) {
   if (x == 0) return 1;
   if (std::isinf(a)) return std::isinf(x) ? kNan : 1;
   if (std::isinf(x)) return 0;
-  return x < 1 || x < a ? 1 - igammaSeries(a, x) : igammacFraction(a, x);
+  return orLimit(x < 1 || x < a ? 1 - igammaSeries(a, x) : igammacFraction(a, x), x < a ? 1 : 0);
 }
 
 double zeta(double x, double q) {
-  if (std::isnan(x) || std::isnan(q)) return kNan;
   if (x == 1) return kInfinity;
-  if (x < 1) return kNan;
+  if (!(x > 1) || std::isnan(q)) return kNan;
   if (q <= 0) {
     if (q == std::floor(q)) return x == std::floor(x) && std::fmod(x, 2) == 0 ? kInfinity : kNan;
     if (x != std::floor(x)) return kNan;  // a negative number to a power that is not whole
@@ -146,6 +148,7 @@ double zeta(double x, double q) {
     if (a > 0 && std::fabs(term) < kEpsilon * std::fabs(sum)) return sum;
   }
   const double power = std::pow(a, -x);
+  if (power == 0) return sum;  // what follows is smaller still
   sum += power * a / (x - 1) + 0.5 * power;
   // (2k)! / B_2k for k = 1, 2, …
   constexpr double factors[] = {12.0, -720.0, 30240.0, -1209600.0, 47900160.0, -1.8924375803183791606e9,

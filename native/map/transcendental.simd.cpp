@@ -423,10 +423,8 @@ struct Cosine {
   }
 };
 /** The C library takes denormal numbers apart by products that are zero here; they are zero from the beginning instead. */
-inline float oddPower(float x, float y) {
-  const bool isDenormal = __builtin_fabsf(x) < 1.17549435e-38f;
-  return __builtin_powf(isDenormal ? __builtin_copysignf(0.0f, x) : x, y);
-}
+inline float normalOrZero(float x) { return __builtin_fabsf(x) < 1.17549435e-38f ? __builtin_copysignf(0.0f, x) : x; }
+inline float oddPower(float x, float y) { return __builtin_powf(normalOrZero(x), normalOrZero(y)); }
 struct Power {
   static TL_INLINE V of(V x, V y) {
     // Negative numbers, zeros, infinities and NaN have rules of their own.

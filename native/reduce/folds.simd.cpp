@@ -15,11 +15,11 @@ struct Prod {
 };
 /** Extremes of floats: NaN wins. */
 struct Max {
-  template <class V> static TL_INLINE V of(V a, V b) { return a != a ? a : a > b ? a : b; }
+  template <class V> static TL_INLINE V of(V a, V b) { return a != a ? a : larger(a, b); }
   template <class T> static constexpr T nothing = -__builtin_inf();
 };
 struct Min {
-  template <class V> static TL_INLINE V of(V a, V b) { return a != a ? a : a < b ? a : b; }
+  template <class V> static TL_INLINE V of(V a, V b) { return a != a ? a : smaller(a, b); }
   template <class T> static constexpr T nothing = __builtin_inf();
 };
 

@@ -41,8 +41,9 @@ Bits keyOf(Bits bits) {
   constexpr Bits infinity = sizeof(Bits) == 4 ? static_cast<Bits>(0x7f800000) : static_cast<Bits>(0x7ff0000000000000);
   const Bits magnitude = bits & ~sign;
   const Bits key = bits & sign ? ~bits : bits | sign;
-  // Zeros of both signs are equal.
-  return magnitude > infinity ? ~Bits{0} : magnitude == 0 ? sign : key;
+  constexpr Bits leastNormal = sizeof(Bits) == 4 ? static_cast<Bits>(0x00800000) : static_cast<Bits>(0x0010000000000000);
+  // Zeros of both signs are equal, and so is what counts as zero.
+  return magnitude > infinity ? ~Bits{0} : magnitude < leastNormal ? sign : key;
 }
 
 /** Sorts by the upper 32 bits, eight at a time; equal keys keep their order. */

@@ -1,5 +1,6 @@
 /** Vectors as wide as the variant's registers, and loops over blocks in them. Include only from *.simd.cpp. */
 #pragma once
+#include "extremes.h"
 #include "types.h"
 
 namespace tl::TL_SIMD {

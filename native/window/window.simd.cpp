@@ -1,5 +1,5 @@
 /** What windows do with blocks of channels: folds over the points of a window, and spreading gradients over them. */
-#include "../simd/types.h"
+#include "../simd/extremes.h"
 
 namespace tl::TL_SIMD {
 namespace {
@@ -75,7 +75,7 @@ template <class T, class L> struct Max {
     TL_SHORT_LOOP
     for (int64_t p = 0; p < a.count; p++) {
       const V x = L::template load<V>(point<T>(a, p) + i);
-      best = x > best ? x : best;
+      best = larger(x, best);
     }
     L::store(static_cast<T*>(a.out) + i, best);
   }
@@ -231,7 +231,7 @@ template <class T> TL_INLINE T* pooledOut(const WindowRow& a, int64_t w, int64_t
 template <class T, class L, int64_t Size> struct MaxOf {
   static TL_INLINE void at(const WindowRow& a, int64_t w, int64_t i) {
     using V = typename L::Values;
-    L::store(pooledOut<T>(a, w, i), foldWindow<T, L, Size>(a, w, i, [](V best, V x) { return x > best ? x : best; }));
+    L::store(pooledOut<T>(a, w, i), foldWindow<T, L, Size>(a, w, i, [](V best, V x) { return larger(x, best); }));
   }
 };
 template <class T, class L, int64_t Size> struct SumOf {

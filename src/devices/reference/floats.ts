@@ -65,8 +65,9 @@ export const floatBinary: Partial<Record<BinaryOp, (x: number, y: number) => num
   floormod,
   truncmod: (x, y) => x % y,
   pow,
-  max: Math.max,
-  min: Math.min,
+  // NaN wins over everything; among equals, such as zeros of different sign, the second.
+  max: (x, y) => (Number.isNaN(x) || x > y ? x : y),
+  min: (x, y) => (Number.isNaN(x) || x < y ? x : y),
   atan2: Math.atan2,
   igamma,
   igammac,

@@ -52,7 +52,11 @@ function nextafterOf({ load, store }: Access<number>): (x: number, y: number) =>
 }
 
 /** Ops that take over bits as they are. */
-const keepsBits = new Set<string>(['neg', 'abs', 'conj', 'max', 'min', 'nextafter']);
+const keepsBits = new Set<string>([
+  ...['neg', 'abs', 'conj', 'nextafter'],
+  // These give back what is tiny without looking further.
+  ...['sin', 'tan', 'asin', 'atan', 'sinh', 'asinh', 'atanh'],
+]);
 
 /** Arithmetic of the cpu device takes numbers below the least normal one for zeros, read or written; so does TensorFlow's. */
 function flushing<F extends Readonly<Partial<Record<string, (...given: number[]) => number | boolean>>>>(

@@ -104,6 +104,7 @@ export function zeta(x: number, q: number): number {
   for (let k = 0; k < terms; k++) sum += (q + k) ** -x;
   const w = q + terms;
   const power = w ** -x;
+  if (power === 0) return sum; // what follows is smaller still
   sum += (power * w) / (x - 1) + power / 2;
   let factor = (x * power) / (2 * w);
   for (let j = 0; j < bernoulli.length; j++) {
@@ -233,13 +234,16 @@ function igammacFraction(a: number, x: number): number {
   return gammaDensity(a, x) * h;
 }
 
+/** Where the factor that both share is no number any more, the one or the other of them is all. */
+const orLimit = (found: number, limit: number): number => (Number.isNaN(found) ? limit : found);
+
 /** The lower incomplete gamma function, divided by Γ(a). */
 export function igamma(a: number, x: number): number {
+  if (x === 0 && !Number.isNaN(a)) return 0;
   if (!(x >= 0) || !(a > 0)) return Number.NaN;
-  if (x === 0) return 0;
   if (a === Number.POSITIVE_INFINITY) return x === a ? Number.NaN : 0;
   if (x === Number.POSITIVE_INFINITY) return 1;
-  return x > 1 && x > a ? 1 - igammacFraction(a, x) : igammaSeries(a, x);
+  return orLimit(x > 1 && x > a ? 1 - igammacFraction(a, x) : igammaSeries(a, x), x < a ? 0 : 1);
 }
 
 /** 1 - igamma, without cancellation. */
@@ -248,5 +252,5 @@ export function igammac(a: number, x: number): number {
   if (x === 0) return 1;
   if (a === Number.POSITIVE_INFINITY) return x === a ? Number.NaN : 1;
   if (x === Number.POSITIVE_INFINITY) return 0;
-  return x > 1 && x > a ? igammacFraction(a, x) : 1 - igammaSeries(a, x);
+  return orLimit(x > 1 && x > a ? igammacFraction(a, x) : 1 - igammaSeries(a, x), x < a ? 1 : 0);
 }

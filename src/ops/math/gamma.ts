@@ -54,6 +54,7 @@ export const Digamma = defineUnary({
     { shape: '[2, ?] -> [2, ?]' },
     { given: { x: [0.5, 4, 10.5] }, expect: { y: [-1.9635100260214235, 1.2561176684318003, 2.302998591694823] } },
     { given: { x: [-1] }, expect: { y: [nan] }, differentiable: false },
+    { given: { x: [2 ** -100, -(2 ** -100)] }, expect: { y: [-(2 ** 100), 2 ** 100] }, differentiable: false },
   ],
 });
 
@@ -101,6 +102,7 @@ export const Igamma = defineOp({
       expect: { z: [0.5204998778130465, 0.3233235838169365, 0.7576078383294877] },
     },
     { given: { a: [1, -1], x: [0, 1] }, expect: { z: [0, nan] }, differentiable: false },
+    { given: { a: [0, -1, 1e37, 1e37], x: [0, 0, 3, 3e38] }, expect: { z: [0, 0, 0, 1] }, differentiable: false },
   ],
 });
 
@@ -131,6 +133,7 @@ export const Igammac = defineOp({
       given: { a: [0.5, 3, 10], x: [0.25, 2, 12] },
       expect: { z: [0.4795001221869535, 0.6766764161830635, 0.2423921616705123] },
     },
+    { given: { a: [1e37, 1e37], x: [3, 3e38] }, expect: { z: [1, 0] }, differentiable: false },
   ],
 });
 
@@ -168,6 +171,7 @@ export const Zeta = defineOp({
       // Nothing is passed to x, so second derivatives that mix x and q are not complete.
       differentiable: 'once',
     },
+    { given: { x: [3, 1e37, 1e37], q: [inf, 3, 1] }, expect: { z: [0, 0, 1] }, differentiable: false },
   ],
 });
 

@@ -1,6 +1,7 @@
 /** @file Powers with fixed exponents: Square, Sqrt, Rsqrt, Reciprocal, and the ops that their gradients use. */
 import { controlDependencies } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import type { Case } from '../../op/cases.ts';
 import * as e from '../../program/map.ts';
 import { constant } from '../array/constant.ts';
 import { conj } from './complex.ts';
@@ -147,7 +148,7 @@ export const reciprocal: UnaryFunction = unaryFunction(Reciprocal);
 
 function reciprocalGradient(y: e.Expr, dy: e.Expr): e.Expr {
   const cy = conjugate(y);
-  return unlessZero(dy, e.mul(e.neg(cy), e.mul(dy, cy)));
+  return unlessZero(dy, e.mul(e.neg(e.mul(cy, cy)), dy));
 }
 
 function reciprocalGradGrad({ y, dy, dz }: { y: Tensor; dy: Tensor; dz: TensorLike }): readonly [Tensor, Tensor] {
@@ -156,9 +157,10 @@ function reciprocalGradGrad({ y, dy, dz }: { y: Tensor; dy: Tensor; dz: TensorLi
   return [first, ReciprocalGrad.build({ y: cy, dy: dz }).z];
 }
 
-const reciprocalGradCases = () => [
+const reciprocalGradCases = (): readonly Case<'y' | 'dy', 'z'>[] => [
   { shape: '[2, ?], [?, 3] -> [2, 3]' },
   { given: { y: [2, 0.5], dy: [1, 3] }, expect: { z: [-4, -0.75] } },
+  { given: { y: [1e30, 1e-30], dy: [1e-30, Infinity] }, expect: { z: [-Infinity, Number.NaN] }, differentiable: false },
 ];
 
 export const ReciprocalGrad: GradientOp = defineGradientOp({
