@@ -27,12 +27,18 @@ async function applies(rule: string, build: (x: tf.Tensor, y: tf.Tensor) => tf.T
 }
 
 const fires: Record<string, [rule: string, build: (x: tf.Tensor, y: tf.Tensor) => tf.Tensor]> = {
-  'x + 0': ['x + 0', (x) => x.add(0)],
-  '0 + x': ['0 + x', (x) => tf.add(tf.constant(0, { dtype: tf.float32 }), x)],
-  'x - 0': ['x - 0', (x) => x.sub(0)],
-  'x * 1': ['x * 1', (x) => x.mul(1)],
-  '1 * x': ['1 * x', (x) => tf.multiply(1, x)],
-  'x / 1': ['x / 1', (x) => x.div(1)],
+  'x + 0 of integers': ['x + 0', (x) => x.cast(tf.int32).add(0)],
+  '0 + x of integers': ['0 + x', (x) => tf.add(0, x.cast(tf.int32))],
+  'x - 0 of integers': ['x - 0', (x) => x.cast(tf.int32).sub(0)],
+  'x * 1 of integers': ['x * 1', (x) => x.cast(tf.int32).mul(1)],
+  '1 * x of integers': ['1 * x', (x) => tf.multiply(1, x.cast(tf.int32))],
+  'x / 1 of integers': ['x / 1', (x) => tf.floorDiv(x.cast(tf.int32), 1)],
+  'x ^ 2': ['x ^ 2', (x) => tf.pow(x, 2)],
+  'x ^ 3': ['x ^ 3', (x) => tf.pow(x, 3)],
+  'x ^ 1': ['x ^ 1', (x) => tf.pow(x, 1)],
+  'x ^ 0.5': ['x ^ 0.5', (x) => tf.pow(x, 0.5)],
+  'x ^ -0.5': ['x ^ -0.5', (x) => tf.pow(x.square(), -0.5)],
+  'x ^ -1': ['x ^ -1', (x) => tf.pow(x, -1)],
   '-(-x)': ['-(-x)', (x) => x.neg().neg()],
   '(x * 2) * 4': ['(x * c1) * c2', (x) => x.mul(2).mul(4)],
   '4 * (2 * x)': ['(x * c1) * c2', (x) => tf.multiply(4, tf.multiply(2, x))],
@@ -40,12 +46,19 @@ const fires: Record<string, [rule: string, build: (x: tf.Tensor, y: tf.Tensor) =
   'ac - cb': ['common factor', (x, y) => y.floor().mul(x).sub(x.mul(y))],
   'addN of ca and cb': ['common factor', (x, y) => tf.addN([x.mul(y), x.mul(y.floor())])],
   'cast up and on': ['two casts', (x) => x.cast(tf.int32).cast(tf.int64).cast(tf.float64).cast(tf.float32)],
-  'cast there and back': ['cast there and back', (x) => x.cast(tf.float64).cast(tf.float32)],
+  'cast there and back': ['cast there and back', (x) => x.cast(tf.float16).cast(tf.float32).cast(tf.float16)],
 };
 
 const keeps: typeof fires = {
-  'x + 0 of more axes': ['x + 0', (x) => x.add(tf.constant([[0]], { dtype: tf.float32 }))],
-  'x * [1]': ['x * 1', (x) => x.mul(tf.constant([1], { dtype: tf.float32 }))],
+  'x + 0': ['x + 0', (x) => x.add(0)],
+  'x - 0': ['x - 0', (x) => x.sub(0)],
+  'x * 1': ['x * 1', (x) => x.mul(1)],
+  'x / 1': ['x / 1', (x) => x.div(1)],
+  'x + 0 of more axes': ['x + 0', (x) => x.cast(tf.int32).add(tf.constant([[0]]))],
+  'x * [1]': ['x * 1', (x) => x.cast(tf.int32).mul(tf.constant([1]))],
+  'integers to a power': ['x ^ 2', (x) => tf.pow(x.cast(tf.int32), 2)],
+  'x ^ [2]': ['x ^ 2', (x) => tf.pow(x, tf.constant([2], { dtype: tf.float32 }))],
+  'a cast that takes tiny numbers for zero': ['cast there and back', (x) => x.cast(tf.float64).cast(tf.float32)],
   '0 - x': ['x - 0', (x) => tf.subtract(0, x)],
   '1 / x': ['x / 1', (x) => tf.divide(1, x)],
   'exp(log x)': ['exp', (x) => x.log().exp()],
@@ -84,6 +97,24 @@ describe('identities', () => {
     it(`${name} is left alone`, async () => {
       expect(await applies(rule, build)).toBe(false);
     });
+
+  it('keeps what arithmetic makes of -0 and of tiny numbers', async () => {
+    const graph = new tf.Graph();
+    const tiny = 1e-40;
+    const { x, results } = graph.asDefault(() => {
+      const x = tf.placeholder(tf.float32, [null]);
+      const results = [x.add(0), x.sub(0), x.mul(1), x.div(1), x.mul(2).mul(0.5), x.cast(tf.float64).cast(tf.float32)];
+      return { x, results: [...results, tf.pow(x, 0.5), tf.pow(x, -0.5)] };
+    });
+    const values = await new tf.Session({ graph }).run(results, [[x, [-0, tiny, -tiny, Number.NEGATIVE_INFINITY]]]);
+    const inf = Number.POSITIVE_INFINITY;
+    expect(values.map((value) => value.numbers())).toEqual([
+      [0, 0, 0, -inf],
+      ...Array(5).fill([-0, 0, -0, -inf]),
+      [-0, 0, -0, Number.NaN],
+      [-inf, inf, -inf, Number.NaN],
+    ]);
+  });
 
   it('what is fed is what counts, not what it would have been', async () => {
     const graph = new tf.Graph();

@@ -43,33 +43,39 @@ function commonFactor(node: RewriteNode, combine: string): Rewritten {
   return undefined;
 }
 
-/** `x + 0` and `0 + x` are x; a common factor is taken out. */
+/**
+ * Whether arithmetic with 0 or 1 leaves every number as it is. Of floats it does not: -0 + 0 is 0, and what is below the normal range
+ * becomes zero, times 1 too. TensorFlow computes these.
+ */
+const isExact = ({ attrs }: RewriteNode) => (attrs['T'] as DType).isInteger; // its definition guarantees the kind
+
+/** `x + 0` and `0 + x` are x, of integers; a common factor is taken out. */
 export const simplifySum: Rule = (node) => {
   const [x, y] = node.inputs as readonly [RewriteInput, RewriteInput]; // binary
-  if (constantScalar(y) === 0) return { rule: 'x + 0', to: x };
-  if (constantScalar(x) === 0) return { rule: '0 + x', to: y };
+  if (isExact(node) && constantScalar(y) === 0) return { rule: 'x + 0', to: x };
+  if (isExact(node) && constantScalar(x) === 0) return { rule: '0 + x', to: y };
   return commonFactor(node, 'AddV2');
 };
 
-/** `x - 0` is x; a common factor is taken out. */
+/** `x - 0` is x, of integers; a common factor is taken out. */
 export const simplifyDifference: Rule = (node) => {
   const [x, y] = node.inputs as readonly [RewriteInput, RewriteInput]; // binary
-  if (constantScalar(y) === 0) return { rule: 'x - 0', to: x };
+  if (isExact(node) && constantScalar(y) === 0) return { rule: 'x - 0', to: x };
   return commonFactor(node, 'Sub');
 };
 
 /** A sum of two products with a common factor. */
 export const simplifyAddN: Rule = (node) => (node.inputs.length === 2 ? commonFactor(node, 'AddV2') : undefined);
 
-/** `x / 1` is x. */
+/** `x / 1` is x, of integers. */
 export const simplifyQuotient: Rule = (node) =>
-  constantScalar(node.inputs[1]!) === 1 ? { rule: 'x / 1', to: node.inputs[0]! } : undefined;
+  isExact(node) && constantScalar(node.inputs[1]!) === 1 ? { rule: 'x / 1', to: node.inputs[0]! } : undefined;
 
-/** `x * 1` and `1 * x` are x; `(x * c1) * c2` is `x * (c1 * c2)`. */
+/** `x * 1` and `1 * x` are x, of integers; `(x * c1) * c2` is `x * (c1 * c2)`. */
 export const simplifyProduct: Rule = (node) => {
   const [x, y] = node.inputs as readonly [RewriteInput, RewriteInput]; // binary
-  if (constantScalar(y) === 1) return { rule: 'x * 1', to: x };
-  if (constantScalar(x) === 1) return { rule: '1 * x', to: y };
+  if (isExact(node) && constantScalar(y) === 1) return { rule: 'x * 1', to: x };
+  if (isExact(node) && constantScalar(x) === 1) return { rule: '1 * x', to: y };
   return foldFactors(node, x, y) ?? foldFactors(node, y, x);
 };
 
@@ -88,6 +94,31 @@ function multiplied(a: NDArray, b: NDArray): NDArray | undefined {
   if (a.dtype === int32) return scalar(int32, Math.imul(x, y));
   return a.dtype === float32 || a.dtype === float64 ? scalar(a.dtype, x * y) : undefined;
 }
+
+/** Powers that are functions of their own. */
+const powers: ReadonlyMap<number, string> = new Map([
+  [2, 'Square'],
+  [0.5, 'Sqrt'],
+  [-0.5, 'Rsqrt'],
+  [-1, 'Reciprocal'],
+]);
+
+/**
+ * Floats to the power of a few constants, as TensorFlow's optimizer rewrites them. It is more than a gain in speed: of -0 and -inf a
+ * root is -0 and NaN, where the power is 0 and inf.
+ */
+export const simplifyPower: Rule = (node) => {
+  const T = node.attrs['T'] as DType; // its definition guarantees the kind
+  const [x, y] = node.inputs as readonly [RewriteInput, RewriteInput]; // binary
+  const exponent = constantScalar(y);
+  if (!T.isFloating || exponent === undefined) return undefined;
+  const rule = `x ^ ${exponent}`;
+  if (exponent === 1) return { rule, to: x };
+  if (exponent === 3)
+    return { rule, to: { op: 'Mul', inputs: [x, { op: 'Square', inputs: [x], attrs: { T } }], attrs: { T } } };
+  const op = powers.get(exponent);
+  return op ? { rule, to: { op, inputs: [x], attrs: { T } } } : undefined;
+};
 
 /** `-(-x)` is x. */
 export const simplifyNegation: Rule = (node) => {
@@ -110,12 +141,16 @@ export const simplifyCast: Rule = (node) => {
   const { node: inner } = node.inputs[0]!;
   if (inner.op !== 'Cast' || Truncate) return undefined;
   const before = castAttrs(inner);
-  if (!widens(before.SrcT, before.DstT)) return undefined;
+  if (!widens(before.SrcT, before.DstT) || losesDenormals(before.SrcT, before.DstT)) return undefined;
   const attrs = { SrcT: before.SrcT, DstT, Truncate: false };
   return before.SrcT === DstT
     ? { rule: 'cast there and back', to: inner.inputs[0]! }
     : { rule: 'two casts', to: { op: 'Cast', inputs: [inner.inputs[0]!], attrs } };
 };
+
+/** Casting to float64 is arithmetic, to which numbers below the normal range of float32 are zeros; half types are widened bit by bit. */
+const losesDenormals = (from: DType, to: DType) =>
+  to.storage === 'f64' && (from.storage === 'f32' || from.storage === 'bf16');
 
 /** The attributes of a Cast node, whose kinds its definition guarantees. */
 function castAttrs({ attrs }: RewriteNode): { SrcT: DType; DstT: DType; Truncate: boolean } {

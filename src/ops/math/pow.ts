@@ -7,6 +7,7 @@ import { greater, notEqual } from './compare.ts';
 import { conj } from './complex.ts';
 import { defineBinary, type NameOption } from './elementwise.ts';
 import { log } from './exp.ts';
+import { simplifyPower } from './identities.ts';
 import { minus, times } from './operators.ts';
 import { where } from './select.ts';
 import { floatAndComplexTypes, signedIntegerTypes } from './types.ts';
@@ -16,6 +17,7 @@ export const Pow = defineBinary({
   name: 'Pow',
   types: [...floatAndComplexTypes, ...signedIntegerTypes],
   element: power,
+  simplify: simplifyPower,
   grad({ x, y, z, dy }) {
     const cx = conj(x);
     const cy = conj(y);
