@@ -194,6 +194,12 @@ export abstract class InstructionBuilder {
     const element = e.input(0, value.dtype);
     const result = options.of ? options.of(element) : element;
     const shape = value.shape.filter((_, i) => !folded.includes(i));
+    const isAlone = folded.every((axis) => value.shape[axis] === 1) && op !== 'argmax' && op !== 'argmin';
+    if (isAlone) {
+      // One number is its own sum: no arithmetic is done that would change a -0, or what is below the normal range.
+      const alone = options.of ? this.map([value], options.of) : value;
+      return this.reshape(alone, options.keepDims ? value.shape : shape);
+    }
     const output = this.temp(options.dtype ?? result.dtype, shape);
     this.emit({ kind: 'reduce', op, shape: value.shape, axes: folded, inputs: [asView(value)], result, output });
     if (!options.keepDims) return output;

@@ -106,6 +106,43 @@ describe.runIf(cpu)('tiny numbers', () => {
     await sess.close();
   });
 
+  it('are zero to extremes, pools and sorting', async () => {
+    const least = { float32: 2 ** -126, float64: 2 ** -1022 } as const;
+    for (const dtype of [d.float32, d.float64]) {
+      const tiny = least[dtype === d.float32 ? 'float32' : 'float64'] / 2;
+      for (const columns of [2, 16, 17, 40]) {
+        const [low, high] = [repeat([-tiny, -1], columns * 3), repeat([tiny, 1], columns * 3)];
+        const tops = await reduce(dtype, 'max', low, columns);
+        const bottoms = await reduce(dtype, 'min', high, columns);
+        expect([tops[1], bottoms[1]]).toEqual([Array(3).fill(-0), Array(3).fill(0)]);
+        if (columns % 2 === 0)
+          expect([tops[0], bottoms[0]]).toEqual([repeat([-0, -1], columns), repeat([0, 1], columns)]);
+      }
+      tf.resetDefaultGraph();
+      const sess = new tf.Session();
+      const x = tf.placeholder(dtype, [null]);
+      const pooled = tf.nn.maxPool(x.reshape([1, 1, -1, 1]), [1, 1, 2, 1], [1, 1, 2, 1], 'VALID').reshape([-1]);
+      const { indices } = tf.nn.topK(x, 6);
+      const [pools, order] = await sess.run([pooled, indices], [[x, [0, tiny, -tiny, -1, -tiny, tiny]]]);
+      expect(pools.numbers().map(Math.abs)).toEqual([0, 0, 0]);
+      expect(order.numbers()).toEqual([0, 1, 2, 4, 5, 3]);
+      await sess.close();
+    }
+  });
+
+  it('stay what they are where there is nothing to add, and so does -0', async () => {
+    tf.resetDefaultGraph();
+    const sess = new tf.Session();
+    const x = tf.placeholder(tf.float32, [null, 1]);
+    const results = [tf.reduceSum(x, 1), tf.reduceMean(x, 1), tf.reduceProd(x, 1), tf.reduceMax(x, 1)];
+    const tiny = Math.fround(1e-40);
+    for (const values of [[-0], [tiny], [-0, tiny, -tiny]]) {
+      const found = await sess.run(results, [[x, values.map((value) => [value])]]);
+      for (const result of found) expect(result.numbers()).toEqual(values);
+    }
+    await sess.close();
+  });
+
   it('do not disturb the numbers of JavaScript', async () => {
     await map(d.float64, [[1]], (v) => e.mul(v, 1));
     expect(5e-324 * 1).toBe(5e-324);

@@ -120,6 +120,7 @@ function foldMean(p: ProgramBuilder, value: Value, axes: readonly number[]): Val
     if (dtype.isComplex && count === 0) return p.fill(dtype, p.reduce('sum', value, axes).shape, 0);
     const wide = isHalf(dtype) ? d.float32 : dtype;
     const total = p.reduce('sum', value, axes, { of: (x) => e.cast(x, wide) });
+    if (count === 1) return p.cast(total, dtype);
     return p.map([total], (x) => e.cast(e.div(x, e.constant(dtype.isComplex ? [count, 0] : count, wide)), dtype));
   }
   // Neither the sum nor the count need fit the narrow types. An integer mean rounds toward zero, and that of nothing is 0.

@@ -73,7 +73,10 @@ export function foldSegments(p: ProgramBuilder, fold: SegmentFold, rows: Value, 
       });
     }
     default: {
-      const { lowest, highest } = limitsOf(dtype);
+      // Infinities are beyond the largest numbers.
+      const { lowest, highest } = dtype.isFloating
+        ? { lowest: Number.NEGATIVE_INFINITY, highest: Number.POSITIVE_INFINITY }
+        : limitsOf(dtype);
       const extreme = combineRows(p, fold, rows, ids, segments, fold === 'max' ? lowest : highest);
       return p.map([extreme, column], (x, n) => e.select(e.eq(n!, 0), 0, x!));
     }
@@ -161,16 +164,28 @@ export const SegmentMean: SegmentOp = defineSegment(
   [[2, 3.5], [0, 0], [6, 7.5]],
   [{ given: { data: int32s([1, 2, 3, 4]), segment_ids: int32s([0, 0, 2, 2]) }, expect: { output: int32s([1, 0, 3]) } }],
 ); // biome-ignore format: as above
-export const SegmentMax: SegmentOp = defineSegment('SegmentMax', 'max', realNumbers, () => segmentExtremeGradient, [
-  [3, 5],
-  [0, 0],
-  [7, 9],
-]);
-export const SegmentMin: SegmentOp = defineSegment('SegmentMin', 'min', realNumbers, () => segmentExtremeGradient, [
-  [1, 2],
-  [0, 0],
-  [5, 6],
-]);
+/** Segments of one infinity, of none, and of an infinity and a number. */
+const infinities = (infinity: number, extreme: number): Case<'data' | 'segment_ids', 'output'> => ({
+  given: { data: [infinity, infinity, 1], segment_ids: int32s([0, 2, 2]) },
+  expect: { output: [infinity, 0, extreme] },
+  differentiable: false,
+});
+export const SegmentMax: SegmentOp = defineSegment(
+  'SegmentMax',
+  'max',
+  realNumbers,
+  () => segmentExtremeGradient,
+  [[3, 5], [0, 0], [7, 9]],
+  [infinities(Number.NEGATIVE_INFINITY, 1)],
+); // biome-ignore format: tables read better in rows
+export const SegmentMin: SegmentOp = defineSegment(
+  'SegmentMin',
+  'min',
+  realNumbers,
+  () => segmentExtremeGradient,
+  [[1, 2], [0, 0], [5, 6]],
+  [infinities(Number.POSITIVE_INFINITY, 1)],
+); // biome-ignore format: tables read better in rows
 export const SegmentProd: SegmentOp = defineSegment('SegmentProd', 'prod', numbers, () => segmentProdGradient, [
   [3, 10],
   [1, 1],
