@@ -66,7 +66,7 @@ export function training(run: Run<Rows['training']>): string {
   const others = run.rows.filter((row) => !products.includes(row));
   const gigaflops = (micros: number, step: string) => (steps[step]!.operations! / micros / 1000).toFixed(0);
   return [
-    caption(run),
+    caption(run, ...(others.length > 0 ? [`of the steps ${reached(others, 1.5)}`] : [])),
     ...(others.length > 0 ? lines(others, 'step, #: µs', (micros) => micros.toFixed(0)) : []),
     ...(products.length > 0 ? lines(products, 'float32, run by a session, #: GFLOP/s', gigaflops) : []),
     ...(threads.length > 1 ? [scaling(run, present)] : []),
