@@ -1,6 +1,7 @@
-/** Matrices that products of a program share, packed once in each run, or once for all runs where they never change. */
+/** Matrices that products of a program share, packed once in each run, or once for all runs in which they are the same. */
 #pragma once
 #include <atomic>
+#include <cstdint>
 #include <vector>
 
 #include "owned.h"
@@ -9,13 +10,36 @@ namespace tl {
 
 /** A matrix in the form that the matrix unit wants, for all products that share it. */
 struct Packed {
-  enum State : int { missing, underWay, there };
+  /** Of one that is new in this run, it is not known yet whether it lasts: then products pack it for themselves. */
+  enum State : int { missing, underWay, there, isNew };
   std::atomic<int> state{missing};
-  /** Whether it is a constant of the program. */
-  bool isConstant = false;
+  /** What it is worth to a run that products of the run before have packed it. */
+  enum class Lasts { oneRun, always, whileContent, count };
+  Lasts lasts = Lasts::oneRun;
+  /** Whether several products of a run share it, so that packing it pays in any case. */
+  bool isShared = true;
+  /** Where the table has the number of its content, which is another one when it has been written; and what was there. */
+  int64_t contentSlot = 0;
+  const void* content = nullptr;
   /** Whether it could be split. */
   bool finite = false;
   std::vector<char> memory;
+
+  /** A run begins: it may have changed since the last one, which may have ended while it was packed. */
+  void restart(void* const* table) {
+    const bool isThere = state.load(std::memory_order_relaxed) == there;
+    if (lasts == Lasts::always && isThere) return;
+    State next = missing;
+    if (lasts == Lasts::whileContent) {
+      if (table[contentSlot] == content) {
+        if (isThere) return;
+      } else if (!isShared) {
+        next = isNew;
+      }
+      content = table[contentSlot];
+    }
+    state.store(next, std::memory_order_relaxed);
+  }
 };
 
 /** What the products of a program share. */
@@ -25,11 +49,8 @@ class Packs {
     while (static_cast<int64_t>(all_.size()) <= id) all_.push_back(make<Packed>());
     return *all_[static_cast<size_t>(id)];
   }
-  /** A run begins: matrices may have changed since the last one, which may have ended while one was packed. */
-  void restart() {
-    for (Owned<Packed>& packed : all_)
-      if (!packed->isConstant || packed->state.load(std::memory_order_relaxed) != Packed::there)
-        packed->state.store(Packed::missing, std::memory_order_relaxed);
+  void restart(void* const* table) {
+    for (Owned<Packed>& packed : all_) packed->restart(table);
   }
 
  private:

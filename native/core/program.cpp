@@ -126,7 +126,7 @@ int64_t tl_program_run(void* handle, void* const* table, double* result, double*
   const RunScope scope(threads);
   Program& program = *static_cast<Program*>(handle);
   const auto& instructions = program.instructions;
-  if (first == 0) program.packs.restart();
+  if (first == 0) program.packs.restart(table);
   const bool limited = std::isfinite(nanoseconds);
   const double deadline = limited ? now() + nanoseconds : 0;
   const size_t n = instructions.size();

@@ -192,7 +192,11 @@ class Dot final : public Instruction {
 
   bool suitsTiles() const {
     if (!simd().tiles.gemm) return false;
-    return simd().tiles.suitsGemm(m_, n_, k_ * pairs()) || (canPack() && simd().tiles.suitsPacked(m_, n_, k_));
+    return simd().tiles.suitsGemm(m_, n_, k_ * pairs()) || (alwaysPacks() && simd().tiles.suitsPacked(m_, n_, k_));
+  }
+  /** Whether the second factor is packed in every run: results must not depend on whether it was. */
+  bool alwaysPacks() const {
+    return canPack() && (around_.packed->lasts != Packed::Lasts::whileContent || around_.packed->isShared);
   }
   int64_t pairs() const { return 1 + static_cast<int64_t>(around_.as.size()); }
   /** All terms of a sum, those of each product rounded up to whole tiles. */
@@ -547,7 +551,12 @@ InstructionPtr decodeDot(Reader& in) {
   const int64_t pack = in.word(-1, 1 << 20, "number of a packed matrix");
   if (pack >= 0) {
     around.packed = &in.packs.of(pack);
-    around.packed->isConstant = in.word(0, 1, "flag of a constant matrix");
+    Packed& packed = *around.packed;
+    packed.lasts = in.code<Packed::Lasts>("how long a packed matrix lasts");
+    if (packed.lasts == Packed::Lasts::whileContent) {
+      packed.contentSlot = in.word(0, INT32_MAX, "slot");
+      packed.isShared = in.word(0, 1, "flag of a shared matrix");
+    }
   }
   if (in.word(0, 1, "flag of an addend")) around.plus = make<Matrix>(in.view());
   if (in.word(0, 1, "flag of a map on a product")) around.after = make<PieceMap>(MapCode::decode(in));

@@ -5,7 +5,10 @@ import type { NDArray } from '../core/ndarray.ts';
 import type { Shape } from '../core/shape.ts';
 import type { Segment } from '../program/instructions.ts';
 
-/** A piece of a device's memory. Host-memory devices expose the bytes. */
+/**
+ * A piece of a device's memory. Host-memory devices expose the bytes. Once a segment has had it bound, only segments write it: a device may
+ * keep what it has made of its content.
+ */
 export interface DeviceBuffer {
   readonly bytes: number;
   /** Present on devices that compute in host memory. */

@@ -4,6 +4,7 @@ import * as d from '../../src/core/dtypes.ts';
 import { fromElements, NDArray } from '../../src/core/ndarray.ts';
 import { type Shape, sizeOf } from '../../src/core/shape.ts';
 import { CpuDevice } from '../../src/devices/cpu/device.ts';
+import * as e from '../../src/program/expr.ts';
 import type { View } from '../../src/program/instructions.ts';
 import { restride, SegmentBuilder } from './build.ts';
 
@@ -239,6 +240,41 @@ describe.runIf(cpu)('matrix products', () => {
     }
   });
 
+  it('follow a factor that other segments write, with the same bits in every run until then', async () => {
+    for (const [m, k, n] of [
+      [32, 192, 512],
+      [40, 64, 64],
+      [64, 700, 90],
+      [200, 130, 300],
+    ] as const)
+      for (const threads of [1, 2]) {
+        const [product, change] = [new SegmentBuilder(), new SegmentBuilder()];
+        const wave = (scale: number) => (i: number) => Math.sin(i * scale);
+        const a = product.bind(new NDArray(d.float32, [m, k], arrayOf(d.float32, m * k, wave(0.37))));
+        const b = product.bind(new NDArray(d.float32, [k, n], arrayOf(d.float32, k * n, wave(0.71))));
+        product.add({ kind: 'dot', a, b, output: product.output(d.float32, [m, n]) });
+        const target = change.output(d.float32, [k, n]);
+        const results = [e.mul(e.input(0, d.float32), 2)];
+        change.add({ kind: 'map', shape: [k, n], inputs: [target], outputs: [target], results });
+        const on = device.withThreads(threads);
+        const [multiply, double] = [on.compile(product.segment), on.compile(change.segment)];
+        const buffers = product.values.map((array) => on.fromHost(array.copy()));
+        const bits = async () => {
+          await multiply.run(buffers);
+          return new Float32Array(buffers[2]!.host!.slice().buffer);
+        };
+        const first = await bits();
+        for (const factor of [1, 2, 4]) {
+          if (factor > 1) await double.run([buffers[1]!]);
+          for (const run of [1, 2, 3]) {
+            const got = await bits();
+            const wrong = got.findIndex((x, i) => x !== first[i]! * factor);
+            expect(wrong, `${m} x ${k} x ${n} times ${factor}, run ${run}`).toBe(-1);
+          }
+        }
+      }
+  });
+
   it('are right in every run when they share a factor that changes between runs', async () => {
     const [m, k, n] = [32, 64, 96];
     const builder = new SegmentBuilder();
@@ -254,7 +290,7 @@ describe.runIf(cpu)('matrix products', () => {
     const buffers = builder.values.map((array) => device.fromHost(array.copy()));
     const floats = buffers.map(({ host }) => new Float32Array(host!.buffer, host!.byteOffset, host!.length / 4));
     for (const factor of [1, 2]) {
-      floats[0]!.fill(factor);
+      buffers[0] = device.fromHost(new NDArray(d.float32, [k, n], new Float32Array(k * n).fill(factor)));
       await kernel.run(buffers);
       const sum = Array.from({ length: k }, (_, i) => element(i)).reduce((x, y) => x + y) * factor;
       for (const product of [2, 4, 6]) expect(floats[product]![0], `factor ${factor}`).toBe(sum);

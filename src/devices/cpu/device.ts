@@ -5,7 +5,8 @@ import type { DType } from '../../core/dtypes.ts';
 import { InternalError, ResourceExhaustedError } from '../../core/errors.ts';
 import { NDArray } from '../../core/ndarray.ts';
 import { type Shape, sizeOf } from '../../core/shape.ts';
-import { DeviceFailure, type FailureCode, type Segment } from '../../program/instructions.ts';
+import { writesOf } from '../../program/access.ts';
+import { DeviceFailure, type FailureCode, type Segment, storageOf } from '../../program/instructions.ts';
 import type { Device, DeviceBuffer, Kernel, RunSegment } from '../device.ts';
 import { Arena } from './arena.ts';
 import { costOf } from './cost.ts';
@@ -29,9 +30,14 @@ const slowness: Readonly<Record<string, number>> = { avx512: 2, avx2: 4, portabl
 
 const failureCodes = ['divisionByZero', 'negativePower', 'index', 'check', 'range'] as const;
 
+/** A number for every content that memory has had. */
+let contents = 0;
+
 /** Host memory with its address. */
 class CpuBuffer implements DeviceBuffer {
   readonly bytes: number;
+  /** Another number when it has been written. */
+  content = ++contents;
   constructor(
     readonly host: Uint8Array,
     readonly address: bigint,
@@ -193,6 +199,11 @@ class CpuKernel implements Kernel, Runnable {
   /** Slot addresses, as the program's views name them. */
   readonly #table: BigUint64Array;
   readonly #tableAddress: number;
+  /** The bound buffers of whose content the program wants to know whether it is the same, and where it finds its numbers. */
+  readonly #contents: readonly number[];
+  readonly #contentNumbers: Float64Array;
+  /** The bound buffers that the program writes. */
+  readonly #written: readonly number[];
   /** Native code reads the constants by address only; this keeps them alive. */
   readonly #constants: CpuBuffer;
   readonly #result = new Float64Array(new ArrayBuffer(32));
@@ -208,12 +219,17 @@ class CpuKernel implements Kernel, Runnable {
     const { library } = device;
     this.#library = library;
     const { packRoom } = device.shared;
-    const { words, constantBytes, packedBytes, copyConstants } = encodeSegment(segment, library.code, packRoom);
+    const encoded = encodeSegment(segment, library.code, packRoom);
+    const { words, constantBytes, packedBytes, copyConstants } = encoded;
     this.#constants = allocateAligned(library, constantBytes);
     copyConstants(this.#constants.host);
     this.#arenaBytes = segment.arenaBytes;
     this.#boundBytes = segment.bound.map((buffer) => buffer.bytes);
-    this.#table = new BigUint64Array(new ArrayBuffer(8 * (firstBoundSlot + segment.bound.length)));
+    this.#table = new BigUint64Array(new ArrayBuffer(8 * encoded.slots));
+    this.#contents = encoded.contents;
+    this.#contentNumbers = new Float64Array(this.#table.buffer, 8 * (encoded.slots - encoded.contents.length));
+    const written = new Set(segment.instructions.flatMap((i) => writesOf(i).map(({ buffer }) => storageOf(buffer))));
+    this.#written = segment.bound.flatMap((buffer, i) => (written.has(storageOf(buffer)) ? [i] : []));
     this.#table[constantsSlot] = this.#constants.address;
     this.#tableAddress = Number(library.address(this.#table));
     this.#resultAddress = Number(library.address(this.#result));
@@ -271,6 +287,14 @@ class CpuKernel implements Kernel, Runnable {
           `bound buffer ${i} needs ${sizes[i]} bytes, but has ${buffer.host?.byteLength ?? 'none'}`,
         );
       this.#table[firstBoundSlot + i] = this.device.addressOf(buffer);
+    }
+    for (const [i, index] of this.#contents.entries()) {
+      const buffer = bound[index]!;
+      this.#contentNumbers[i] = buffer instanceof CpuBuffer ? buffer.content : ++contents;
+    }
+    for (const index of this.#written) {
+      const buffer = bound[index]!;
+      if (buffer instanceof CpuBuffer) buffer.content = ++contents;
     }
     this.#table[arenaSlot] = this.device.shared.arena(this.#arenaBytes);
     if (options?.timeline) this.#times ??= new Float64Array(new ArrayBuffer(16 * this.instructions + 16));

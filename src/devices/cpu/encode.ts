@@ -36,7 +36,11 @@ export interface EncodedSegment {
   readonly words: Int32Array;
   /** The size of all constants, each on a cache line of its own. */
   readonly constantBytes: number;
-  /** The room taken for those that stay packed. */
+  /** Slots of the table. */
+  readonly slots: number;
+  /** The bound buffers of whose content the native code wants the numbers, in the last slots. */
+  readonly contents: readonly number[];
+  /** The room taken for factors that stay packed. */
   readonly packedBytes: number;
   /** Copies them to where the native code will find them. */
   copyConstants(memory: Uint8Array): void;
@@ -54,6 +58,8 @@ export function encodeSegment(
   return {
     words: encoder.words.all,
     constantBytes: encoder.constantBytes,
+    slots: firstBoundSlot + segment.bound.length + 1 + encoder.contents.length,
+    contents: encoder.contents,
     packedBytes: shared.bytes,
     copyConstants: (memory) => encoder.copyConstants(memory),
   };
@@ -72,6 +78,8 @@ class Encoder {
   /** A product without memory, while it is encoded: it is found through a slot behind all others. */
   #passing: Buffer | undefined;
   readonly #storages = new Map<object, number>();
+  /** The bound buffers of whose content the numbers are in slots behind all others. */
+  readonly contents: number[] = [];
 
   constructor(
     private readonly segment: Segment,
@@ -216,14 +224,33 @@ class Encoder {
     this.#views(a, b, output);
     this.words.push(more.length);
     for (const factors of more) this.#views(factors.a, factors.b);
-    const pack = this.shared.numbers.get(dot);
-    this.words.push(...(pack === undefined ? [-1] : [pack, Number(this.shared.constants.has(pack))]));
+    this.#packing(dot);
     this.words.push(Number(plus !== undefined));
     if (plus) this.#view(plus);
     this.words.push(Number(after !== undefined));
     if (after) this.#map(after);
     this.words.push(passing ? this.#ownSlot : -1);
     this.#passing = undefined;
+  }
+
+  /** For which products and how long the second factor is packed. */
+  #packing(dot: DotInstruction): void {
+    const { words, shared } = this;
+    const pack = shared.numbers.get(dot);
+    if (pack === undefined) {
+      words.push(-1);
+      return;
+    }
+    const lasting = shared.lasting.get(pack);
+    if (lasting === undefined) words.push(pack, 0);
+    else if (lasting === 'always') words.push(pack, 1);
+    else words.push(pack, 2, this.#contentSlot(lasting.buffer), Number(lasting.isShared));
+  }
+
+  #contentSlot(buffer: Buffer): number {
+    const index = this.#bound.get(buffer)! - firstBoundSlot;
+    if (!this.contents.includes(index)) this.contents.push(index);
+    return this.#ownSlot + 1 + this.contents.indexOf(index);
   }
 
   #map({ shape, inputs, outputs, results }: MapInstruction): void {

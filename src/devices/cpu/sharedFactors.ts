@@ -1,10 +1,17 @@
 /**
  * @file Second factors that are packed once for several products: for those of a segment that share one, such as the weights in a loop,
- * and for all runs where a factor is a constant, such as the weights of a frozen graph.
+ * and for all runs in which a factor is the same: that of a constant, such as the weights of a frozen graph, or of a variable that nobody has
+ * written meanwhile.
  */
 import { float32 } from '../../core/dtypes.ts';
 import { writesOf } from '../../program/access.ts';
-import { type DeviceInstruction, type DotInstruction, storageOf, type View } from '../../program/instructions.ts';
+import {
+  type Buffer,
+  type DeviceInstruction,
+  type DotInstruction,
+  storageOf,
+  type View,
+} from '../../program/instructions.ts';
 
 /** So many products must share a factor that may be another one in the next run. */
 const minShared = 3;
@@ -13,10 +20,10 @@ const maxRows = 256;
 /** With fewer rows than this one product alone is faster with the factor as it is, which is smaller. */
 const minRows = 32;
 
-/** Bytes of constants that stay packed at most: a model may have a program for every size of a batch, each with constants of its own. */
+/** Bytes of factors that stay packed at most: a model may have a program for every size of a batch, each with packed factors of its own. */
 const mostPacked = 2 ** 30;
 
-/** What is left of the memory in which programs may keep constants packed. */
+/** What is left of the memory in which programs may keep factors packed. */
 export class PackRoom {
   constructor(private bytes = mostPacked) {}
 
@@ -36,12 +43,15 @@ interface Sharing {
   last: number;
 }
 
+/** Always, or while the content of a bound buffer is the same. */
+export type Lasting = 'always' | { readonly buffer: Buffer; readonly isShared: boolean };
+
 /** The products whose second factor is packed for others too. */
 export interface SharedFactors {
   /** A number for every factor, by the products that share it. Nothing is written to it between the first and the last of them. */
   readonly numbers: ReadonlyMap<DotInstruction, number>;
-  /** The factors that stay as they are from run to run. */
-  readonly constants: ReadonlySet<number>;
+  /** Of factors that may stay packed from run to run, by their number, for how long. */
+  readonly lasting: ReadonlyMap<number, Lasting>;
   /** How much room those have taken. */
   readonly bytes: number;
 }
@@ -73,24 +83,23 @@ export function sharedFactors(instructions: readonly DeviceInstruction[], room: 
     for (const v of writesOf(instruction)) written.set(storageOf(v.buffer), position);
   }
   const numbers = new Map<DotInstruction, number>();
-  const constants = new Set<number>();
+  const lasting = new Map<number, Lasting>();
   let [next, bytes] = [0, 0];
   for (const { products } of groups) {
     const { b } = products[0]!; // a group begins with one
+    const isShared = products.length >= minShared;
+    const mayLast = isConstant(b) || (b.buffer.kind === 'bound' && !written.has(storageOf(b.buffer)));
     const packed = packedBytes(b);
-    const keeps =
-      isConstant(b) &&
-      (products.length >= minShared || products.some(({ a }) => a.shape[0]! >= minRows)) &&
-      room.take(packed);
-    if (products.length < minShared && !keeps) continue;
-    if (keeps) {
-      constants.add(next);
+    const lasts = mayLast && (isShared || products.some(({ a }) => a.shape[0]! >= minRows)) && room.take(packed);
+    if (!isShared && !lasts) continue;
+    if (lasts) {
+      lasting.set(next, isConstant(b) ? 'always' : { buffer: b.buffer, isShared });
       bytes += packed;
     }
     for (const dot of products) numbers.set(dot, next);
     next++;
   }
-  return { numbers, constants, bytes };
+  return { numbers, lasting, bytes };
 }
 
 /** Whether nothing ever writes what a view shows. */

@@ -17,8 +17,8 @@ const product = (rows: number, b: View): DotInstruction => ({
   ...{ kind: 'dot', a: temp(rows, terms), b, output: temp(rows, columns) },
 });
 const numbersOf = (instructions: readonly DotInstruction[], room = new PackRoom()) => {
-  const { numbers, constants, bytes } = sharedFactors(instructions, room);
-  return { numbers: instructions.map((dot) => numbers.get(dot)), constants: [...constants], bytes };
+  const { numbers, lasting, bytes } = sharedFactors(instructions, room);
+  return { numbers: instructions.map((dot) => numbers.get(dot)), lasting: [...lasting], bytes };
 };
 
 describe('second factors of products', () => {
@@ -26,7 +26,7 @@ describe('second factors of products', () => {
     const b = temp(terms, columns);
     const few = [product(16, b), product(16, b)];
     expect(numbersOf(few).numbers).toEqual([undefined, undefined]);
-    const others = { numbers: [0, 0, 0], constants: [], bytes: 0 };
+    const others = { numbers: [0, 0, 0], lasting: [], bytes: 0 };
     expect(numbersOf([...few, product(16, b)])).toEqual(others);
   });
 
@@ -47,8 +47,8 @@ describe('second factors of products', () => {
   });
 
   it('stay packed from run to run where they are constants, unless there are few rows or so many that it matters little', () => {
-    const packed = { numbers: [0], constants: [0], bytes: packedBytes };
-    const apart = { numbers: [undefined], constants: [], bytes: 0 };
+    const packed = { numbers: [0], lasting: [[0, 'always']], bytes: packedBytes };
+    const apart = { numbers: [undefined], lasting: [], bytes: 0 };
     for (const [rows, want] of [
       [31, apart],
       [32, packed],
@@ -71,7 +71,14 @@ describe('second factors of products', () => {
   it('stay packed only while there is room, and again when it is given back', () => {
     const room = new PackRoom(2.5 * packedBytes);
     const three = [constant(), constant(), constant()].map((b) => product(64, b));
-    const first = { numbers: [0, 1, undefined], constants: [0, 1], bytes: 2 * packedBytes };
+    const first = {
+      numbers: [0, 1, undefined],
+      lasting: [
+        [0, 'always'],
+        [1, 'always'],
+      ],
+      bytes: 2 * packedBytes,
+    };
     expect(numbersOf(three, room)).toEqual(first);
     expect(numbersOf(three, room).bytes).toBe(0);
     room.giveBack(first.bytes);
@@ -81,6 +88,34 @@ describe('second factors of products', () => {
   it('are packed in every run where there is no room for constants, but several products', () => {
     const b = constant();
     const products = [1, 2, 3].map(() => product(64, b));
-    expect(numbersOf(products, new PackRoom(0))).toEqual({ numbers: [0, 0, 0], constants: [], bytes: 0 });
+    expect(numbersOf(products, new PackRoom(0))).toEqual({ numbers: [0, 0, 0], lasting: [], bytes: 0 });
+  });
+
+  it('may stay packed while the content of a bound buffer is the same', () => {
+    const b = dense(new Buffer('bound', bytes), float32, [terms, columns]);
+    const lasting = (isShared: boolean) => [[0, { buffer: b.buffer, isShared }]];
+    expect(numbersOf([product(31, b)]).numbers).toEqual([undefined]);
+    expect(numbersOf([product(32, b)])).toEqual({ numbers: [0], lasting: lasting(false), bytes: packedBytes });
+    expect(numbersOf([product(8, b), product(8, b), product(8, b)]).lasting).toEqual(lasting(true));
+  });
+
+  it('stay packed for one run at most where the segment writes the buffer, or another version of it', () => {
+    const variable = {};
+    const version = () => dense(new Buffer('bound', bytes, undefined, variable), float32, [terms, columns]);
+    const [b, other] = [version(), version()];
+    const products = [product(64, b), product(64, b), product(64, b)];
+    const change: DeviceInstruction = {
+      ...{
+        kind: 'map',
+        shape: b.shape,
+        inputs: [],
+        outputs: [other],
+        results: [{ op: 'const', dtype: float32, value: 1 }],
+      },
+    };
+    const { numbers, lasting } = sharedFactors([...products, change], new PackRoom());
+    expect(products.map((dot) => numbers.get(dot))).toEqual([0, 0, 0]);
+    expect([...lasting]).toEqual([]);
+    expect(sharedFactors([products[0]!, change], new PackRoom()).numbers.size).toBe(0);
   });
 });
