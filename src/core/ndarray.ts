@@ -42,8 +42,19 @@ export type Nested<E = Element> = E | readonly Nested<E>[];
 const decoder = new TextDecoder('utf-8', { fatal: true });
 const encoder = new TextEncoder();
 
-/** Stands for the elements of an array whose memory was given back. */
-const givenBack: readonly object[] = Object.freeze([]);
+/** Memory of elements that nobody has looked at. Large memory costs something only when a typed array is made over it. */
+export abstract class Unseen {
+  /** A typed array over the memory. */
+  abstract look(dtype: DType, count: number): TypedArray;
+}
+
+/** Stands for the memory of an array that was given back. */
+class GivenBack extends Unseen {
+  look(): never {
+    throw new InvalidArgumentError('the memory of this array was given back');
+  }
+}
+const givenBack = new GivenBack();
 /** Who takes back the memory of which arrays. */
 const takers = new WeakMap<NDArray, () => void>();
 
@@ -55,12 +66,20 @@ export function takeBackFrom(array: NDArray, take: () => void): void {
 /** A value with a dtype and a shape. `data` is row-major; for strings, resources and variants it is an array of objects. */
 export class NDArray<D extends DType = DType> {
   readonly shape: Shape;
+  private store: TypedArray | readonly object[] | undefined;
+  /** Where the elements are as long as there is no store. */
+  private memory: Unseen | undefined;
   constructor(
     readonly dtype: D,
     shape: Shape,
-    private store: TypedArray | readonly object[],
+    store: TypedArray | readonly object[] | Unseen,
   ) {
     this.shape = shape;
+    if (store instanceof Unseen) {
+      this.memory = store;
+      return;
+    }
+    this.store = store;
     const expected = sizeOf(shape) * dtype.entries;
     if (store.length !== expected)
       throw new InvalidArgumentError(
@@ -70,9 +89,20 @@ export class NDArray<D extends DType = DType> {
 
   /** The elements, row-major, without a copy. float16 and bfloat16 as bits, bool as 0/1, complex as (re, im) pairs. */
   get data(): DataOf<D> {
-    if (this.store === givenBack) throw new InvalidArgumentError('the memory of this array was given back');
     if (this.dtype.isObject) throw new InvalidArgumentError(`a ${this.dtype} array has no typed array; use .objects`);
-    return this.store as DataOf<D>; // dtype says which it is
+    return (this.store ?? this.look()) as DataOf<D>; // dtype says which it is
+  }
+
+  private look(): TypedArray {
+    const seen = this.memory!.look(this.dtype, this.size); // there is one of the two
+    this.memory = undefined;
+    this.store = seen;
+    return seen;
+  }
+
+  /** The memory of the elements as long as nobody has looked at them; for the device that made them. */
+  get unseen(): Unseen | undefined {
+    return this.memory;
   }
 
   /** The elements of a string (bytes), resource or variant array. */
@@ -149,12 +179,12 @@ export class NDArray<D extends DType = DType> {
 
   /** The same elements under another shape of the same size. */
   reshape(shape: Shape): NDArray<D> {
-    return new NDArray(this.dtype, shape, this.dtype.isObject ? this.store : this.data);
+    return new NDArray(this.dtype, shape, this.dtype.isObject ? this.objects : this.data);
   }
 
   /** The same kind of value, with its own memory. */
   copy(): NDArray<D> {
-    return new NDArray(this.dtype, this.shape, this.dtype.isObject ? this.store.slice() : this.data.slice());
+    return new NDArray(this.dtype, this.shape, this.dtype.isObject ? this.objects.slice() : this.data.slice());
   }
 
   /**
@@ -168,7 +198,8 @@ export class NDArray<D extends DType = DType> {
     const take = takers.get(this);
     if (!take) return;
     takers.delete(this);
-    this.store = givenBack;
+    this.store = undefined;
+    this.memory = givenBack;
     take();
   }
 

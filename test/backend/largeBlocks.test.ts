@@ -2,7 +2,7 @@
 import { constants } from 'node:buffer';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ResourceExhaustedError } from '../../src/core/errors.ts';
 import { CpuDevice } from '../../src/devices/cpu/device.ts';
 import { LargeBlocks } from '../../src/devices/cpu/largeBlocks.ts';
@@ -18,10 +18,11 @@ const bytes = 2 ** 21;
 
 itNative('gives memory out again once its array buffer is gone', async () => {
   const blocks = new LargeBlocks(library as NativeLibrary); // else the test is skipped
-  const held = blocks.allocate(bytes);
-  new Uint8Array(held.memory).fill(7);
-  let given: bigint | undefined = blocks.allocate(bytes).address;
-  const others = new Set<bigint>();
+  // Only the array buffer is held, not the block under it.
+  const { memory: held, address: heldAddress } = blocks.allocate(bytes);
+  new Uint8Array(held).fill(7);
+  let given: number | undefined = blocks.allocate(bytes).address;
+  const others = new Set<number>();
   // Array buffers are found to be gone some time after a collection; until then other memory is given out.
   for (let i = 0; i < 100 && given !== undefined; i++) {
     collectGarbage();
@@ -31,8 +32,8 @@ itNative('gives memory out again once its array buffer is gone', async () => {
     others.add(address);
   }
   expect(given).toBeUndefined();
-  expect(others.has(held.address)).toBe(false);
-  expect(new Uint8Array(held.memory).every((x) => x === 7)).toBe(true);
+  expect(others.has(heldAddress)).toBe(false);
+  expect(new Uint8Array(held).every((x) => x === 7)).toBe(true);
 });
 
 itNative('gives out again what was given back, array buffer and all', () => {
@@ -46,6 +47,65 @@ itNative('gives out again what was given back, array buffer and all', () => {
   expect(again.memory).toBe(memory);
   expect(again.address).toBe(address);
   expect(blocks.allocate(bytes).memory).not.toBe(memory);
+});
+
+describe('what V8 hears of blocks without array buffers', () => {
+  const told = (): number[] => over.mock.calls.map(([, size]) => size);
+  const over = vi.fn((_address: number, _size: number) => new ArrayBuffer(8));
+  let next = 0;
+  // Only what blocks are made of is needed here.
+  const without = {
+    allocate: () => (next += 2 ** 32),
+    release: vi.fn(),
+    over,
+  } as Partial<NativeLibrary> as NativeLibrary;
+  const mb = 2 ** 20;
+  beforeEach(() => {
+    vi.useFakeTimers();
+    vi.clearAllMocks();
+  });
+  afterEach(() => void vi.useRealTimers());
+
+  it('is nothing until there are many', () => {
+    const blocks = new LargeBlocks(without);
+    const inUse = Array.from({ length: 5 }, () => blocks.allocate(100 * mb));
+    expect(told()).toEqual([]);
+    inUse.push(blocks.allocate(100 * mb));
+    expect(told()).toEqual([600 * mb]);
+    inUse.push(...Array.from({ length: 6 }, () => blocks.allocate(100 * mb)));
+    expect(told()).toEqual([600 * mb, 600 * mb]);
+  });
+
+  it('does not count what has an array buffer, nor what is given back and used again', () => {
+    const blocks = new LargeBlocks(without);
+    for (let i = 0; i < 20; i++) {
+      expect(blocks.allocate(100 * mb).memory).toBeInstanceOf(ArrayBuffer);
+      blocks.takeBack(blocks.allocate(50 * mb));
+    }
+    expect(told()).toEqual(new Array(20).fill(100 * mb));
+  });
+
+  it('is all of it when no more come into use', () => {
+    const blocks = new LargeBlocks(without);
+    blocks.allocate(100 * mb);
+    vi.advanceTimersByTime(4000);
+    blocks.allocate(100 * mb);
+    vi.advanceTimersByTime(4000);
+    expect(told()).toEqual([]);
+    vi.advanceTimersByTime(4000);
+    expect(told()).toEqual([200 * mb]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('is of those given back too that nobody wanted again', () => {
+    const blocks = new LargeBlocks(without);
+    blocks.allocate(100 * mb).memory;
+    const given = blocks.allocate(200 * mb);
+    vi.advanceTimersByTime(8000);
+    blocks.takeBack(given);
+    vi.advanceTimersByTime(16000);
+    expect(told()).toEqual([100 * mb, 200 * mb, 200 * mb]);
+  });
 });
 
 itNative('does not let its memory be moved to another thread', () => {

@@ -1,9 +1,9 @@
 /** @file The cpu device: segments run whole in the native library, one at a time. */
 import { constants } from 'node:buffer';
 import { totalmem } from 'node:os';
-import type { DType } from '../../core/dtypes.ts';
+import type { DType, TypedArray } from '../../core/dtypes.ts';
 import { InternalError, ResourceExhaustedError } from '../../core/errors.ts';
-import { NDArray } from '../../core/ndarray.ts';
+import { NDArray, Unseen } from '../../core/ndarray.ts';
 import { type Shape, sizeOf } from '../../core/shape.ts';
 import { writesOf } from '../../program/access.ts';
 import { DeviceFailure, type FailureCode, type Segment, storageOf } from '../../program/instructions.ts';
@@ -11,7 +11,7 @@ import type { Device, DeviceBuffer, Kernel, RunSegment } from '../device.ts';
 import { Arena } from './arena.ts';
 import { costOf } from './cost.ts';
 import { arenaSlot, constantsSlot, encodeSegment, firstBoundSlot } from './encode.ts';
-import { LargeBlocks } from './largeBlocks.ts';
+import { LargeBlock, LargeBlocks } from './largeBlocks.ts';
 import { type NativeLibrary, nativeLibrary } from './library.ts';
 import { PackRoom } from './sharedFactors.ts';
 import { type Length, lengthOf, type Runnable, Turns } from './turns.ts';
@@ -34,16 +34,31 @@ const failureCodes = ['divisionByZero', 'negativePower', 'index', 'check', 'rang
 let contents = 0;
 
 /** Host memory with its address. */
-class CpuBuffer implements DeviceBuffer {
+class CpuBuffer extends Unseen implements DeviceBuffer {
   readonly bytes: number;
   /** Another number when it has been written. */
   content = ++contents;
   constructor(
-    readonly host: Uint8Array,
+    readonly memory: Uint8Array | LargeBlock,
     readonly address: bigint,
   ) {
-    this.bytes = host.byteLength;
+    super();
+    this.bytes = memory.byteLength;
   }
+
+  get host(): Uint8Array {
+    return this.memory instanceof Uint8Array ? this.memory : new Uint8Array(this.memory.memory);
+  }
+
+  look(dtype: DType, count: number): TypedArray {
+    const { buffer, byteOffset } = this.host;
+    return dtype.over(buffer, byteOffset, count);
+  }
+}
+
+/** How many bytes a buffer has now: a detached one has none, whatever it once said. */
+function presentBytes(buffer: DeviceBuffer): number {
+  return (buffer instanceof CpuBuffer ? buffer.memory : buffer.host)?.byteLength ?? 0;
 }
 
 /** JavaScript has no arrays over more memory than this. */
@@ -85,12 +100,13 @@ class Shared {
   allocate(bytes: number): CpuBuffer {
     if (bytes < largeResult) return allocateAligned(this.library, bytes);
     checkSize(bytes);
-    const { memory, address } = this.#large.allocate(bytes);
-    return new CpuBuffer(new Uint8Array(memory), address);
+    const block = this.#large.allocate(bytes);
+    return new CpuBuffer(block, BigInt(block.address));
   }
 
-  recycle({ host }: CpuBuffer): void {
-    if (host.byteLength === host.buffer.byteLength) this.#large.takeBack(host.buffer);
+  recycle({ memory }: CpuBuffer): void {
+    if (memory instanceof LargeBlock) this.#large.takeBack(memory);
+    else if (memory.byteLength === memory.buffer.byteLength) this.#large.takeBack(memory.buffer);
   }
 
   /** The address of scratch memory for the segment about to run. */
@@ -141,6 +157,7 @@ export class CpuDevice implements Device {
   }
 
   fromHost(array: NDArray): DeviceBuffer {
+    if (array.unseen instanceof CpuBuffer) return array.unseen;
     const host = array.bytes;
     // Memory shared with other threads may change under native code; only plain memory is taken as it is.
     if (host.buffer instanceof ArrayBuffer) return new CpuBuffer(host, this.library.address(host));
@@ -150,6 +167,8 @@ export class CpuDevice implements Device {
   }
 
   toHost(buffer: DeviceBuffer, dtype: DType, shape: Shape): NDArray {
+    if (buffer instanceof CpuBuffer && buffer.memory instanceof LargeBlock && !buffer.memory.isSeen)
+      return new NDArray(dtype, shape, buffer);
     const bytes = hostBytes(buffer);
     const aligned = bytes.byteOffset % (dtype.size / dtype.entries) === 0 ? bytes : bytes.slice();
     return new NDArray(dtype, shape, dtype.over(aligned.buffer, aligned.byteOffset, sizeOf(shape)));
@@ -281,11 +300,9 @@ class CpuKernel implements Kernel, Runnable {
       throw new InternalError(`a segment binds ${sizes.length} buffers, but ${bound.length} were given`);
     for (let i = 0; i < sizes.length; i++) {
       const buffer = bound[i]!;
-      // The bytes are asked of the array itself: a detached one has none, whatever its buffer once said.
-      if ((buffer.host?.byteLength ?? 0) < sizes[i]!)
-        throw new InternalError(
-          `bound buffer ${i} needs ${sizes[i]} bytes, but has ${buffer.host?.byteLength ?? 'none'}`,
-        );
+      const present = presentBytes(buffer);
+      if (present < sizes[i]!)
+        throw new InternalError(`bound buffer ${i} needs ${sizes[i]} bytes, but has ${present}`);
       this.#table[firstBoundSlot + i] = this.device.addressOf(buffer);
     }
     for (const [i, index] of this.#contents.entries()) {
