@@ -1,5 +1,6 @@
 /** @file Records of comma-separated values parsed by the native library: few at once, many beside the event loop. */
 import { type DType, float32, float64, int32, int64, string, type TypedArray } from '../core/dtypes.ts';
+import type { Work } from '../core/eventLoop.ts';
 import { NDArray } from '../core/ndarray.ts';
 import type { Shape } from '../core/shape.ts';
 import type { CsvOptions } from './csv.ts';
@@ -80,14 +81,22 @@ export async function csvBeside(
     ...tablesOf(options, notAvailable, defaults, addresses),
   );
   keep(targets);
-  return await withBlocks(found, function* (blocks) {
-    const arrays: NDArray[] = [];
-    for (const [i, { dtype }] of defaults.entries())
-      arrays.push(
-        new NDArray(dtype, shape, targets[i] ?? (yield* separated(blocks.bytes(2 * i), blocks.int32s(2 * i + 1)))),
-      );
-    return arrays;
-  });
+  return await withBlocks(found, (blocks) => columnsIn(blocks, defaults, targets, shape));
+}
+
+/** The columns: numbers where they were put already, and strings. */
+function* columnsIn(
+  blocks: NativeBlocks,
+  defaults: readonly NDArray[],
+  targets: readonly (TypedArray | undefined)[],
+  shape: Shape,
+): Work<NDArray[]> {
+  const arrays: NDArray[] = [];
+  for (const [i, { dtype }] of defaults.entries())
+    arrays.push(
+      new NDArray(dtype, shape, targets[i] ?? (yield* separated(blocks.bytes(2 * i), blocks.int32s(2 * i + 1)))),
+    );
+  return arrays;
 }
 
 /** The elements of a column: numbers, or strings one behind the other. */

@@ -117,7 +117,11 @@ export class NativeBlocks {
   }
 }
 
-/** Lets `use` read the blocks, and frees them; undefined where there are none. */
+/**
+ * Lets `use` read the blocks, and frees them; undefined where there are none. The generator must not be written where this is
+ * called: V8 keeps a map for each generator function that was called, and with it all that the function can see, until it next
+ * collects the whole heap. Strings would be moved twice, though nobody has them any more.
+ */
 export async function withBlocks<T>(handle: number, use: (found: NativeBlocks) => Work<T>): Promise<T | undefined> {
   if (handle === 0) return undefined;
   const found = new NativeBlocks(handle);

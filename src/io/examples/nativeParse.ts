@@ -60,21 +60,31 @@ export async function parseBeside(
   );
   const found = await callWithStrings(library.parse, worth, serialized, table, slots.length, keys.bytes);
   keep(spans, sinks, fallbacks);
-  return await withBlocks(found, function* (blocks) {
-    const lengths = slots.map(() => new Array<number>(count).fill(0));
-    const totals = slots.map(() => 0);
-    for (const [s, { isFixed, dtype, stride }] of slots.entries()) {
-      const sink = sinks[s]!;
-      if (isFixed) {
-        if (sink instanceof BytesSink) yield* putFixed(sink, spans[s]!, serialized, stride, fallbacks[s]!);
-        continue;
-      }
-      const read = blocks.int32s(2 * s);
-      for (let e = 0; e < count; e++) totals[s]! += lengths[s]![e] = read[e]!;
-      sinks[s] = yield* sinkOf(blocks, 2 * s + 1, dtype, totals[s]!, serialized, (e) => read[e]!);
+  return await withBlocks(found, (blocks) => slotsIn(blocks, slots, sinks, spans, serialized, fallbacks));
+}
+
+/** What the blocks say of the slots; values of fixed ones, strings apart, are in the sinks already. */
+function* slotsIn(
+  blocks: NativeBlocks,
+  slots: readonly Slot[],
+  sinks: Sink[],
+  spans: readonly (Int32Array | undefined)[],
+  serialized: readonly Uint8Array[],
+  fallbacks: readonly NDArray[],
+): Work<ParsedSlots> {
+  const lengths = slots.map(() => new Array<number>(serialized.length).fill(0));
+  const totals = slots.map(() => 0);
+  for (const [s, { isFixed, dtype, stride }] of slots.entries()) {
+    const sink = sinks[s]!;
+    if (isFixed) {
+      if (sink instanceof BytesSink) yield* putFixed(sink, spans[s]!, serialized, stride, fallbacks[s]!);
+      continue;
     }
-    return { sinks, lengths, totals };
-  });
+    const read = blocks.int32s(2 * s);
+    for (let e = 0; e < serialized.length; e++) totals[s]! += lengths[s]![e] = read[e]!;
+    sinks[s] = yield* sinkOf(blocks, 2 * s + 1, dtype, totals[s]!, serialized, (e) => read[e]!);
+  }
+  return { sinks, lengths, totals };
 }
 
 /** After so many strings it is asked whether the event loop has waited long enough. */

@@ -1,10 +1,11 @@
 /** @file Sequence examples parsed by the native library: small batches at once, large ones beside the event loop. */
 import { float32, int64 } from '../../core/dtypes.ts';
+import type { Work } from '../../core/eventLoop.ts';
 import { nativeFamily } from '../native.ts';
-import { callWithStrings, joinedKeys, nativeCall, withBlocks } from '../nativeStrings.ts';
+import { callWithStrings, joinedKeys, type NativeBlocks, nativeCall, withBlocks } from '../nativeStrings.ts';
 import { sinkOf } from './nativeParse.ts';
 import { type ContextValues, featuresOf, type RowValues, type SequenceValues } from './readSequences.ts';
-import type { ExampleSpec } from './spec.ts';
+import type { ExampleSpec, SparseFeature } from './spec.ts';
 
 const native = nativeFamily((functions) => ({
   parse: nativeCall(
@@ -40,27 +41,34 @@ export async function sequencesBeside(
     inLists.length,
     keys.bytes,
   );
-  return await withBlocks(found, function* (blocks) {
-    const values: ContextValues[] = [];
-    for (const [s, { dtype }] of inContext.entries()) {
-      const counts = blocks.int32s(3 * s + 1);
-      const total = sum(counts);
-      const sink = yield* sinkOf(blocks, 3 * s + 2, dtype, total, serialized, (e) => Math.max(0, counts[e]!));
-      values.push({ sink, counts, total });
-    }
-    const allRows: RowValues[] = [];
-    for (const [i, { dtype }] of inLists.entries()) {
-      const s = inContext.length + i;
-      const [rows, counts] = [blocks.int32s(3 * s), blocks.int32s(3 * s + 1)];
-      const total = sum(counts);
-      let row = 0;
-      const sink = yield* sinkOf(blocks, 3 * s + 2, dtype, total, serialized, (e) => {
-        let values = 0;
-        for (const end = row + Math.max(0, rows[e]!); row < end; row++) values += counts[row]!;
-        return values;
-      });
-      allRows.push({ sink, rows, counts, total });
-    }
-    return { context: values, lists: allRows };
-  });
+  return await withBlocks(found, (blocks) => valuesIn(blocks, inContext, inLists, serialized));
+}
+
+function* valuesIn(
+  blocks: NativeBlocks,
+  inContext: readonly SparseFeature[],
+  inLists: readonly SparseFeature[],
+  serialized: readonly Uint8Array[],
+): Work<SequenceValues> {
+  const values: ContextValues[] = [];
+  for (const [s, { dtype }] of inContext.entries()) {
+    const counts = blocks.int32s(3 * s + 1);
+    const total = sum(counts);
+    const sink = yield* sinkOf(blocks, 3 * s + 2, dtype, total, serialized, (e) => Math.max(0, counts[e]!));
+    values.push({ sink, counts, total });
+  }
+  const allRows: RowValues[] = [];
+  for (const [i, { dtype }] of inLists.entries()) {
+    const s = inContext.length + i;
+    const [rows, counts] = [blocks.int32s(3 * s), blocks.int32s(3 * s + 1)];
+    const total = sum(counts);
+    let row = 0;
+    const sink = yield* sinkOf(blocks, 3 * s + 2, dtype, total, serialized, (e) => {
+      let values = 0;
+      for (const end = row + Math.max(0, rows[e]!); row < end; row++) values += counts[row]!;
+      return values;
+    });
+    allRows.push({ sink, rows, counts, total });
+  }
+  return { context: values, lists: allRows };
 }
