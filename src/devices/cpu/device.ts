@@ -22,6 +22,9 @@ const alignment = 64;
 /** Bytes from which a block is worth large pages. */
 const largeBlock = 8 * 2 ** 20;
 
+/** Bytes from which memory is left as it is instead of being cleared. */
+const worthLeaving = 2 ** 12;
+
 /** Bytes from which the memory of a result is kept for the next one. */
 const largeResult = 2 ** 20;
 
@@ -69,11 +72,14 @@ function checkSize(bytes: number): void {
     );
 }
 
+/** Memory of undefined content: it is written before anyone reads it, so clearing it would be for nothing. */
 function allocateAligned(library: NativeLibrary, bytes: number): CpuBuffer {
   checkSize(bytes);
-  let memory: ArrayBuffer;
+  let memory: ArrayBufferLike;
   try {
-    memory = new ArrayBuffer(bytes + alignment);
+    // Few bytes are cleared sooner than it takes to ask for memory that is not.
+    const whole = bytes + alignment;
+    memory = bytes < worthLeaving ? new ArrayBuffer(whole) : Buffer.allocUnsafeSlow(whole).buffer;
   } catch (cause) {
     throw new ResourceExhaustedError(`the cpu device could not get ${bytes} bytes of memory`, { cause });
   }
@@ -301,8 +307,7 @@ class CpuKernel implements Kernel, Runnable {
     for (let i = 0; i < sizes.length; i++) {
       const buffer = bound[i]!;
       const present = presentBytes(buffer);
-      if (present < sizes[i]!)
-        throw new InternalError(`bound buffer ${i} needs ${sizes[i]} bytes, but has ${present}`);
+      if (present < sizes[i]!) throw new InternalError(`bound buffer ${i} needs ${sizes[i]} bytes, but has ${present}`);
       this.#table[firstBoundSlot + i] = this.device.addressOf(buffer);
     }
     for (const [i, index] of this.#contents.entries()) {
