@@ -26,3 +26,24 @@ test('the first run of a large graph lets other work go on', async () => {
   // Extending, simplifying and tracing ask at every node; each turn is let go after a few milliseconds.
   expect(turns).toBeGreaterThan(500);
 });
+
+test('looking for the true elements of a large array lets other work go on', async () => {
+  const size = 8_000_000;
+  const graph = new tf.Graph();
+  const found = graph.asDefault(() => tf.where(tf.placeholder(tf.bool, [size], { name: 'x' })));
+  const sess = new tf.Session({ graph });
+  const feeds = new Map([['x:0', new tf.NDArray(tf.bool, [size], new Uint8Array(size).fill(1))]]);
+  await sess.run(found, feeds);
+  const start = performance.now();
+  let [last, longest] = [start, 0];
+  const look = () => {
+    longest = Math.max(longest, performance.now() - last);
+    last = performance.now();
+  };
+  const timer = setInterval(look, 1);
+  expect((await sess.run(found, feeds)).shape).toEqual([size, 1]);
+  look();
+  clearInterval(timer);
+  // Done on this thread it would be one long turn.
+  expect(longest).toBeLessThan((performance.now() - start) / 2);
+});

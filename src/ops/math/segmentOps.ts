@@ -1,7 +1,7 @@
 /** @file The segment ops: folds of the rows that share a segment number, where numbers never fall. */
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
-import { NDArray } from '../../core/ndarray.ts';
+import { type NDArray, zeros } from '../../core/ndarray.ts';
 import { type Dims, showShape } from '../../core/shape.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { type AttrSpec, attr, numbers, realNumbers } from '../../op/attrs.ts';
@@ -19,21 +19,21 @@ import {
 } from './segmentGradients.ts';
 import { combineRows, exampleRows, limitsOf, type SegmentNode } from './segmentRows.ts';
 
-/** As many rows as there are segments, from the first and the last of the numbers. */
+/** As many rows, of nothing, as there are segments, from the first and the last of the numbers. */
 function segmentRows(first: number, last: number): NDArray {
   const segments = last + 1;
   if (first < 0)
     throw new InvalidArgumentError(
       `Segment id ${first} out of range [0, ${segments}), possibly because 'segment_ids' input is not sorted.`,
     );
-  return new NDArray(d.int32, [Math.max(segments, 0)], new Int32Array(Math.max(segments, 0)));
+  return zeros(d.int32, [Math.max(segments, 0), 0]);
 }
 
 /** The number of rows per segment, in an array whose length is the number of segments. Numbers that fall are refused. */
 export function segmentCounts(p: ProgramBuilder, ids: Value): Value {
   if (ids.shape.length !== 1) throw new InvalidArgumentError('segment_ids should be a vector.');
   const count = ids.shape[0]!;
-  if (count === 0) return p.constant(new NDArray(d.int32, [0], new Int32Array(0)));
+  if (count === 0) return p.constant(zeros(d.int32, [0]));
   const [first, last] = [p.slice(ids, [0], [1]), p.slice(ids, [count - 1], [1])];
   const rows = p.host([first, last], [{ dtype: d.int32 }], ([from, to]) => [
     segmentRows(from!.numberAt(0), to!.numberAt(0)),
