@@ -1,6 +1,7 @@
 /** @file Turns of the cpu device: what runs at once, in pieces and aside, in which order, and what errors do. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import * as d from '../../src/core/dtypes.ts';
+import { NDArray } from '../../src/core/ndarray.ts';
 import { CpuDevice } from '../../src/devices/cpu/device.ts';
 import { type Length, lengthOf, type Runnable, Turns } from '../../src/devices/cpu/turns.ts';
 import * as e from '../../src/program/expr.ts';
@@ -159,6 +160,25 @@ describe.runIf(cpu)('pieces of a segment of the cpu device', () => {
     kernel.runHere(0, 0);
     expect(await new Promise((done) => kernel.runAside(1, done))).toBeUndefined();
     expect(result()).toEqual([2, 3, 3]);
+  });
+
+  it('keep their scratch memory while they run aside, however long', async () => {
+    const device = CpuDevice.open()!; // with scratch memory of its own
+    const n = 1500;
+    vi.useFakeTimers({ toFake: ['setTimeout'] });
+    try {
+      const b = new SegmentBuilder();
+      const x = b.bind(new NDArray(d.float32, [n, n], new Float32Array(n * n).fill(1)));
+      const [between, y] = [b.temp(d.float32, [n, n]), b.output(d.float32, [n, n])];
+      b.add({ kind: 'dot', a: x, b: x, output: between });
+      b.add({ kind: 'dot', a: between, b: x, output: y });
+      const running = b.run(device);
+      vi.advanceTimersByTime(60_000);
+      const result = await (await running)(y);
+      expect(result.numbers().every((value) => value === n * n)).toBe(true);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it('say which instruction of the whole segment failed', async () => {

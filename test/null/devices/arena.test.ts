@@ -55,6 +55,16 @@ describe('the arena', () => {
     expect(sizes()).toEqual([100]);
   });
 
+  it('stays when segments want most of it', () => {
+    const { arena, sizes } = counted();
+    arena.take(1000);
+    for (let i = 0; i < 10; i++) {
+      vi.advanceTimersByTime(1000);
+      arena.take(600);
+    }
+    expect(sizes()).toEqual([1000]);
+  });
+
   it('stays while a segment works in it, however long', () => {
     const { arena, sizes, state } = counted();
     arena.take(1000);

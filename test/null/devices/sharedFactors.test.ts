@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { float32 } from '../../../src/core/dtypes.ts';
 import { PackRoom, sharedFactors } from '../../../src/devices/cpu/sharedFactors.ts';
+import * as e from '../../../src/program/expr.ts';
 import { Buffer, type DeviceInstruction, type DotInstruction, type View } from '../../../src/program/instructions.ts';
 import { dense } from '../../../src/program/value.ts';
 
@@ -39,10 +40,24 @@ describe('second factors of products', () => {
         shape: b.shape,
         inputs: [],
         outputs: [b],
-        results: [{ op: 'const', dtype: float32, value: 1 }],
+        results: [e.neg(e.input(0, float32))],
       },
     };
     const { numbers } = sharedFactors([...products.slice(0, 3), change, ...products.slice(3)], new PackRoom());
+    expect(products.map((dot) => numbers.get(dot))).toEqual([0, 0, 0, 1, 1, 1]);
+  });
+
+  it('are packed again behind a product that updates them itself', () => {
+    const b = temp(terms, columns);
+    const products = Array.from({ length: 6 }, () => product(16, b));
+    const { output } = products[2]!;
+    products[2] = {
+      ...products[2]!,
+      after: {
+        ...{ kind: 'map', shape: output.shape, inputs: [output], outputs: [b], results: [e.neg(e.input(0, float32))] },
+      },
+    };
+    const { numbers } = sharedFactors(products, new PackRoom());
     expect(products.map((dot) => numbers.get(dot))).toEqual([0, 0, 0, 1, 1, 1]);
   });
 

@@ -39,6 +39,8 @@ describe('a mask behind the gradient of a pool', () => {
     expect(apart(program((gradient) => e.select(e.gt(gradient, 0), gradient, 0)))).toBe(true);
     expect(apart(program(rectifier, float32, (v) => transposeView(v, [0, 2, 1, 3])))).toBe(true);
     expect(apart(program(rectifier, int32))).toBe(true);
+    expect(apart(program(rectifier, float32, (v) => ({ ...v, offset: 1 })))).toBe(true);
+    expect(apart(program(rectifier, float32, (v) => ({ ...v, dtype: int32 })))).toBe(true);
   });
 
   const changeOf = (v: View): DeviceInstruction => ({
