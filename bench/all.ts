@@ -6,6 +6,7 @@
  * With `--page` the tables are put into a page, each between `<!-- NAME -->` and `<!-- end -->`; two pairs of the same name want two runs.
  */
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -37,7 +38,7 @@ const { values: options } = parseArgs({
 });
 
 const place = /<!-- (\w+) -->\n[\s\S]*?<!-- end -->/g;
-const isName = (name: string): name is Name => name in benchmarks;
+const isName = (name: string): name is Name => Object.hasOwn(benchmarks, name);
 
 async function run(name: Name): Promise<Run<never>> {
   const args = benchmarks[name];
@@ -46,9 +47,11 @@ async function run(name: Name): Promise<Run<never>> {
   const child = spawn(process.execPath, ['--expose-gc', script, '--json', ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
+  const closed = once(child, 'close');
   let printed = '';
   for await (const text of child.stdout.setEncoding('utf8')) printed += text;
-  if (child.exitCode !== 0 && printed === '') throw new Error(`the benchmark '${name}' ended with ${child.exitCode}`);
+  const [code, signal] = await closed;
+  if (code !== 0) throw new Error(`the benchmark '${name}' ended with ${code ?? signal}, after this:\n${printed}`);
   const command = [
     'npm run',
     name === 'spine' ? 'bench' : `bench:${name}`,

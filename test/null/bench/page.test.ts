@@ -1,0 +1,56 @@
+/** @file What benchmarks print becomes the tables of docs/performance.md. */
+import { describe, expect, it } from 'vitest';
+import { type Run, rowsOf } from '../../../bench/page/results.ts';
+import { conv, data, gemm, memory, random, spine } from '../../../bench/page/tables.ts';
+
+const runOf = <Row>(rows: readonly Row[]): Run<Row> => ({ command: 'npm run it', load: [0.04, 1.26], rows });
+
+describe('rows of a benchmark', () => {
+  it('come one per line, or all in one object', () => {
+    const rows = [{ name: 'a' }, { name: 'b' }];
+    expect(rowsOf(`${rows.map((row) => JSON.stringify(row)).join('\n')}\n`)).toEqual(rows);
+    expect(rowsOf(`${JSON.stringify({ load: 1, rows }, null, 1)}\n`)).toEqual(rows);
+  });
+});
+
+describe('tables', () => {
+  it('say how many ratios reach the aim, beside all numbers of threads', () => {
+    const row = (threads: number, name: string, tensorloom: number, copy: number) => ({
+      ...{ threads, name, tensorloom, copy, ratio: tensorloom / copy },
+    });
+    const rows = [row(1, 'add', 8, 10), row(1, 'sum', 5, 10), row(2, 'add', 18, 20)];
+    expect(memory(runOf(rows)).split('\n')).toEqual([
+      '`npm run it`, load 0.0 before and 1.3 after; 2 of 3 are at 0.8 or more, the median is 0.80, the least 0.50.',
+      '',
+      '| what, GB/s | one thread | copy | ratio | 2 threads | copy | ratio |',
+      '|---|---|---|---|---|---|---|',
+      '| add | 8.0 | 10.0 | 0.80 | 18.0 | 20.0 | 0.90 |',
+      '| sum | 5.0 | 10.0 | 0.50 | – | – | – |',
+    ]);
+  });
+
+  it('have the transposes of a product in one cell', () => {
+    const row = (name: string, ratio: number | null) => ({ threads: 1, case: name, tensorloom: 100, ratio });
+    const rows = [row('f32 8x8x8 nn', 1.5), row('f32 8x8x8 tt', 0.85), row('f64 8x8x8 nn', null)];
+    expect(gemm(runOf(rows)).split('\n').slice(-2)).toEqual([
+      '| f32 8x8x8 | 1.50, –, –, 0.85 |',
+      '| f64 8x8x8 | –, –, –, – |',
+    ]);
+    expect(gemm(runOf(rows))).toContain('1 of 2 are at 0.9 or more');
+  });
+
+  it('say that there was no peer', () => {
+    const rows = [{ threads: 1, case: 'small', tensorloom: 12.34, ratio: null }];
+    expect(conv(runOf(rows))).toContain('no peer is installed');
+    expect(conv(runOf(rows))).toContain('| small | 12.3 | – | – |');
+  });
+
+  it('say how many times as fast as TensorFlow', () => {
+    const numbers = [{ threads: 1, name: 'uniform', tensorloom: 50, tensorflow: 125 }];
+    expect(random(runOf(numbers))).toContain('| uniform | 50 | 125 | 2.50 |');
+    const rows = [{ row: 'read_records', unit: 'MB/s', tensorloom: 1234.5, tensorflow: 617.25, ratio: 2 }];
+    expect(data(runOf(rows))).toContain('| read records | 1,235 | 617 | 2.00 | MB/s |');
+    const calls = [{ name: 'run', tensorloom: { median: 2, min: 1, max: 4 }, tensorflow: { median: 30 } }];
+    expect(spine(runOf(calls))).toContain('| run | 2.0 (1.0–4.0) | 30.0 | 15.0 |');
+  });
+});
