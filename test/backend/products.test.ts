@@ -127,6 +127,13 @@ describe.runIf(cpu)('matrix products', () => {
         await check(device, { dtype, m, k, n, a, b, c: 'n' });
   });
 
+  it('are right where sums that threads share end in elements far apart', async () => {
+    for (const dtype of [d.float32, d.float64]) {
+      await check(device, { dtype, m: 1, k: 1030, n: 500, a: 'n', b: 'n', c: 'spaced' });
+      await check(device, { dtype, m: 500, k: 1030, n: 1, a: 't', b: 't', c: 'spaced' });
+    }
+  });
+
   it('are right where rows of the first factor are packed or lie side by side, also in tiles that lack a row', async () => {
     for (const dtype of [d.float32, d.float64])
       for (const a of ['n', 't'] as const)
