@@ -131,7 +131,7 @@ class Dot final : public Instruction {
     batches_ = 1;
     for (int64_t d : batchDims_) batches_ *= d;
     cost_ = cost();
-    tiles_ = suitsTiles();
+    tiles_ = isForTiles();
     stretches_ = stretches();
   }
 
@@ -190,9 +190,12 @@ class Dot final : public Instruction {
   bool isFast() const { return dtype_ == DType::f32 || dtype_ == DType::f64; }
   bool isOwn() const { return around_.ownSlot >= 0; }
 
-  bool suitsTiles() const {
-    if (!simd().tiles.gemm) return false;
-    return simd().tiles.suitsGemm(m_, n_, k_ * pairs()) || (alwaysPacks() && simd().tiles.suitsPacked(m_, n_, k_));
+  bool isForTiles() const {
+    if (dtype_ != DType::f32 || !simd().tiles.gemm) return false;
+    if (alwaysPacks() && simd().tiles.suitsPacked(m_, n_, k_)) return true;
+    // What may be packed already need not be read as it is.
+    if (pairs() > 1 || canPack()) return simd().tiles.suitsGemm(m_, n_, k_ * pairs());
+    return suitsTiles({m_, n_, k_, nullptr, a_.row, a_.column, nullptr, b_.row, b_.column, nullptr, c_.row, c_.column});
   }
   /** Whether the second factor is packed in every run: results must not depend on whether it was. */
   bool alwaysPacks() const {

@@ -9,7 +9,9 @@
  *                kBlockColumns, in L2. This order suits large products, and b that is not packed at all.
  *   by columns   For each panel of b, all panels of a. The panel of b stays in L1 and all of a in L2, where it must fit;
  *                then this order moves less between the caches, since tiles are wider than tall. But it writes c here and
- *                there, which is what matters when k is short.
+ *                there, which is what matters when k is short. Few rows hardly pay for packing b, and less for waiting for it
+ *                where it comes from memory: the first panel of a copies b while it uses it, the others meanwhile fetch what
+ *                comes next.
  *
  * Products with vectors and with few columns have ways of their own, below.
  *
@@ -42,6 +44,10 @@ constexpr int64_t kReadyElements = 16384;
 constexpr int64_t kManyColumns = 256;
 /** With so few rows a packed b would hardly be read again. */
 constexpr int64_t kFewRows = 128;
+/** The least b, in bytes, that is expected to come from memory. */
+constexpr int64_t kFarBytes = 2 << 20;
+/** More rows than this make panels enough to fetch b and to pay for it. What follows a product waits for this much of it, in bytes. */
+constexpr int64_t kLeastStreamed = 3 * kTallest, kWaitingBytes = 1 << 19;
 
 inline int64_t minOf(int64_t a, int64_t b) { return a < b ? a : b; }
 inline int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -107,7 +113,9 @@ template <class T> class Product {
     packsB_ = g.bColumn != 1 || g.m > kFewRows;
     const bool goesOn = g.ready && g.m * minOf(g.n, kBlockColumns) * size > kNearBytes / 2;
     const bool nearA = g.m <= nearRows(depth_), nearB = g.n * depth_ * size <= kVeryNearBytes;
-    byColumns_ = packsB_ && !goesOn && nearA && !nearB;
+    streams_ = streams(g) && many && nearA && (!g.ready || g.m * minOf(g.n, kBlockColumns) * size <= kWaitingBytes);
+    if (streams_) packsB_ = false;
+    byColumns_ = streams_ || (packsB_ && !goesOn && nearA && !nearB);
     passing_ = g.passing && !g.add && passes == 1 && !byColumns_;
     fetchesA_ = !byColumns_ && along && g.m * g.k * size > kNearBytes;
     fetchesB_ = !byColumns_ && g.n * g.k * size > kVeryNearBytes;
@@ -131,6 +139,12 @@ template <class T> class Product {
   static int64_t scratchElements(int64_t m, int64_t n, int64_t k) {
     const int64_t depth = depthOf(k), widest = m > n ? m : n;
     return aElements(widest, depth) + roundUp(minOf(widest, kBlockColumns), kWidth) * depth + kPackSlack;
+  }
+
+  /** Whether b is copied while it is used, if it suits in other respects too. */
+  static bool streams(const Gemm<T>& g) {
+    const int64_t bytes = g.n * g.k * static_cast<int64_t>(sizeof(T));
+    return kFromMemory && g.bColumn == 1 && g.cColumn == 1 && g.m > kLeastStreamed && g.k % kPackedSteps == 0 && bytes >= kFarBytes;
   }
 
  private:
@@ -160,9 +174,42 @@ template <class T> class Product {
     if (packsA_) forPanels([&](int64_t i, int64_t rows) { packA(i, rows, pc, kc, aBlock_ + i * step); });
     for (int64_t j = jc; j < jc + nc; j += kWidth) {
       const int64_t columns = minOf(kWidth, jc + nc - j);
+      if (streams_ && columns > lanesOf<T>) {
+        streamPanel(j, columns, pc, kc, jc, nc);
+        continue;
+      }
       packB(j, columns, pc, kc);
       forPanels([&](int64_t i, int64_t rows) { runPanel(i, rows, j, columns, pc, kc, aBlock_ + i * step, cAt(i)); });
     }
+  }
+
+  /** All panels of a with columns that come from memory. */
+  void streamPanel(int64_t j, int64_t columns, int64_t pc, int64_t kc, int64_t jc, int64_t nc) const {
+    const bool ends = j + kWidth >= jc + nc, passes = pc + kc >= g_.k;
+    const T* const next = !ends ? bAt(pc, j + kWidth) : !passes ? bAt(pc + kc, jc) : bAt(0, jc + nc);
+    Tile<T> tile;
+    tile.depth = kc;
+    tile.columns = columns;
+    tile.aRow = 1;
+    tile.cRow = g_.cRow;
+    tile.add = g_.add || pc > 0;
+    tile.fetchesC = fetchesC_;
+    tile.copy = bBlock_;
+    tile.nextStep = g_.bRow;
+    int64_t fetched = 0;  // rows of the next columns
+    forPanels([&](int64_t i, int64_t rows) {
+      tile.rows = rows;
+      tile.a = aBlock_ + i * kc;
+      tile.aColumn = micros<T>.height[rows];
+      tile.b = i == 0 ? bAt(pc, j) : bBlock_;
+      tile.bStep = i == 0 ? g_.bRow : kWidth;
+      tile.c = cAt(i) + j;
+      tile.next = next + fetched * g_.bRow;
+      const bool fetches = i > 0 && fetched < kc;
+      const MicroFn<T> kernel = i == 0 ? micros<T>.copy[rows] : fetches ? micros<T>.next[rows] : micros<T>.packed[rows][1];
+      kernel(tile);
+      if (fetches) fetched += kc / kPackedSteps;
+    });
   }
 
   void runByRows(int64_t jc, int64_t nc, int64_t pc, int64_t kc) const {
@@ -247,7 +294,7 @@ template <class T> class Product {
   T* aBlock_;
   T* bBlock_;
   int64_t depth_;
-  bool packsA_, copiesA_, packsB_, byColumns_, passing_, fetchesA_, fetchesB_, fetchesC_;
+  bool packsA_, copiesA_, packsB_, byColumns_, streams_, passing_, fetchesA_, fetchesB_, fetchesC_;
 };
 
 /** y[m] = a[m, k] * x[k] for contiguous x, rows of a contiguous: several rows at once share the loads of x. */
@@ -503,6 +550,7 @@ template <class T> int64_t scratchElements(int64_t m, int64_t n, int64_t k) {
 void fillGemm(SimdKernels& k) {
   k.gemmF32 = gemm<float>;
   k.gemmF64 = gemm<double>;
+  k.gemmStreams = Product<float>::streams;
   k.gemmScratch = [](int64_t m, int64_t n, int64_t k, int64_t size) {
     return (size == 4 ? scratchElements<float>(m, n, k) : scratchElements<double>(m, n, k)) * size;
   };

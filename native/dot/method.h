@@ -11,6 +11,12 @@ namespace tl {
 /** Multiply-adds that pay for waking another thread; the matrix unit does more of them in that time. */
 constexpr double kGemmGrain = 350e3, kTileGemmGrain = 900e3;
 
+/**
+ * Up to so many rows the matrix unit needs about as long to split a second factor as to multiply by it. Where so many bytes of it come
+ * from memory, vectors are faster, which need not split it: a fifth on one thread, a half on two.
+ */
+constexpr int64_t kStreamedRows = 96, kStreamedBytes = 8 << 20;
+
 constexpr int64_t roundUp(int64_t n) { return (n + 63) & ~int64_t{63}; }
 
 /** A way to multiply: a kernel, the scratch memory that it needs, and the work that pays for waking another thread. */
@@ -33,6 +39,13 @@ inline void multiplyAside(const Gemm<float>& g) {
   const int64_t bytes = simd().gemmScratch(g.m, g.n, g.k, sizeof(float));
   std::vector<char> memory(static_cast<size_t>(roundUp(bytes) + 64));
   simd().gemmF32(g, memory.data() + roundUp(reinterpret_cast<int64_t>(memory.data())) - reinterpret_cast<int64_t>(memory.data()));
+}
+
+/** Whether a product of this size and these strides is for the matrix unit. */
+inline bool suitsTiles(const Gemm<float>& g) {
+  if (!simd().tiles.gemm || !simd().tiles.suitsGemm(g.m, g.n, g.k)) return false;
+  const bool isFar = g.n * g.k * static_cast<int64_t>(sizeof(float)) > kStreamedBytes;
+  return !(g.m <= kStreamedRows && isFar && simd().gemmStreams(g));
 }
 
 inline Method<float> withTiles() {

@@ -32,6 +32,21 @@ template <class T> struct Tile {
   bool add;
   /** Whether c is so large that its part of the tile will be far away. */
   bool fetchesC;
+  /** Where Fetch::copy writes b, and where Fetch::next finds other rows of it, `nextStep` apart. */
+  T* copy;
+  const T* next;
+  int64_t nextStep;
+};
+
+/** What a kernel does beside multiplying. */
+enum class Fetch {
+  nothing,
+  /** Fetches b ahead of its use: pays where b comes from the second-level cache, as it mostly does when there are few rows. */
+  ahead,
+  /** The same, and writes what it has read to `copy`. */
+  copy,
+  /** For every kPackedSteps steps fetches a row that another tile will read, from memory into the second-level cache. */
+  next,
 };
 
 /**
@@ -99,7 +114,7 @@ TL_INLINE void addStep(Full<T> (&sum)[Height][Width], const Full<T> (&right)[Wid
  * A tile with `Height` rows, or with one less: then the last row is computed twice. `Steps` is 0 for a of any strides, 1 for rows of
  * a that lie side by side, and kPackedSteps for packed ones, whose length is a multiple of it.
  */
-template <class T, int Height, int Width, bool Ahead, int Steps> void micro(const Tile<T>& t) {
+template <class T, int Height, int Width, Fetch Fetches, int Steps> void micro(const Tile<T>& t) {
   using V = Full<T>;
   constexpr int lanes = lanesOf<T>;
   const LaneMask mask = firstLanes(t.columns - (Width - 1) * lanes);
@@ -120,7 +135,7 @@ template <class T, int Height, int Width, bool Ahead, int Steps> void micro(cons
 #pragma GCC unroll 2
     for (int j = 0; j + 1 < Width; j++) right[j] = loadVector(b + j * lanes);
     right[Width - 1] = loadLanes(b + (Width - 1) * lanes, mask);
-    if constexpr (Ahead) {
+    if constexpr (Fetches == Fetch::ahead || Fetches == Fetch::copy) {
       const T* ahead = inRegister(b + aheadStep);
 #pragma GCC unroll 2
       for (int j = 0; j < Width; j++) __builtin_prefetch(ahead + j * lanes);
@@ -128,12 +143,24 @@ template <class T, int Height, int Width, bool Ahead, int Steps> void micro(cons
   };
   if constexpr (Steps > 0) {
     const T* a = t.a;
-    const int64_t last = t.rows - 1;
+    const int64_t last = t.rows - 1, nextStep = t.nextStep;
+    T* copy = t.copy;
+    const T* next = t.next;
     for (int64_t p = t.depth; p > 0; p -= Steps) {
+      if constexpr (Fetches == Fetch::next) {
+#pragma GCC unroll 2
+        for (int j = 0; j < Width; j++) __builtin_prefetch(next + j * lanes, 0, 2);
+        next = inRegister(next + nextStep);
+      }
 #pragma GCC unroll 4
       for (int q = 0; q < Steps; q++) {
         V right[Width];
         loadRight(right);
+        if constexpr (Fetches == Fetch::copy) {
+#pragma GCC unroll 2
+          for (int j = 0; j < Width; j++) storeVector(copy + j * lanes, right[j]);
+          copy = inRegister(copy + Width * lanes);
+        }
         addStep<T, Height, Width>(sum, right, a + q * Height, last);
         b = inRegister(b + bStep);
       }
@@ -191,15 +218,14 @@ template <class T, int Height, int Width, bool Ahead, int Steps> void micro(cons
 
 template <class T> using MicroFn = void (*)(const Tile<T>&);
 
-/**
- * Kernels by rows and width, in vectors: for heights that have none the next taller one. Behind them, those that fetch b
- * ahead; they pay where b comes from the second-level cache, as it mostly does when there are few rows.
- */
+/** Kernels by rows and width, in vectors: for heights that have none the next taller one. Behind them, those that fetch b ahead. */
 template <class T> struct MicroTable {
   using Kernels = MicroFn<T>[kTallest + 1][kWidest + 1];
   Kernels of = {};
   /** The same for rows of a that lie side by side, and for packed ones. Low tiles have the same kernels for all. */
   Kernels beside = {}, packed = {};
+  /** For packed rows of a, two vectors wide: those that copy b, and those that fetch its next rows. Low tiles have none. */
+  MicroFn<T> copy[kTallest + 1] = {}, next[kTallest + 1] = {};
   int height[kTallest + 1] = {};
 
   constexpr MicroTable() {
@@ -218,13 +244,17 @@ template <class T> struct MicroTable {
       enterThree<Height, 0>(of[rows]);
       enterThree<Height, tall ? 1 : 0>(beside[rows]);
       enterThree<Height, tall ? kPackedSteps : 0>(packed[rows]);
+      if constexpr (tall) {
+        copy[rows] = micro<T, Height, 2, Fetch::copy, kPackedSteps>;
+        next[rows] = micro<T, Height, 2, Fetch::next, kPackedSteps>;
+      }
       height[rows] = Height;
     }
   }
   template <int Height, int Steps> constexpr void enterThree(MicroFn<T> (&to)[kWidest + 1]) {
-    to[0] = micro<T, Height, 1, false, 0>;
-    to[1] = micro<T, Height, 2, (Height < kTallest - 2), Steps>;
-    to[2] = micro<T, Height, 2, true, Steps>;
+    to[0] = micro<T, Height, 1, Fetch::nothing, 0>;
+    to[1] = micro<T, Height, 2, (Height < kTallest - 2 ? Fetch::ahead : Fetch::nothing), Steps>;
+    to[2] = micro<T, Height, 2, Fetch::ahead, Steps>;
   }
 };
 template <class T> constexpr MicroTable<T> micros{};

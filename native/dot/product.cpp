@@ -7,8 +7,7 @@ namespace tl {
 namespace {
 
 Method<float> methodFor(const Gemm<float>& g) {
-  const bool tiles = simd().tiles.gemm && simd().tiles.suitsGemm(g.m, g.n, g.k);
-  return tiles ? withTiles() : withVectors(simd().gemmF32);
+  return suitsTiles(g) ? withTiles() : withVectors(simd().gemmF32);
 }
 Method<double> methodFor(const Gemm<double>&) { return withVectors(simd().gemmF64); }
 

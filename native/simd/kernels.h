@@ -316,6 +316,8 @@ struct SimdKernels {
   WindowKernels window[kKinds];
   void (*gemmF32)(const Gemm<float>&, char* scratch);
   void (*gemmF64)(const Gemm<double>&, char* scratch);
+  /** Whether the second factor of such a product will come from memory, and is read in place, each number once. */
+  bool (*gemmStreams)(const Gemm<float>&);
   int64_t (*gemmScratch)(int64_t m, int64_t n, int64_t k, int64_t size);
   void (*stripF32)(const Strip<float>&);
   void (*stripF64)(const Strip<double>&);

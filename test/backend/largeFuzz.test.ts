@@ -106,13 +106,28 @@ function faultOf(got: readonly number[], view: View, want: (i: number) => number
   return beside < 0 ? '' : `place ${beside}, outside of the result, became ${got[beside]}`;
 }
 
+type Size = readonly [m: number, k: number, n: number];
+
+function anySize(chance: Chance): Size {
+  const side = () => chance.pick([chance.integer(1, 40), chance.integer(60, 140), chance.integer(160, 330)]);
+  return [side(), side(), side()];
+}
+
+/** Few rows, and a second factor that is taken for one in memory. */
+function fewRows(chance: Chance): Size {
+  return [
+    chance.pick([chance.integer(43, 48), chance.integer(49, 100)]),
+    4 * chance.integer(180, 200),
+    chance.integer(730, 1100),
+  ];
+}
+
 /** A sum of products, added to something or not, with a map behind it or not. */
-async function productFault(seed: number): Promise<string> {
+async function productFault(seed: number, sizeOf: (chance: Chance) => Size): Promise<string> {
   const chance = new Chance(seed);
   const dtype = chance.pick([d.float32, d.float32, d.float64]);
   const make = new Maker(chance, dtype);
-  const size = () => chance.pick([chance.integer(1, 40), chance.integer(60, 140), chance.integer(160, 330)]);
-  const [m, k, n] = [size(), size(), size()];
+  const [m, k, n] = sizeOf(chance);
   const [a, b] = [make.input([m, k], make.matrixOrder()), make.input([k, n], make.matrixOrder())];
   const pairs = Array.from({ length: chance.pick([0, 0, 1, 3]) }, () => ({
     a: make.input([m, k], [], a.view),
@@ -227,7 +242,11 @@ function sumsOf(conv: ConvInstruction, given: { input?: Float64Array; filter?: F
 
 describe.runIf(cpu)('random large work', () => {
   it('multiplies', async () => {
-    for (let seed = 1; seed <= 60; seed++) expect(await productFault(seed), `product ${seed}`).toBe('');
+    for (let seed = 1; seed <= 60; seed++) expect(await productFault(seed, anySize), `product ${seed}`).toBe('');
+  }, 60_000);
+
+  it('multiplies few rows by large matrices', async () => {
+    for (let seed = 1; seed <= 6; seed++) expect(await productFault(seed, fewRows), `product ${seed}`).toBe('');
   }, 60_000);
 
   it('convolves', async () => {

@@ -146,6 +146,15 @@ describe.runIf(cpu)('matrix products', () => {
           await check(device, { dtype, m, k, n, a, b: 'n', c: 'n' });
   });
 
+  it('are right where a second factor comes from memory, up to its last columns', async () => {
+    for (const dtype of [d.float32, d.float64])
+      for (const [k, n] of [
+        [516, 1025],
+        [512, 1076],
+      ] as const)
+        await check(device, { dtype, m: 43, k, n, a: 'n', b: 'n', c: 'n' });
+  });
+
   it('are right for elements far apart and results in any order', async () => {
     for (const dtype of [d.float32, d.float64])
       for (const c of ['n', 't', 'spaced'] as const)
@@ -338,6 +347,7 @@ describe.runIf(cpu)('matrix products', () => {
       ['where a row is left', [1123, 300, 64]],
       ['in passes over long sums, which go on in tiles that are not whole', [100, 2100, 129]],
       ['in pieces that begin within blocks of tiles', [70, 2100, 512]],
+      ['of few rows by a matrix from memory', [50, 2100, 1100]],
     ] as const)('%s', async (_, sizes) => {
       for (const dtype of [d.float32, d.float64]) for (const c of both) await same(dtype, sizes, c);
     });
