@@ -22,6 +22,11 @@ constexpr int64_t kBlock = 2 * kTileSide;
 constexpr int64_t kNearBytes = 768 << 10, kSmallBytes = 512 << 10;
 /** What follows a product begins when about so many elements are ready, which are then still in L2. */
 constexpr int64_t kReadyElements = 32768;
+/**
+ * Of sums of so few steps mostly c takes time where it has more bytes than this: it is written row by row, a few rows at a time, and
+ * fetched before, since a row that is written column by column is in as many pages of memory as there are rows.
+ */
+constexpr int64_t kShortSteps = 4, kFarBytes = 1 << 20;
 /** Up to so many rows packing b takes as long as multiplying, so what is packed next is fetched; with more it is in the way. */
 constexpr int64_t kFewRows = 2 * kBlock;
 /** Up to so many it waits for all, so that b need not be kept packed for further rows. */
@@ -41,12 +46,13 @@ struct Cut {
   /** Whether b is packed strip by strip, each for all rows at once. */
   bool oneBlock;
 
-  Cut(int64_t m, int64_t n, int64_t allSteps, int64_t depth, bool goesOn) {
+  Cut(int64_t m, int64_t n, int64_t allSteps, int64_t depth, bool goesOn, bool writesFar) {
     steps = ceilDiv(allSteps, ceilDiv(allSteps, depth));
     columns = minOf(n, kBlockColumns);
     const bool isSmall = ceilDiv(columns, kBlock) * stripBytes() <= kSmallBytes;
     rows = (isSmall ? kNearBytes / 2 : kNearBytes) / stripBytes() * kBlock;
     if (goesOn && m * columns > kReadyAtOnce) rows = minOf(rows, maxOf(2 * kBlock, roundUp(kReadyElements / columns, kBlock)));
+    if (writesFar) rows = minOf(rows, 2 * kBlock);
     rows = maxOf(rows, kBlock);
     oneBlock = m <= rows;
     rows = minOf(rows, m);
@@ -62,8 +68,9 @@ using OtherFn = void (*)(const Gemm<float>&);
 class TileProduct {
  public:
   TileProduct(const Gemm<float>& g, char* scratch, OtherFn other)
-      : g_(g), steps_(stepsOf(g)), each_(ceilDiv(g.k, kTileTerms)),
-        cut_(g.m, g.n, steps_, g.pairs > 1 ? kPairsDepth : kDepth, g.ready != nullptr), a_(scratch), b_(a_ + cut_.aBytes()), other_(other) {
+      : g_(g), steps_(stepsOf(g)), each_(ceilDiv(g.k, kTileTerms)), writesFar_(writesFar(g, steps_)),
+        cut_(g.m, g.n, steps_, g.pairs > 1 ? kPairsDepth : kDepth, g.ready != nullptr, writesFar_), a_(scratch), b_(a_ + cut_.aBytes()),
+        other_(other) {
     for (int64_t step = 0; step < cut_.steps; step++) packedSteps_[step] = step * kPackedBytes;
     passing_ = g.passing && !g.add && steps_ <= cut_.steps;
   }
@@ -90,6 +97,9 @@ class TileProduct {
     int64_t i, rows, j, columns, first, steps;
     float* c;
   };
+  static bool writesFar(const Gemm<float>& g, int64_t steps) {
+    return !g.ready && g.cColumn == 1 && steps <= kShortSteps && g.m * g.n * static_cast<int64_t>(sizeof(float)) > kFarBytes;
+  }
   /** Where the terms of a step begin, and how many there are. */
   struct Terms {
     const float *a, *b;
@@ -128,6 +138,16 @@ class TileProduct {
     }
   }
 
+  /** The part of c that is written when a strip is done: the next columns, or the first ones of the next rows. */
+  void fetchResult(const Block& x, int64_t j) {
+    constexpr int64_t size = sizeof(float);
+    const bool goesOn = j < x.columns;
+    const int64_t strip = goesOn ? j : 0, rows = goesOn ? x.rows : minOf(x.rows, g_.m - x.i - x.rows);
+    if (rows <= 0) return;
+    const float* const to = x.c + (goesOn ? 0 : x.rows * g_.cRow) + x.j + strip;
+    ahead_.add(to, g_.cRow * size, minOf(kBlock, x.columns - strip) * size, rows);
+  }
+
   void runBlock(const Block& x) {
     const int64_t kept = ahead_.count();
     const bool finiteA = g_.packedA || packRows(x);
@@ -143,6 +163,10 @@ class TileProduct {
       if (!finiteA || !(g_.packedB || finite_[strip])) {
         runOther(x, j, columns);
         continue;
+      }
+      if (writesFar_) {
+        ahead_.dropTo(kept);
+        fetchResult(x, j + kBlock);
       }
       if (g_.packedB)
         runStrip(x, j, columns, g_.packedB + ((x.j + j) / kTileSide * steps_ + x.first) * kPackedBytes, steps_ * kPackedBytes);
@@ -249,6 +273,7 @@ class TileProduct {
   const Gemm<float>& g_;
   /** Steps of all sums, and of each product. */
   int64_t steps_, each_;
+  bool writesFar_;
   Cut cut_;
   char *a_, *b_;
   OtherFn other_;
