@@ -121,7 +121,7 @@ template <class T, class L> struct Spread {
     using V = typename L::Values;
     using P = typename L::Positions;
     V dy = L::template load<V>(pooled<T>(a, 0) + i);
-    if (a.positive) dy = L::template load<V>(static_cast<const T*>(a.out) + i) > 0 ? dy : V{};
+    if (a.positive) dy = L::template load<V>(static_cast<const T*>(a.out) + i) > 0 ? dy : dy * T{0};
     const P number = L::template load<P>(static_cast<const Position<T>*>(a.position) + i);
     P here = P{} + static_cast<Position<T>>(a.first);
     TL_SHORT_LOOP
@@ -277,7 +277,7 @@ template <class T, class L, int64_t Size> struct SpreadOf {
       here = here + 1;
     });
     V dy = L::template load<V>(along<T>(a.pooled, a.pooledStep, w, i));
-    if (a.positive) dy = best > 0 ? dy : V{};
+    if (a.positive) dy = best > 0 ? dy : dy * T{0};
     const auto next = [&] {
       const V more = number == here ? dy : V{};
       here = here + 1;

@@ -175,8 +175,8 @@ export interface TopKInstruction {
  *   larger replaces it, so NaN is passed over. - `argmax` of [x]: where the window's first maximum is, counted row-major
  *   over the spatial axes, int64; it begins with the window's first element, so NaN stays there. Of an empty window: -1.
  * - `pick` of [x, y, g]: g where x first equals the pooled y in the window, or 0.
- * - `maxGradient` of [x, dy]: each dy is added where `argmax` says. - `positiveMaxGradient`: the same, but only where x is
- *   above zero there. - `nearGradient` of [x, y, dy]: each dy is added wherever x is closer than 1e-5 to y. - `meanGradient` of [dy]: each dy is shared out evenly over its window.
+ * - `maxGradient` of [x, dy]: each dy is added where `argmax` says. - `positiveMaxGradient`: the same, but times 0 where x is
+ *   not above zero there. - `nearGradient` of [x, y, dy]: each dy is added wherever x is closer than 1e-5 to y. - `meanGradient` of [dy]: each dy is shared out evenly over its window.
  */
 export type WindowOp =
   | ('max' | 'argmax' | 'sum' | 'mean' | 'pick')

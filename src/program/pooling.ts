@@ -14,7 +14,7 @@ import { Rewriting } from './rewriting.ts';
 import { sameView } from './value.ts';
 
 /**
- * Replaces `maxGradient` of [x, dy] and the map `x > 0 ? gradient : 0`, its only reader, by one `positiveMaxGradient`. `keep` are
+ * Replaces `maxGradient` of [x, dy] and the map `x > 0 ? gradient : gradient * 0`, its only reader, by one `positiveMaxGradient`. `keep` are
  * buffers needed after the segment.
  */
 export function maskGradients(
@@ -46,7 +46,7 @@ export function maskGradients(
   return list.instructions;
 }
 
-/** Whether a map is `x > 0 ? gradient : 0`, with the x of the pool. */
+/** Whether a map is `x > 0 ? gradient : gradient * 0`, with the x of the pool. */
 function isMask({ inputs, outputs, results }: MapInstruction, window: WindowInstruction): boolean {
   const [mask] = results as [Expr]; // a map has results
   if (outputs.length !== 1 || mask.op !== 'select') return false;
@@ -54,7 +54,10 @@ function isMask({ inputs, outputs, results }: MapInstruction, window: WindowInst
   if (condition.op !== 'gt') return false;
   const [x, zero] = condition.args as [Expr, Expr]; // of a comparison
   const shows = (e: Expr, view: View) => e.op === 'input' && sameView(inputs[e.index]!, view);
-  return shows(x, window.inputs[0]!) && isZero(zero) && shows(chosen, window.output) && isZero(other);
+  if (other.op !== 'mul') return false;
+  const [held, factor] = other.args as [Expr, Expr]; // of a product
+  const isGradient = (e: Expr) => shows(e, window.output);
+  return shows(x, window.inputs[0]!) && isZero(zero) && isGradient(chosen) && isGradient(held) && isZero(factor);
 }
 
 const isZero = (e: Expr): boolean => e.op === 'const' && e.value === 0;

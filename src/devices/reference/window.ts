@@ -148,8 +148,10 @@ function visitor({ op, inputs, output }: WindowInstruction, memory: Memory): Vis
     case 'positiveMaxGradient':
       return (at, points) => {
         const point = points[firstMaximum(points)];
-        const counts = point && (op === 'maxGradient' || compare.gt!(x.get(point), x.arithmetic.zero));
-        if (counts) to.add(point, second!.get(at));
+        if (!point) return;
+        const dy = second!.get(at);
+        const passes = op === 'maxGradient' || compare.gt!(x.get(point), x.arithmetic.zero);
+        to.add(point, passes ? dy : (dy as number) * 0); // floats only
       };
     case 'nearGradient':
       return (at, points) => {
