@@ -99,6 +99,7 @@ export function profile(run: Run<Rows['profile']>): string {
     };
     const kinds = rows[0]!.kinds.toSorted((a, b) => b.micros - a.micros).slice(0, 8);
     const of = (kind: string) => rows.map((row) => row.kinds.find((k) => k.kind === kind)?.micros);
+    const others = rows[0]!.instructions - kinds.reduce((sum, { count }) => sum + count, 0);
     const rest = rows.map(
       (row) =>
         row.all - kinds.reduce((sum, { kind }) => sum + (row.kinds.find((k) => k.kind === kind)?.micros ?? 0), 0),
@@ -107,7 +108,7 @@ export function profile(run: Run<Rows['profile']>): string {
       [`${steps[step]!.title}: µs`, ...rows.map((row) => inWords(row.threads)), 'times as fast'],
       [
         ...kinds.map(({ kind, count }) => [`${count} × \`${shortened(kind)}\``, ...micros(of(kind))]),
-        [`the other ${rows[0]!.instructions - kinds.reduce((sum, { count }) => sum + count, 0)}`, ...micros(rest)],
+        ...(others > 0 ? [[`the other ${others}`, ...micros(rest)]] : []),
         ['all instructions', ...micros(rows.map((row) => row.all))],
         ['the best run, with everything around them', ...micros(rows.map((row) => row.run))],
       ],

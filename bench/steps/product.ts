@@ -1,4 +1,7 @@
-/** @file One matrix product of what is fed and a variable: what a session makes of the library's speed. */
+/**
+ * @file One matrix product of what is fed and a variable: what a session makes of the library's speed. The variable is the same in every run, so
+ * that it may stay packed.
+ */
 import * as tf from 'tensorloom';
 import { type Model, numbers } from './step.ts';
 

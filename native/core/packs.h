@@ -13,7 +13,7 @@ struct Packed {
   /** Of one that is new in this run, it is not known yet whether it lasts: then products pack it for themselves. */
   enum State : int { missing, underWay, there, isNew };
   std::atomic<int> state{missing};
-  /** What it is worth to a run that products of the run before have packed it. */
+  /** For how long it stays packed. */
   enum class Lasts { oneRun, always, whileContent, count };
   Lasts lasts = Lasts::oneRun;
   /** Whether several products of a run share it, so that packing it pays in any case. */

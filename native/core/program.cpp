@@ -93,7 +93,7 @@ InstructionPtr decodeInstruction(Reader& in, InstructionKind kind) {
 
 using namespace tl;
 
-int64_t tl_version() { return 10; }
+int64_t tl_version() { return 11; }
 
 const char* tl_variant() { return simd().name; }
 

@@ -1,4 +1,4 @@
-/** @file The cpu device: segments run whole in the native library, one at a time. */
+/** @file The cpu device: segments run in the native library, one at a time. */
 import { constants } from 'node:buffer';
 import { totalmem } from 'node:os';
 import type { DType, TypedArray } from '../../core/dtypes.ts';
@@ -30,6 +30,9 @@ const largeResult = 2 ** 20;
 
 /** How many times as long instructions take as estimated, on processors with fewer instructions than the one that estimates are of. */
 const slowness: Readonly<Record<string, number>> = { avx512: 2, avx2: 4, portable: 20 };
+
+/** Estimated nanoseconds below which threads do not share an instruction. */
+const leastShared = 1e4;
 
 const failureCodes = ['divisionByZero', 'negativePower', 'index', 'check', 'range'] as const;
 
@@ -92,7 +95,7 @@ function allocateAligned(library: NativeLibrary, bytes: number): CpuBuffer {
 /** What all users of the processors share: their memory, and turns. */
 class Shared {
   readonly turns = new Turns();
-  /** Where kernels keep constants packed. */
+  /** What is left for factors that kernels keep packed. */
   readonly packRoom = new PackRoom();
   readonly #arena: Arena;
   readonly #large: LargeBlocks;
@@ -259,8 +262,12 @@ class CpuKernel implements Kernel, Runnable {
     this.#tableAddress = Number(library.address(this.#table));
     this.#resultAddress = Number(library.address(this.#result));
     this.instructions = segment.instructions.length;
-    const share = (slowness[library.variant] ?? 1) / (device.threads || library.processors);
-    this.length = lengthOf(segment.instructions.map((instruction) => costOf(instruction) * share));
+    const threads = device.threads || library.processors;
+    const estimates = segment.instructions.map((instruction) => {
+      const alone = costOf(instruction) * (slowness[library.variant] ?? 1);
+      return Math.max(alone / threads, Math.min(alone, leastShared));
+    });
+    this.length = lengthOf(estimates);
     this.#program = library.create(words);
     programs.register(this, { library, program: this.#program, packRoom, packedBytes });
   }

@@ -42,7 +42,7 @@ export interface EncodedSegment {
   readonly contents: readonly number[];
   /** The room taken for factors that stay packed. */
   readonly packedBytes: number;
-  /** Copies them to where the native code will find them. */
+  /** Copies the constants to where the native code will find them. */
   copyConstants(memory: Uint8Array): void;
 }
 
@@ -75,7 +75,7 @@ class Encoder {
   readonly #bound: ReadonlyMap<Buffer, number>;
   readonly #constants = new Map<Buffer, number>();
   #constantBytes = 0;
-  /** A product without memory, while it is encoded: it is found through a slot behind all others. */
+  /** A product without memory, while it is encoded: it is found through the slot behind those of bound buffers. */
   #passing: Buffer | undefined;
   readonly #storages = new Map<object, number>();
   /** The bound buffers of whose content the numbers are in slots behind all others. */

@@ -7,7 +7,7 @@ import { InternalError, NotFoundError } from '../../core/errors.ts';
 import { nativeLibraryPath, packageRoot } from '../../core/nativeLibrary.ts';
 
 /** Must equal `tl_version()`; a library built from other sources is not used. */
-const version = 10;
+const version = 11;
 
 /** Families of names that have numbers in encoded programs. */
 export type Family =

@@ -15,8 +15,8 @@ const shortInstruction = 2e6;
 const pieceTime = 1.5e6;
 /** Milliseconds: a turn of the event loop that takes longer is wanted by others. */
 const busyTurn = 0.5;
-/** Milliseconds that a piece may hold the event loop; estimates are of another machine where it is longer. */
-const longestPiece = 6;
+/** Milliseconds for which pieces may hold one turn of the event loop: if they do for longer, they are too many, or slower than estimated. */
+const longestHold = 8;
 /** So many segments run aside before pieces are tried again. */
 const pause = 16;
 
@@ -61,6 +61,8 @@ export class Turns {
   #busy = false;
   /** Segments that are still to run aside before the next may run in pieces. */
   #aside = 0;
+  /** Milliseconds for which pieces have held this turn of the event loop. */
+  #held = 0;
 
   /** Whether a segment is under way. */
   get isBusy(): boolean {
@@ -79,12 +81,8 @@ export class Turns {
     return new Promise((resolve, reject) => this.#goOn({ segment, bound, options, resolve, reject }, next));
   }
 
-  #staysHere(segment: Runnable): boolean {
-    if (segment.length === 'short') return true;
-    if (segment.length === 'long') return false;
-    if (this.#aside === 0) return true;
-    this.#aside--;
-    return false;
+  #staysHere({ length }: Runnable): boolean {
+    return length === 'short' || (length === 'medium' && this.#aside === 0);
   }
 
   /** A short segment, or the first piece of one; says which instruction is next. */
@@ -99,9 +97,18 @@ export class Turns {
   #piece(segment: Runnable, first: number, options: RunSegment | undefined): number {
     const start = performance.now();
     const next = segment.runHere(first, pieceTime);
-    if (performance.now() - start > longestPiece) this.#aside = pause;
+    this.#hold(performance.now() - start);
     if (next === segment.instructions) segment.end(options);
     return next;
+  }
+
+  #hold(milliseconds: number): void {
+    if (this.#held === 0)
+      setImmediate(() => {
+        this.#held = 0;
+      });
+    this.#held += milliseconds;
+    if (this.#held > longestHold) this.#aside = pause;
   }
 
   /** The pieces after the first, each in a turn of the event loop of its own. */
@@ -127,10 +134,14 @@ export class Turns {
 
   #runAside(turn: Turn, first: number): void {
     this.#busy = true;
-    turn.segment.runAside(first, (error) => {
-      if (error === undefined) turn.segment.end(turn.options);
+    try {
+      turn.segment.runAside(first, (error) => {
+        if (error === undefined) turn.segment.end(turn.options);
+        this.#finish(turn, error);
+      });
+    } catch (error) {
       this.#finish(turn, error);
-    });
+    }
   }
 
   #finish({ resolve, reject }: Turn, error: unknown): void {
@@ -159,6 +170,7 @@ export class Turns {
         turn.reject(error);
         continue;
       }
+      if (segment.length === 'medium') this.#aside--;
       this.#runAside(turn, 0);
       return;
     }

@@ -123,7 +123,7 @@ function defineOutputsGrad(spec: ActivationGradSpec<'outputs'>): OutputsGradOp {
 // Relu.
 
 /** A gradient where a rectifier lets it through; elsewhere it is multiplied by 0, so that NaN and infinities are not lost. */
-const heldBack = (passes: e.Expr, g: e.Expr): e.Expr => e.select(passes, g, e.mul(g, 0));
+const throughRectifier = (passes: e.Expr, g: e.Expr): e.Expr => e.select(passes, g, e.mul(g, 0));
 
 export const Relu: ActivationOp = defineActivation({
   name: 'Relu',
@@ -144,7 +144,7 @@ export const ReluGrad: FeaturesGradOp = defineFeaturesGrad({
   name: 'ReluGrad',
   of: 'features',
   T: realNumbers,
-  element: (g, x) => heldBack(e.gt(x, 0), g),
+  element: (g, x) => throughRectifier(e.gt(x, 0), g),
   grad: (ddy, _, features) => [ReluGrad.build({ gradients: ddy, features }).backprops, zerosLike(features)],
   cases: () => [
     { given: { gradients: [1, 2, 3], features: [-1, 2, 0.5] }, expect: { backprops: [0, 2, 3] } },
@@ -173,11 +173,16 @@ export const Relu6Grad: FeaturesGradOp = defineFeaturesGrad({
   name: 'Relu6Grad',
   of: 'features',
   T: realNumbers,
-  element: (g, x) => heldBack(e.and(e.gt(x, 0), e.lt(x, 6)), g),
+  element: (g, x) => throughRectifier(e.and(e.gt(x, 0), e.lt(x, 6)), g),
   grad: (ddy, _, features) => [Relu6Grad.build({ gradients: ddy, features }).backprops, zerosLike(features)],
   cases: () => [
     { given: { gradients: [1, 2, 3], features: [-1, 2, 8] }, expect: { backprops: [0, 2, 0] } },
     { given: { gradients: [1, 2], features: [0, 6] }, expect: { backprops: [0, 0] }, differentiable: false },
+    {
+      given: { gradients: [Number.POSITIVE_INFINITY, Number.NaN], features: [-1, 8] },
+      expect: { backprops: [Number.NaN, Number.NaN] },
+      differentiable: false,
+    },
   ],
 });
 

@@ -99,6 +99,19 @@ export function windowContract(device: Device): void {
     expectElements(await pooled({ op: 'max', inputs: [line([minusInfinity])], spans: [[[0, 1]]] }), [d.float32.min]);
   });
 
+  it('multiplies gradients of what is not above zero by 0', async () => {
+    const infinity = Number.POSITIVE_INFINITY;
+    const overlapping: Spans[number] = [
+      [0, 3],
+      [1, 4],
+    ];
+    const gradient = (x: readonly number[], dy: readonly number[], spans: Spans[number]) =>
+      pooled({ op: 'positiveMaxGradient', inputs: [line(x), line(dy)], image: [4], spans: [spans] });
+    expectElements(await gradient([-1, -2, 0, -3], [infinity, nan], halves), [nan, 0, nan, 0]);
+    expectElements(await gradient([-1, -2, 0, -3], [infinity, nan], overlapping), [0, 0, nan, 0]);
+    expectElements(await gradient([1, 0, 2, 0], [infinity, 3], halves), [infinity, 0, 3, 0]);
+  });
+
   it('adds up overlapping windows in gradients', async () => {
     const spans: Spans = [
       [
