@@ -110,6 +110,14 @@ export function windowContract(device: Device): void {
     expectElements(await gradient([-1, -2, 0, -3], [infinity, nan], halves), [nan, 0, nan, 0]);
     expectElements(await gradient([-1, -2, 0, -3], [infinity, nan], overlapping), [0, 0, nan, 0]);
     expectElements(await gradient([1, 0, 2, 0], [infinity, 3], halves), [infinity, 0, 3, 0]);
+    const image = (rows: number, columns: number, x: number) =>
+      Array.from({ length: rows }, () => Array.from({ length: columns }, () => Array.from({ length: 19 }, () => x)));
+    const inputs = [[image(2, 4, -1)], [image(1, 2, infinity)]];
+    const squares = await pooled({ op: 'positiveMaxGradient', inputs, image: [2, 4], spans: [[[0, 2]], halves] });
+    const firsts = image(2, 4, 0).flatMap((row, h) =>
+      row.flatMap((x, w) => x.map(() => (h === 0 && w % 2 === 0 ? nan : 0))),
+    );
+    expectElements(squares, firsts);
   });
 
   it('adds up overlapping windows in gradients', async () => {
