@@ -316,7 +316,7 @@ def probes():
     for kind, (arity, table) in tables.items():
         for name, op in table.items():
             yield f"{kind}/{name}", elementwise(op, arity, fuse=name not in TESTS and name not in COMPARE)
-            if name in {**UNARY, **BINARY} and kind != "identity" and name not in KINKS and name != "nextafter":
+            if name in {**UNARY, **BINARY} and kind != "identity" and name not in KINKS and name not in ("nextafter", "truncatemod"):  # these have none
                 yield f"gradient/{name}", gradient(op, arity)
     for name, op in REDUCTIONS.items():
         yield f"reduce/{name}/rows", reduction(op, 1)
