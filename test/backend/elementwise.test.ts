@@ -8,12 +8,8 @@ import { ReferenceDevice } from '../../src/devices/reference/device.ts';
 import { encodeAttr } from '../../src/op/attrs.ts';
 import { findOp } from '../../src/op/registry.ts';
 import { CaseRunner } from './caseRunner.ts';
+import { type Packed, unpack } from './packed.ts';
 
-interface Packed {
-  readonly dtype: string;
-  readonly shape: readonly number[];
-  readonly bytes: string;
-}
 interface GraphCase {
   readonly call: readonly [kind: string, name: string];
   readonly inputs: readonly (readonly [dtype: string, shape: readonly (number | null)[]])[];
@@ -37,12 +33,6 @@ const golden = JSON.parse(readFileSync(new URL('../golden/elementwise.json', imp
 
 const native = CpuDevice.open();
 const devices: readonly Device[] = native ? [new ReferenceDevice(), native] : [new ReferenceDevice()];
-
-function unpack({ dtype, shape, bytes }: Packed): tf.NDArray {
-  const type = tf.dtypeFromName(dtype)!;
-  const memory = Uint8Array.from(Buffer.from(bytes, 'base64'));
-  return new tf.NDArray(type, shape, type.over(memory.buffer, 0, memory.length / type.size));
-}
 
 /** Half types round the last bit differently when TensorFlow keeps more bits between the steps of a gradient. */
 const tolerances: Record<string, number> = {

@@ -6,12 +6,8 @@ import { CpuDevice } from '../../src/devices/cpu/device.ts';
 import type { Device } from '../../src/devices/device.ts';
 import { ReferenceDevice } from '../../src/devices/reference/device.ts';
 import { CaseRunner } from './caseRunner.ts';
+import { type Packed, unpack } from './packed.ts';
 
-interface Packed {
-  readonly dtype: string;
-  readonly shape: readonly number[];
-  readonly bytes: string;
-}
 // The file is written by tools/golden/extremes.py in just this form.
 const golden = JSON.parse(readFileSync(new URL('../golden/extremes.json', import.meta.url), 'utf8')) as {
   readonly arguments: Readonly<Record<string, Packed>>;
@@ -25,12 +21,6 @@ const golden = JSON.parse(readFileSync(new URL('../golden/extremes.json', import
 
 const native = CpuDevice.open();
 const devices: readonly Device[] = native ? [new ReferenceDevice(), native] : [new ReferenceDevice()];
-
-function unpack({ dtype, shape, bytes }: Packed): tf.NDArray {
-  const type = tf.dtypeFromName(dtype)!;
-  const memory = Uint8Array.from(Buffer.from(bytes, 'base64'));
-  return new tf.NDArray(type, shape, type.over(memory.buffer, 0, memory.length / type.size));
-}
 
 /** What these make of numbers that count as zero is the C library's own, which the reference device does not follow. */
 const ofTheLibrary = new Set(['FloorMod', 'TruncateMod', 'NextAfter']);
