@@ -55,7 +55,10 @@ describe.runIf(process.platform === 'linux')('a file of which only a part is rea
 
   it('is closed where it cannot be decompressed', async () => {
     const path = join(folder, 'damaged');
-    writeFileSync(path, Buffer.concat([gzipSync(content, { level: 0 }).subarray(0, 100_000), Buffer.alloc(200_000, 255)]));
+    writeFileSync(
+      path,
+      Buffer.concat([gzipSync(content, { level: 0 }).subarray(0, 100_000), Buffer.alloc(200_000, 255)]),
+    );
     const stream = openFile(path, 'GZIP', 1 << 16);
     const read = async () => {
       for await (const _ of stream);
