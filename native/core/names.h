@@ -26,6 +26,7 @@ namespace tl {
 #define TL_WINDOWS(X) X(max) X(argmax) X(sum) X(mean) X(pick) X(maxGradient) X(positiveMaxGradient) X(nearGradient) X(meanGradient)
 #define TL_RANDOMS(X) X(uniform) X(normal) X(truncatedNormal) X(uniformInt) X(bits)
 #define TL_CONV_RESULTS(X) X(output) X(input) X(filter)
+#define TL_LASTS(X) X(oneRun) X(always) X(whileContent)
 #define TL_FAILURES(X) X(none) X(divisionByZero) X(negativePower) X(index) X(check) X(range) X(memory)
 // clang-format on
 
@@ -40,6 +41,8 @@ enum class ScanOp : int32_t { TL_SCANS(TL_ENUMERATOR) count };
 enum class WindowOp : int32_t { TL_WINDOWS(TL_ENUMERATOR) count };
 enum class Distribution : int32_t { TL_RANDOMS(TL_ENUMERATOR) count };
 enum class ConvResult : int32_t { TL_CONV_RESULTS(TL_ENUMERATOR) count };
+/** For how long a packed matrix stays so. */
+enum class Lasts : int32_t { TL_LASTS(TL_ENUMERATOR) count };
 enum class FailureCode : int32_t { TL_FAILURES(TL_ENUMERATOR) count };
 
 /**

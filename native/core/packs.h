@@ -2,8 +2,10 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <new>
 #include <vector>
 
+#include "names.h"
 #include "owned.h"
 
 namespace tl {
@@ -13,8 +15,6 @@ struct Packed {
   /** Of one that is new in this run, it is not known yet whether it lasts: then products pack it for themselves. */
   enum State : int { missing, underWay, there, isNew };
   std::atomic<int> state{missing};
-  /** For how long it stays packed. */
-  enum class Lasts { oneRun, always, whileContent, count };
   Lasts lasts = Lasts::oneRun;
   /** Whether several products of a run share it, so that packing it pays in any case. */
   bool isShared = true;
@@ -24,6 +24,16 @@ struct Packed {
   /** Whether it could be split. */
   bool finite = false;
   std::vector<char> memory;
+
+  /** Whether there is memory for it. Where there is none, products do without: it only saves them time. */
+  bool hasRoom(int64_t bytes) {
+    try {
+      memory.resize(static_cast<size_t>(bytes));
+      return true;
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+  }
 
   /** A run begins: it may have changed since the last one, which may have ended while it was packed. */
   void restart(void* const* table) {

@@ -44,6 +44,7 @@ constexpr const char* scanNames[] = {TL_SCANS(TL_NAME)};
 constexpr const char* windowNames[] = {TL_WINDOWS(TL_NAME)};
 constexpr const char* randomNames[] = {TL_RANDOMS(TL_NAME)};
 constexpr const char* convNames[] = {TL_CONV_RESULTS(TL_NAME)};
+constexpr const char* lastsNames[] = {TL_LASTS(TL_NAME)};
 constexpr const char* failureNames[] = {TL_FAILURES(TL_NAME)};
 
 /** Names that are C++ keywords carry a trailing underscore here and none outside. */
@@ -63,8 +64,7 @@ constexpr Family families[] = {
     TL_FAMILY("dtype", dtypeNames),   TL_FAMILY("op", opNames),           TL_FAMILY("instruction", instructionNames),
     TL_FAMILY("reduce", reduceNames), TL_FAMILY("combine", combineNames), TL_FAMILY("bounds", boundsNames),
     TL_FAMILY("scan", scanNames),     TL_FAMILY("random", randomNames),   TL_FAMILY("failure", failureNames),
-    TL_FAMILY("window", windowNames),
-    TL_FAMILY("conv", convNames),
+    TL_FAMILY("window", windowNames), TL_FAMILY("conv", convNames),     TL_FAMILY("lasts", lastsNames),
 };
 
 }  // namespace
@@ -93,7 +93,7 @@ InstructionPtr decodeInstruction(Reader& in, InstructionKind kind) {
 
 using namespace tl;
 
-int64_t tl_version() { return 11; }
+int64_t tl_version() { return 12; }
 
 const char* tl_variant() { return simd().name; }
 

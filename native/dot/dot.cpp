@@ -199,7 +199,7 @@ class Dot final : public Instruction {
   }
   /** Whether the second factor is packed in every run: results must not depend on whether it was. */
   bool alwaysPacks() const {
-    return canPack() && (around_.packed->lasts != Packed::Lasts::whileContent || around_.packed->isShared);
+    return canPack() && (around_.packed->lasts != Lasts::whileContent || around_.packed->isShared);
   }
   int64_t pairs() const { return 1 + static_cast<int64_t>(around_.as.size()); }
   /** All terms of a sum, those of each product rounded up to whole tiles. */
@@ -212,9 +212,9 @@ class Dot final : public Instruction {
     Packed& to = *around_.packed;
     int state = Packed::missing;
     if (to.state.compare_exchange_strong(state, Packed::underWay, std::memory_order_acquire)) {
-      to.memory.resize(static_cast<size_t>(packedBytes(n_) + 64));
-      to.finite = packB(table, aligned(to));
-      to.state.store(state = Packed::there, std::memory_order_release);
+      state = to.hasRoom(packedBytes(n_) + 64) ? Packed::there : Packed::missing;
+      if (state == Packed::there) to.finite = packB(table, aligned(to));
+      to.state.store(state, std::memory_order_release);
     }
     return state == Packed::there && to.finite ? aligned(to) : nullptr;
   }
@@ -555,8 +555,8 @@ InstructionPtr decodeDot(Reader& in) {
   if (pack >= 0) {
     around.packed = &in.packs.of(pack);
     Packed& packed = *around.packed;
-    packed.lasts = in.code<Packed::Lasts>("how long a packed matrix lasts");
-    if (packed.lasts == Packed::Lasts::whileContent) {
+    packed.lasts = in.code<Lasts>("how long a packed matrix lasts");
+    if (packed.lasts == Lasts::whileContent) {
       packed.contentSlot = in.word(0, INT32_MAX, "slot");
       packed.isShared = in.word(0, 1, "flag of a shared matrix");
     }

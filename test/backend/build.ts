@@ -47,10 +47,10 @@ export class SegmentBuilder {
   readonly #arena = new Map<Buffer, number>();
   #arenaBytes = 0;
 
-  /** A bound buffer holding a copy of an array. */
-  bind(array: NDArray): View {
+  /** A bound buffer holding a copy of an array; with an owner it is one of a variable. */
+  bind(array: NDArray, owner?: object): View {
     const own = array.copy();
-    const buffer = new Buffer('bound', own.bytes.byteLength);
+    const buffer = new Buffer('bound', own.bytes.byteLength, undefined, owner);
     this.#bound.set(buffer, own);
     return viewOf(buffer, own.dtype, own.shape);
   }

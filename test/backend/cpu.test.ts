@@ -417,4 +417,22 @@ function refusals(device: CpuDevice): void {
     b.add({ kind: 'map', shape: [1], inputs: [x], outputs: [y], results: [e.max(input, input)] });
     expect(() => device.compile(b.segment)).toThrow(/an operation is not defined for its type/);
   });
+
+  it('keeps no room for factors of a program that is refused', () => {
+    const all = 2 ** 30;
+    const withFactor = () => {
+      const b = new SegmentBuilder();
+      const factor = b.constant(new NDArray(d.float32, [64, 64], noise(64 * 64)));
+      return b.add({ kind: 'dot', a: b.output(d.float32, [64, 64]), b: factor, output: b.output(d.float32, [64, 64]) });
+    };
+    const [one, other] = [CpuDevice.open()!, CpuDevice.open()!]; // there are some, or this would not run
+    one.compile(withFactor().segment);
+    expect(one.shared.packRoom.take(all)).toBe(false);
+    const refused = withFactor();
+    const [x, y] = [refused.input([1], d.complex64), refused.output(d.complex64, [1])];
+    const input = e.input(0, d.complex64);
+    refused.add({ kind: 'map', shape: [1], inputs: [x], outputs: [y], results: [e.max(input, input)] });
+    expect(() => other.compile(refused.segment)).toThrow(InternalError);
+    expect(other.shared.packRoom.take(all)).toBe(true);
+  });
 }

@@ -268,7 +268,7 @@ describe.runIf(cpu)('matrix products', () => {
         const [product, change] = [new SegmentBuilder(), new SegmentBuilder()];
         const wave = (scale: number) => (i: number) => Math.sin(i * scale);
         const a = product.bind(new NDArray(d.float32, [m, k], arrayOf(d.float32, m * k, wave(0.37))));
-        const b = product.bind(new NDArray(d.float32, [k, n], arrayOf(d.float32, k * n, wave(0.71))));
+        const b = product.bind(new NDArray(d.float32, [k, n], arrayOf(d.float32, k * n, wave(0.71))), {});
         product.add({ kind: 'dot', a, b, output: product.output(d.float32, [m, n]) });
         const target = change.output(d.float32, [k, n]);
         const results = [e.mul(e.input(0, d.float32), 2)];

@@ -13,7 +13,7 @@ import { costOf } from './cost.ts';
 import { arenaSlot, constantsSlot, encodeSegment, firstBoundSlot } from './encode.ts';
 import { LargeBlock, LargeBlocks } from './largeBlocks.ts';
 import { type NativeLibrary, nativeLibrary } from './library.ts';
-import { PackRoom } from './sharedFactors.ts';
+import { PackRoom, PackShare } from './sharedFactors.ts';
 import { type Length, lengthOf, type Runnable, Turns } from './turns.ts';
 
 /** Native code may read and write whole cache lines; it is fastest when rows begin on one. */
@@ -184,7 +184,13 @@ export class CpuDevice implements Device {
   }
 
   compile(segment: Segment): Kernel & Runnable {
-    return new CpuKernel(this, segment);
+    const room = new PackShare(this.shared.packRoom);
+    try {
+      return new CpuKernel(this, segment, room);
+    } catch (error) {
+      room.giveBack();
+      throw error;
+    }
   }
 
   /** Where a buffer is; those not made by this device are looked up once. */
@@ -208,13 +214,12 @@ function hostBytes(buffer: DeviceBuffer): Uint8Array {
 interface NativeMemory {
   readonly library: NativeLibrary;
   readonly program: number;
-  readonly packRoom: PackRoom;
-  readonly packedBytes: number;
+  readonly room: PackShare;
 }
 /** Frees native programs whose kernels are gone. */
-const programs = new FinalizationRegistry<NativeMemory>(({ library, program, packRoom, packedBytes }) => {
+const programs = new FinalizationRegistry<NativeMemory>(({ library, program, room }) => {
   library.free(program);
-  packRoom.giveBack(packedBytes);
+  room.giveBack();
 });
 
 class CpuKernel implements Kernel, Runnable {
@@ -243,12 +248,12 @@ class CpuKernel implements Kernel, Runnable {
   constructor(
     private readonly device: CpuDevice,
     segment: Segment,
+    room: PackShare,
   ) {
     const { library } = device;
     this.#library = library;
-    const { packRoom } = device.shared;
-    const encoded = encodeSegment(segment, library.code, packRoom);
-    const { words, constantBytes, packedBytes, copyConstants } = encoded;
+    const encoded = encodeSegment(segment, library.code, room);
+    const { words, constantBytes, copyConstants } = encoded;
     this.#constants = allocateAligned(library, constantBytes);
     copyConstants(this.#constants.host);
     this.#arenaBytes = segment.arenaBytes;
@@ -269,7 +274,7 @@ class CpuKernel implements Kernel, Runnable {
     });
     this.length = lengthOf(estimates);
     this.#program = library.create(words);
-    programs.register(this, { library, program: this.#program, packRoom, packedBytes });
+    programs.register(this, { library, program: this.#program, room });
   }
 
   run(bound: readonly DeviceBuffer[], options?: RunSegment): void | Promise<void> {

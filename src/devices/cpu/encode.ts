@@ -20,7 +20,7 @@ import { isGapless } from '../../program/value.ts';
 import { BlockTable, rowsPerBlock } from './blockTable.ts';
 import { costOf } from './cost.ts';
 import type { Family } from './library.ts';
-import { type PackRoom, type SharedFactors, sharedFactors } from './sharedFactors.ts';
+import { type PackShare, type SharedFactors, sharedFactors } from './sharedFactors.ts';
 import { Words } from './words.ts';
 
 /** Table slots before the bound buffers. */
@@ -40,8 +40,6 @@ export interface EncodedSegment {
   readonly slots: number;
   /** The bound buffers of whose content the native code wants the numbers, in the last slots. */
   readonly contents: readonly number[];
-  /** The room taken for factors that stay packed. */
-  readonly packedBytes: number;
   /** Copies the constants to where the native code will find them. */
   copyConstants(memory: Uint8Array): void;
 }
@@ -49,7 +47,7 @@ export interface EncodedSegment {
 export function encodeSegment(
   segment: Segment,
   code: (family: Family, name: string) => number,
-  room: PackRoom,
+  room: PackShare,
 ): EncodedSegment {
   const shared = sharedFactors(segment.instructions, room);
   const encoder = new Encoder(segment, code, shared);
@@ -60,7 +58,6 @@ export function encodeSegment(
     constantBytes: encoder.constantBytes,
     slots: firstBoundSlot + segment.bound.length + 1 + encoder.contents.length,
     contents: encoder.contents,
-    packedBytes: shared.bytes,
     copyConstants: (memory) => encoder.copyConstants(memory),
   };
 }
@@ -241,10 +238,9 @@ class Encoder {
       words.push(-1);
       return;
     }
-    const lasting = shared.lasting.get(pack);
-    if (lasting === undefined) words.push(pack, 0);
-    else if (lasting === 'always') words.push(pack, 1);
-    else words.push(pack, 2, this.#contentSlot(lasting.buffer), Number(lasting.isShared));
+    const lasting = shared.lasting.get(pack) ?? 'oneRun';
+    words.push(pack, this.code('lasts', typeof lasting === 'string' ? lasting : 'whileContent'));
+    if (typeof lasting !== 'string') words.push(this.#contentSlot(lasting.buffer), Number(lasting.isShared));
   }
 
   #contentSlot(buffer: Buffer): number {

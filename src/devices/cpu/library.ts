@@ -7,7 +7,7 @@ import { InternalError, NotFoundError } from '../../core/errors.ts';
 import { nativeLibraryPath, packageRoot } from '../../core/nativeLibrary.ts';
 
 /** Must equal `tl_version()`; a library built from other sources is not used. */
-const version = 11;
+const version = 12;
 
 /** Families of names that have numbers in encoded programs. */
 export type Family =
@@ -21,6 +21,7 @@ export type Family =
   | 'scan'
   | 'window'
   | 'random'
+  | 'lasts'
   | 'failure';
 
 /** Addresses cross as numbers, which costs less than pointers; they have at most 48 bits. */

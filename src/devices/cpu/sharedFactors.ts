@@ -38,12 +38,33 @@ export class PackRoom {
   }
 }
 
+/** What one program has of the room. */
+export class PackShare {
+  #bytes = 0;
+  constructor(private readonly room: PackRoom) {}
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+  /** Takes so many bytes more, if there are as many. */
+  take(bytes: number): boolean {
+    if (!this.room.take(bytes)) return false;
+    this.#bytes += bytes;
+    return true;
+  }
+  /** All of it. */
+  giveBack(): void {
+    this.room.giveBack(this.#bytes);
+    this.#bytes = 0;
+  }
+}
+
 interface Sharing {
   readonly products: DotInstruction[];
   last: number;
 }
 
-/** Always, or while the content of a bound buffer is the same. */
+/** Always, or while the content of a variable is the same. */
 export type Lasting = 'always' | { readonly buffer: Buffer; readonly isShared: boolean };
 
 /** The products whose second factor is packed for others too. */
@@ -52,11 +73,9 @@ export interface SharedFactors {
   readonly numbers: ReadonlyMap<DotInstruction, number>;
   /** Of factors that may stay packed from run to run, by their number, for how long. */
   readonly lasting: ReadonlyMap<number, Lasting>;
-  /** How much room those have taken. */
-  readonly bytes: number;
 }
 
-export function sharedFactors(instructions: readonly DeviceInstruction[], room: PackRoom): SharedFactors {
+export function sharedFactors(instructions: readonly DeviceInstruction[], room: PackShare): SharedFactors {
   const groups: Sharing[] = [];
   const open = new Map<string, Sharing>();
   const ids = new Map<object, number>();
@@ -84,26 +103,26 @@ export function sharedFactors(instructions: readonly DeviceInstruction[], room: 
   }
   const numbers = new Map<DotInstruction, number>();
   const lasting = new Map<number, Lasting>();
-  let [next, bytes] = [0, 0];
+  let next = 0;
   for (const { products } of groups) {
     const { b } = products[0]!; // a group begins with one
     const isShared = products.length >= minShared;
-    const mayLast = isConstant(b) || (b.buffer.kind === 'bound' && !written.has(storageOf(b.buffer)));
-    const packed = packedBytes(b);
-    const lasts = mayLast && (isShared || products.some(({ a }) => a.shape[0]! >= minRows)) && room.take(packed);
+    const mayLast = isConstant(b) || (isOfVariable(b) && !written.has(storageOf(b.buffer)));
+    const lasts =
+      mayLast && (isShared || products.some(({ a }) => a.shape[0]! >= minRows)) && room.take(packedBytes(b));
     if (!isShared && !lasts) continue;
-    if (lasts) {
-      lasting.set(next, isConstant(b) ? 'always' : { buffer: b.buffer, isShared });
-      bytes += packed;
-    }
+    if (lasts) lasting.set(next, isConstant(b) ? 'always' : { buffer: b.buffer, isShared });
     for (const dot of products) numbers.set(dot, next);
     next++;
   }
-  return { numbers, lasting, bytes };
+  return { numbers, lasting };
 }
 
 /** Whether nothing ever writes what a view shows. */
 const isConstant = ({ buffer }: View): boolean => buffer.data !== undefined;
+
+/** Other bound buffers, such as feeds, are new in every run. */
+const isOfVariable = ({ buffer }: View): boolean => buffer.kind === 'bound' && buffer.owner !== undefined;
 
 /** Bytes of a packed factor: tiles of 16 columns and 32 terms, each in three parts of 1 KB. */
 const packedBytes = ({ shape: [terms, columns] }: View): number =>

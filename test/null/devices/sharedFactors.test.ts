@@ -1,7 +1,7 @@
 /** @file Which second factors of products are packed for others too, and how much room constants take that stay packed. */
 import { describe, expect, it } from 'vitest';
 import { float32 } from '../../../src/core/dtypes.ts';
-import { PackRoom, sharedFactors } from '../../../src/devices/cpu/sharedFactors.ts';
+import { PackRoom, PackShare, sharedFactors } from '../../../src/devices/cpu/sharedFactors.ts';
 import * as e from '../../../src/program/expr.ts';
 import { Buffer, type DeviceInstruction, type DotInstruction, type View } from '../../../src/program/instructions.ts';
 import { dense } from '../../../src/program/value.ts';
@@ -17,9 +17,11 @@ const constant = (): View => dense(new Buffer('constant', bytes, new Uint8Array(
 const product = (rows: number, b: View): DotInstruction => ({
   ...{ kind: 'dot', a: temp(rows, terms), b, output: temp(rows, columns) },
 });
-const numbersOf = (instructions: readonly DotInstruction[], room = new PackRoom()) => {
-  const { numbers, lasting, bytes } = sharedFactors(instructions, room);
-  return { numbers: instructions.map((dot) => numbers.get(dot)), lasting: [...lasting], bytes };
+const someRoom = (bytes?: number) => new PackShare(new PackRoom(bytes));
+const numbersOf = (instructions: readonly DotInstruction[], room = someRoom()) => {
+  const before = room.bytes;
+  const { numbers, lasting } = sharedFactors(instructions, room);
+  return { numbers: instructions.map((dot) => numbers.get(dot)), lasting: [...lasting], bytes: room.bytes - before };
 };
 
 describe('second factors of products', () => {
@@ -43,7 +45,7 @@ describe('second factors of products', () => {
         results: [e.neg(e.input(0, float32))],
       },
     };
-    const { numbers } = sharedFactors([...products.slice(0, 3), change, ...products.slice(3)], new PackRoom());
+    const { numbers } = sharedFactors([...products.slice(0, 3), change, ...products.slice(3)], someRoom());
     expect(products.map((dot) => numbers.get(dot))).toEqual([0, 0, 0, 1, 1, 1]);
   });
 
@@ -57,7 +59,7 @@ describe('second factors of products', () => {
         ...{ kind: 'map', shape: output.shape, inputs: [output], outputs: [b], results: [e.neg(e.input(0, float32))] },
       },
     };
-    const { numbers } = sharedFactors(products, new PackRoom());
+    const { numbers } = sharedFactors(products, someRoom());
     expect(products.map((dot) => numbers.get(dot))).toEqual([0, 0, 0, 1, 1, 1]);
   });
 
@@ -84,7 +86,7 @@ describe('second factors of products', () => {
   });
 
   it('stay packed only while there is room, and again when it is given back', () => {
-    const room = new PackRoom(2.5 * packedBytes);
+    const room = someRoom(2.5 * packedBytes);
     const three = [constant(), constant(), constant()].map((b) => product(64, b));
     const first = {
       numbers: [0, 1, undefined],
@@ -96,22 +98,29 @@ describe('second factors of products', () => {
     };
     expect(numbersOf(three, room)).toEqual(first);
     expect(numbersOf(three, room).bytes).toBe(0);
-    room.giveBack(first.bytes);
+    room.giveBack();
     expect(numbersOf(three, room)).toEqual(first);
   });
 
   it('are packed in every run where there is no room for constants, but several products', () => {
     const b = constant();
     const products = [1, 2, 3].map(() => product(64, b));
-    expect(numbersOf(products, new PackRoom(0))).toEqual({ numbers: [0, 0, 0], lasting: [], bytes: 0 });
+    expect(numbersOf(products, someRoom(0))).toEqual({ numbers: [0, 0, 0], lasting: [], bytes: 0 });
   });
 
-  it('may stay packed while the content of a bound buffer is the same', () => {
-    const b = dense(new Buffer('bound', bytes), float32, [terms, columns]);
+  it('may stay packed while the content of a variable is the same', () => {
+    const b = dense(new Buffer('bound', bytes, undefined, {}), float32, [terms, columns]);
     const lasting = (isShared: boolean) => [[0, { buffer: b.buffer, isShared }]];
     expect(numbersOf([product(31, b)]).numbers).toEqual([undefined]);
     expect(numbersOf([product(32, b)])).toEqual({ numbers: [0], lasting: lasting(false), bytes: packedBytes });
     expect(numbersOf([product(8, b), product(8, b), product(8, b)]).lasting).toEqual(lasting(true));
+  });
+
+  it('stay packed for one run at most where they are fed', () => {
+    const b = dense(new Buffer('bound', bytes), float32, [terms, columns]);
+    expect(numbersOf([product(64, b)])).toEqual({ numbers: [undefined], lasting: [], bytes: 0 });
+    const products = [product(64, b), product(64, b), product(64, b)];
+    expect(numbersOf(products)).toEqual({ numbers: [0, 0, 0], lasting: [], bytes: 0 });
   });
 
   it('stay packed for one run at most where the segment writes the buffer, or another version of it', () => {
@@ -128,9 +137,9 @@ describe('second factors of products', () => {
         results: [{ op: 'const', dtype: float32, value: 1 }],
       },
     };
-    const { numbers, lasting } = sharedFactors([...products, change], new PackRoom());
+    const { numbers, lasting } = sharedFactors([...products, change], someRoom());
     expect(products.map((dot) => numbers.get(dot))).toEqual([0, 0, 0]);
     expect([...lasting]).toEqual([]);
-    expect(sharedFactors([products[0]!, change], new PackRoom()).numbers.size).toBe(0);
+    expect(sharedFactors([products[0]!, change], someRoom()).numbers.size).toBe(0);
   });
 });
