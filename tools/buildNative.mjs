@@ -109,6 +109,7 @@ const fileFlags = {
   'conv/lanes.simd.cpp': ['-ffp-contract=fast'],
   // All arguments that it can have were tried so.
   'random/normals.simd.cpp': ['-ffp-contract=fast'],
+  'linalg/rows.simd.cpp': ['-ffp-contract=fast'],
   'dot/gemm.amx.cpp': ['-ffp-contract=fast'],
   'tiles/tiles.amx.cpp': ['-ffp-contract=fast'],
 };

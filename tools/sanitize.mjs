@@ -3,7 +3,7 @@
  * emulated ARM processor, where these are installed: `npm run sanitize`.
  *
  * tools/nativeCheck.cpp replays programs of the common instructions without Node, which valgrind and emulators do not take. With the
- * sanitizers the tests of the device, which have every instruction, and of the parsers run too: Node then loads the sanitizers'
+ * sanitizers the tests of the device, which have every instruction, of the parsers and of linear algebra run too: Node then loads the sanitizers'
  * libraries first.
  */
 import { spawnSync } from 'node:child_process';
@@ -53,7 +53,8 @@ function compilerLibrary(name) {
 const sanitizers = ['libasan.so', 'libubsan.so'].map(compilerLibrary);
 const deviceTests = ['backend/cpu', 'backend/joined', 'backend/products', 'backend/tiles', 'backend/windows'];
 const parserTests = ['null/io/parseBeside', 'null/io/fuzz', 'whole/besideTheLoop', 'whole/data/csv'];
-const tests = [...deviceTests, ...parserTests].map((name) => `test/${name}.test.ts`);
+const otherTests = ['whole/linearAlgebra'];
+const tests = [...deviceTests, ...parserTests, ...otherTests].map((name) => `test/${name}.test.ts`);
 // A program that the library refuses throws inside, and the address sanitizer does not know the stack that Node's calls run on
 // here: it would report the throwing itself. nativeCheck.cpp has such programs. And with less optimization not every kernel joins a
 // multiplication with the addition behind it, so products that are cut differently differ in the last bit.

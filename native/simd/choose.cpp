@@ -27,6 +27,7 @@ namespace tl {
   void fillWindows(SimdKernels&);             \
   void fillPhilox(SimdKernels&);              \
   void fillNormals(SimdKernels&);             \
+  void fillLinalg(SimdKernels&);              \
   }
 TL_DECLARE(portable)
 TL_DECLARE(avx2)
@@ -66,6 +67,7 @@ bool getMatrixUnit() {
     variant::fillWindows(k);                  \
     variant::fillPhilox(k);                   \
     variant::fillNormals(k);                  \
+    variant::fillLinalg(k);                   \
   }
 
 /** The matrix unit beside the vectors of AVX-512. */

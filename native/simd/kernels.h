@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "../core/names.h"
+#include "../linalg/kernels.h"
 
 namespace tl {
 
@@ -336,6 +337,7 @@ struct SimdKernels {
   /** Pairs of random words as pairs of normals. */
   void (*normals)(int64_t pairs, const uint32_t* words, float* out);
   TileKernels tiles;
+  LinalgKernels linalg;
 };
 
 /** The fastest variant that was compiled and that this processor can run. */

@@ -4,6 +4,7 @@ import type { Tensor } from '../../graph/tensor.ts';
 import { attr } from '../../op/attrs.ts';
 import { defineOp } from '../../op/defineOp.ts';
 import type { Gradient } from '../../op/registry.ts';
+import type { HostCall } from '../../program/instructions.ts';
 import { getItem } from '../array/getItem.ts';
 import { denseGradient } from '../array/indexedSlices.ts';
 import { matrixBandPart } from '../array/matrixBandPart.ts';
@@ -11,6 +12,7 @@ import { matrixDiagPart } from '../array/matrixDiagPart.ts';
 import { matrixSetDiag } from '../array/matrixSetDiag.ts';
 import { eye } from '../array/meshgrid.ts';
 import { shape } from '../array/shape.ts';
+import { cholesky, promises } from './equations.ts';
 import * as host from './hostMatrix.ts';
 import { adjoint, matrixTriangularSolve } from './linalg.ts';
 import { checkMatrix, checkSquare, matrixDims, matrixTypes, squareDims } from './linalgShapes.ts';
@@ -27,9 +29,8 @@ export const Cholesky = defineOp({
   grad: ({ outputs: { output } }, { output: dy }) => ({ input: choleskyGradient(output, dy) }),
   lower(p, { input }) {
     checkSquare(input.shape);
-    const [output] = p.host([input], [{ dtype: input.dtype, shape: input.shape }], ([x]) => [
-      host.arrayOf(x!.dtype, x!.shape, host.matricesOf(x!).map(host.cholesky)),
-    ]);
+    const call: HostCall = async ([x]) => [await cholesky(x!)];
+    const [output] = p.host([input], [{ dtype: input.dtype, shape: input.shape }], call, promises);
     return { output: output! };
   },
   cases: () => [

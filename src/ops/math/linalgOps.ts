@@ -1,27 +1,25 @@
-/** @file Inverses, determinants and solutions of linear equations, computed on the host. */
+/** @file Inverses, determinants and solutions of linear equations, by the native library or on the host. */
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
-import { fromElements, type NDArray } from '../../core/ndarray.ts';
 import {
   broadcastConcrete,
   broadcastShapes,
   type Dims,
   isFullyDefined,
   mergeShapes,
-  type Shape,
   showRuntime,
   showShape,
-  sizeOf,
 } from '../../core/shape.ts';
 import { type AttrSpec, attr } from '../../op/attrs.ts';
 import { defineOp, type Op } from '../../op/defineOp.ts';
+import type { HostCall } from '../../program/instructions.ts';
 import { concat } from '../array/concat.ts';
 import { getItem } from '../array/getItem.ts';
 import { matrixBandPart } from '../array/matrixBandPart.ts';
 import { reshape } from '../array/reshape.ts';
 import { shape } from '../array/shape.ts';
 import { BroadcastGradientArgs } from './broadcast.ts';
-import * as host from './hostMatrix.ts';
+import * as equations from './equations.ts';
 import { matrixInverse, matrixTriangularSolve } from './linalg.ts';
 import { checkSquare, matrixDims, matrixTypes, squareDims, type TypeAttr } from './linalgShapes.ts';
 import { matmul } from './matmul.ts';
@@ -33,15 +31,6 @@ type InverseOp = Op<
   { readonly output: 'T' },
   TypeAttr & { readonly adjoint: AttrSpec<'bool'> }
 >;
-
-function invertAll(input: NDArray, conjugate: boolean): NDArray {
-  const inverses = host.matricesOf(input).map((m) => {
-    const inverse = host.solve(conjugate ? m.adjoint() : m, host.Matrix.identity(m.rows));
-    if (!inverse) throw new InvalidArgumentError('Input is not invertible.');
-    return inverse;
-  });
-  return host.arrayOf(input.dtype, input.shape, inverses);
-}
 
 export const MatrixInverse: InverseOp = defineOp({
   name: 'MatrixInverse',
@@ -55,7 +44,12 @@ export const MatrixInverse: InverseOp = defineOp({
   },
   lower(p, { input }, { adjoint: turned }) {
     checkSquare(input.shape);
-    const [output] = p.host([input], [{ dtype: input.dtype, shape: input.shape }], ([x]) => [invertAll(x!, turned)]);
+    const call: HostCall = async ([x]) => {
+      const inverse = await equations.invert(x!, turned);
+      if (!inverse) throw new InvalidArgumentError('Input is not invertible.');
+      return [inverse];
+    };
+    const [output] = p.host([input], [{ dtype: input.dtype, shape: input.shape }], call, equations.promises);
     return { output: output! };
   },
   cases: () => [
@@ -116,16 +110,8 @@ export const MatrixDeterminant = defineOp({
   lower(p, { input }) {
     checkSquare(input.shape);
     const batch = input.shape.slice(0, -2);
-    const [output] = p.host([input], [{ dtype: input.dtype, shape: batch }], ([x]) => [
-      fromElements(
-        x!.dtype,
-        batch,
-        host
-          .matricesOf(x!)
-          .map(host.determinant)
-          .map((z) => (x!.dtype.isComplex ? z : z.re)),
-      ),
-    ]);
+    const call: HostCall = async ([x]) => [await equations.determinants(x!)];
+    const [output] = p.host([input], [{ dtype: input.dtype, shape: batch }], call, equations.promises);
     return { output: output! };
   },
   cases: () => [
@@ -168,12 +154,8 @@ export const LogMatrixDeterminant = defineOp({
       { dtype, shape: batch },
       { dtype, shape: batch },
     ];
-    const [sign, log_abs_determinant] = p.host([input], results, ([x]) => {
-      const found = host.matricesOf(x!).map(host.logDeterminant);
-      const signs = found.map(({ re, im }) => (dtype.isComplex ? { re, im } : re));
-      const logs = found.map(({ log }) => (dtype.isComplex ? { re: log, im: 0 } : log));
-      return [fromElements(dtype, batch, signs), fromElements(dtype, batch, logs)];
-    });
+    const call: HostCall = ([x]) => equations.logDeterminants(x!);
+    const [sign, log_abs_determinant] = p.host([input], results, call, equations.promises);
     return { sign: sign!, log_abs_determinant: log_abs_determinant! };
   },
   cases: () => [
@@ -222,15 +204,12 @@ export const MatrixSolve: SolveOp = defineOp({
     checkSquare(matrix.shape);
     if (matrix.shape.at(-1) !== rhs.shape.at(-2))
       throw new InvalidArgumentError('Input matrix and rhs are incompatible.');
-    const [output] = p.host([matrix, rhs], [{ dtype: rhs.dtype, shape: rhs.shape }], ([a, b]) => {
-      const right = host.matricesOf(b!);
-      const solutions = host.matricesOf(a!).map((m, i) => {
-        const x = host.solve(turned ? m.adjoint() : m, right[i]!);
-        if (!x) throw new InvalidArgumentError('Input matrix is not invertible.');
-        return x;
-      });
-      return [host.arrayOf(b!.dtype, b!.shape, solutions)];
-    });
+    const call: HostCall = async ([a, b]) => {
+      const solution = await equations.solve(a!, b!, turned);
+      if (!solution) throw new InvalidArgumentError('Input matrix is not invertible.');
+      return [solution];
+    };
+    const [output] = p.host([matrix, rhs], [{ dtype: rhs.dtype, shape: rhs.shape }], call, equations.promises);
     return { output: output! };
   },
   cases: () => [
@@ -276,21 +255,6 @@ type TriangularOp = Op<
   TypeAttr & { readonly adjoint: AttrSpec<'bool'>; readonly lower: AttrSpec<'bool'> }
 >;
 
-/** Which matrix of a smaller batch belongs to matrix `i` of the whole batch. */
-function broadcastIndex(batch: Shape, own: Shape): (i: number) => number {
-  return (i) => {
-    let [rest, index, step] = [i, 0, 1];
-    for (let axis = batch.length - 1; axis >= 0; axis--) {
-      const at = rest % batch[axis]!;
-      rest = Math.floor(rest / batch[axis]!);
-      const size = own[axis - batch.length + own.length] ?? 1;
-      if (size !== 1) index += at * step;
-      step *= size;
-    }
-    return index;
-  };
-}
-
 export const MatrixTriangularSolve: TriangularOp = defineOp({
   name: 'MatrixTriangularSolve',
   inputs: { matrix: 'T', rhs: 'T' },
@@ -318,18 +282,10 @@ export const MatrixTriangularSolve: TriangularOp = defineOp({
       throw new InvalidArgumentError(
         `In[0] mismatch In[1] shape: ${matrix.shape.at(-1)} vs. ${rhs.shape.at(-2)}: ${showRuntime(matrix.shape)} ${showRuntime(rhs.shape)} ${Number(lower)} ${Number(turned)}`,
       );
-    const [batchA, batchB] = [matrix.shape.slice(0, -2), rhs.shape.slice(0, -2)];
-    const batch = broadcastConcrete(batchA, batchB);
-    const whole = [...batch, ...rhs.shape.slice(-2)];
-    const [output] = p.host([matrix, rhs], [{ dtype: rhs.dtype, shape: whole }], ([a, b]) => {
-      const [left, right] = [host.matricesOf(a!), host.matricesOf(b!)];
-      const [pickA, pickB] = [broadcastIndex(batch, batchA), broadcastIndex(batch, batchB)];
-      const solutions = Array.from({ length: sizeOf(batch) }, (_, i) => {
-        const m = left[pickA(i)]!;
-        return host.solveTriangular(turned ? m.adjoint() : m, right[pickB(i)]!, lower !== turned);
-      });
-      return [host.arrayOf(b!.dtype, whole, solutions)];
-    });
+    const batch = broadcastConcrete(matrix.shape.slice(0, -2), rhs.shape.slice(0, -2));
+    const shape = [...batch, ...rhs.shape.slice(-2)];
+    const call: HostCall = async ([a, b]) => [await equations.solveTriangular(a!, b!, { lower, adjoint: turned })];
+    const [output] = p.host([matrix, rhs], [{ dtype: rhs.dtype, shape }], call, equations.promises);
     return { output: output! };
   },
   cases: () => [

@@ -6,8 +6,9 @@ import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { attr } from '../../op/attrs.ts';
 import { defineOp, gradientPending } from '../../op/defineOp.ts';
+import type { HostCall } from '../../program/instructions.ts';
 import type { NameOption } from './elementwise.ts';
-import { arrayOf, factorize, matricesOf } from './hostMatrix.ts';
+import { factorize, promises } from './equations.ts';
 import { checkSquare, matrixTypes, squareDims } from './linalgShapes.ts';
 
 const indexType = attr('type', { allowed: [d.int32, d.int64], default: d.int32 });
@@ -30,16 +31,13 @@ export const Lu = defineOp({
       { dtype, shape },
       { dtype: output_idx_type, shape: rows },
     ];
-    const [lu, order] = p.host([input], results, ([x]) => {
-      const found = matricesOf(x!).map(factorize);
-      if (found.some(({ isSingular }) => isSingular)) throw new InvalidArgumentError('Input is not invertible.');
-      const factors = found.map((f) => f.lu);
-      const places = intVector(
-        found.flatMap((f) => f.order),
-        output_idx_type,
-      );
-      return [arrayOf(dtype, shape, factors), places.reshape(rows)];
-    });
+    const call: HostCall = async ([x]) => {
+      const found = await factorize(x!);
+      if (!found) throw new InvalidArgumentError('Input is not invertible.');
+      const [factors, places] = found;
+      return [factors, output_idx_type === d.int32 ? places : intVector(places.numbers(), d.int64).reshape(rows)];
+    };
+    const [lu, order] = p.host([input], results, call, promises);
     return { lu: lu!, p: order! };
   },
   cases: () => [
