@@ -1,83 +1,24 @@
 /**
  * Measures the largest errors of the library's float32 functions over all float32 numbers, against double precision, for every
  * instruction set that this processor has: `accuracy LIBRARY README [FUNCTION [STEP]]`. Fails when one is larger than the README says.
- *
- * A library chooses its instruction set once, when it is first asked; copies of its file are libraries of their own.
  */
-#include <dlfcn.h>
-#include <unistd.h>
-
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "variants.h"
+
 namespace {
-
-constexpr int64_t kBlock = 1 << 16;
-
-/** The library on one instruction set. */
-class Variant {
- public:
-  Variant(const std::string& library, const char* name) {
-    setenv("TENSORLOOM_SIMD", name, 1);
-    const std::string copy = std::filesystem::temp_directory_path() / ("accuracy-" + std::to_string(getpid()) + name);
-    std::filesystem::copy_file(library, copy, std::filesystem::copy_options::overwrite_existing);
-    handle_ = dlopen(copy.c_str(), RTLD_NOW | RTLD_LOCAL);
-    unlink(copy.c_str());
-    if (!handle_) std::fprintf(stderr, "%s\n", dlerror());
-    else isThere_ = std::string(call<const char*>("tl_variant")) == name;
-  }
-  bool isThere() const { return isThere_; }
-
-  /** A program of one map of n elements: `op` of one or two operands. With `widened` it is cast, which no generated loop does. */
-  void* program(const std::string& op, int operands, bool widened) const {
-    std::vector<int64_t> words = {1, code("instruction", "map"), 1, kBlock, operands};
-    const auto view = [&](const char* dtype, int64_t slot) {
-      for (const int64_t word : {code("dtype", dtype), slot, slot, int64_t{0}, int64_t{1}, kBlock, int64_t{1}}) words.push_back(word);
-    };
-    for (int i = 0; i < operands; i++) view("f32", i);
-    words.push_back(operands + (widened ? 2 : 1));
-    for (int64_t i = 0; i < operands; i++)
-      for (const int64_t word : {code("op", "input"), code("dtype", "f32"), i}) words.push_back(word);
-    words.insert(words.end(), {code("op", op.c_str()), code("dtype", "f32")});
-    for (int64_t i = 0; i < operands; i++) words.push_back(i);
-    if (widened) words.insert(words.end(), {code("op", "cast"), code("dtype", "f64"), operands});
-    words.push_back(1);
-    view(widened ? "f64" : "f32", operands);
-    words.push_back(operands + (widened ? 1 : 0));
-    char error[200] = "";
-    void* made = call<void*>("tl_program_create", words.data(), static_cast<int64_t>(words.size()), error, int64_t{200});
-    if (!made) std::fprintf(stderr, "%s: %s\n", op.c_str(), error), std::exit(1);
-    return made;
-  }
-  void run(void* program, std::vector<void*> table) const {
-    double result[4];
-    call<int32_t>("tl_program_run", program, static_cast<void* const*>(table.data()), static_cast<double*>(result),
-                  static_cast<double*>(nullptr), int32_t{1});
-  }
-
- private:
-  int64_t code(const char* family, const char* name) const { return call<int64_t>("tl_code", family, name); }
-  template <class Result, class... Args>
-  Result call(const char* name, Args... args) const {
-    return reinterpret_cast<Result (*)(Args...)>(dlsym(handle_, name))(args...);
-  }
-
-  void* handle_;
-  bool isThere_ = false;
-};
 
 /** How far a float32 result is from the true value, in units of the last place of that value. */
 double errorOf(float got, double want) {
   constexpr double smallest = 0x1p-126, largest = 0x1p128;
-  if (std::isnan(want)) return std::isnan(got) ? 0 : INFINITY;
+  if (std::isnan(got) || std::isnan(want)) return std::isnan(got) && std::isnan(want) ? 0 : INFINITY;
   if (std::signbit(got) != std::signbit(want)) return INFINITY;
   const double size = std::fabs(want);
   // Results below the normal range count as zero; the last normal number before it may become one.
@@ -109,16 +50,6 @@ const Function functions[] = {
     {"reciprocal", [](double x) { return 1 / x; }},
 };
 
-/** What the README says of a function. */
-double promised(const char* readme, const std::string& name) {
-  std::ifstream file(readme);
-  const std::string row = "| `" + name + "` | ";
-  for (std::string line; std::getline(file, line);)
-    if (line.compare(0, row.size(), row) == 0) return std::stod(line.substr(row.size()));
-  std::fprintf(stderr, "%s says nothing of %s\n", readme, name.c_str());
-  std::exit(1);
-}
-
 bool isRight = true;
 
 struct Worst {
@@ -134,15 +65,13 @@ void report(const std::string& name, const char* variant, const Worst& worst, do
   std::fflush(stdout);
 }
 
-const char* const names[] = {"portable", "avx2", "avx512"};
-
 void sweep(const std::vector<Variant>& variants, const Function& function, double bound, uint64_t step) {
   std::vector<float> x(kBlock), got(kBlock);
   std::vector<double> want(kBlock), wide(kBlock);
   std::vector<Worst> worst(2 * variants.size());
   std::vector<void*> programs;
   for (const Variant& variant : variants)
-    for (const bool widened : {false, true}) programs.push_back(variant.isThere() ? variant.program(function.name, 1, widened) : nullptr);
+    for (const bool widened : {false, true}) programs.push_back(variant.isThere() ? variant.program(function.name, 1, "f32", widened) : nullptr);
   for (uint64_t bits = 0; bits >> 32 == 0;) {
     for (int64_t i = 0; i < kBlock; i++, bits += step) {
       const uint32_t word = static_cast<uint32_t>(bits >> 32 == 0 ? bits : 0);
@@ -162,7 +91,7 @@ void sweep(const std::vector<Variant>& variants, const Function& function, doubl
     }
   }
   for (size_t p = 0; p < programs.size(); p++)
-    if (programs[p]) report(function.name, (std::string(names[p / 2]) + (p % 2 ? ", alone" : "")).c_str(), worst[p], bound);
+    if (programs[p]) report(function.name, (std::string(kVariants[p / 2]) + (p % 2 ? ", alone" : "")).c_str(), worst[p], bound);
 }
 
 /** Powers are too many to try all: random bases, also close to 1, with exponents whose results are not all 0 or infinite. */
@@ -172,7 +101,7 @@ void tryPowers(const std::vector<Variant>& variants, double bound, uint64_t step
   std::vector<double> want(kBlock);
   for (size_t v = 0; v < variants.size(); v++) {
     if (!variants[v].isThere()) continue;
-    void* const program = variants[v].program("pow", 2, false);
+    void* const program = variants[v].program("pow", 2, "f32", false);
     Worst worst;
     for (uint64_t round = 0; round < 8192 / step + 3; round++) {
       for (int64_t i = 0; i < kBlock; i++) {
@@ -191,7 +120,7 @@ void tryPowers(const std::vector<Variant>& variants, double bound, uint64_t step
         if (error > worst.error) worst = {error, want[i], x[i], y[i], got[i]};
       }
     }
-    report("pow", names[v], worst, bound);
+    report("pow", kVariants[v], worst, bound);
   }
 }
 
@@ -202,9 +131,9 @@ int main(int argc, char** argv) {
   const std::string only = argc > 3 ? argv[3] : "all";
   const uint64_t step = argc > 4 ? std::strtoull(argv[4], nullptr, 10) : 1;
   std::vector<Variant> variants;
-  for (const char* name : names) variants.emplace_back(argv[1], name);
+  for (const char* name : kVariants) variants.emplace_back(argv[1], name);
   for (const Function& function : functions)
-    if (only == "all" || only == function.name) sweep(variants, function, promised(argv[2], function.name), step);
-  if (only == "all" || only == "pow") tryPowers(variants, promised(argv[2], "pow"), step);
+    if (only == "all" || only == function.name) sweep(variants, function, promised(argv[2], function.name, 0), step);
+  if (only == "all" || only == "pow") tryPowers(variants, promised(argv[2], "pow", 0), step);
   return isRight ? 0 : 1;
 }

@@ -106,6 +106,7 @@ const fileFlags = {
   'conv/strip.simd.cpp': ['-ffp-contract=fast'],
   // Its polynomials are written for it.
   'map/transcendental.simd.cpp': ['-ffp-contract=fast'],
+  'map/doubles.simd.cpp': ['-ffp-contract=fast'],
   'conv/lanes.simd.cpp': ['-ffp-contract=fast'],
   // All arguments that it can have were tried so.
   'random/normals.simd.cpp': ['-ffp-contract=fast'],

@@ -5,9 +5,7 @@
  * This file is compiled with contraction: a * b + c is one rounding where the processor has it. Numbers below the normal
  * range count as zero here, as everywhere (see core/pool.h), which spares the functions that case.
  */
-#include <type_traits>
-
-#include "../simd/vector.h"
+#include "../simd/beside.h"
 
 namespace tl::TL_SIMD {
 namespace {
@@ -22,74 +20,8 @@ constexpr float kNan = __builtin_nanf("");
 /** Adding 1.5 * 2^23 leaves the nearest integer in the low bits of the sum. */
 constexpr float kRounder = 12582912.0f;
 
-/**
- * Two vectors, or two pairs of them, on which the same is done in turns. A function is a long chain of operations that wait for
- * each other; the processor sees too little of the next ones to fill the time, so that its neighbours are put beside it.
- */
-template <class X> struct Two {
-  X a, b;
-};
-template <class X> TL_INLINE Two<X> operator+(Two<X> x, Two<X> y) { return {x.a + y.a, x.b + y.b}; }
-template <class X> TL_INLINE Two<X> operator-(Two<X> x, Two<X> y) { return {x.a - y.a, x.b - y.b}; }
-template <class X> TL_INLINE Two<X> operator*(Two<X> x, Two<X> y) { return {x.a * y.a, x.b * y.b}; }
-template <class X> TL_INLINE Two<X> operator/(Two<X> x, Two<X> y) { return {x.a / y.a, x.b / y.b}; }
-template <class X> TL_INLINE Two<X> operator+(Two<X> x, float y) { return {x.a + y, x.b + y}; }
-template <class X> TL_INLINE Two<X> operator+(float x, Two<X> y) { return {x + y.a, x + y.b}; }
-template <class X> TL_INLINE Two<X> operator-(Two<X> x, float y) { return {x.a - y, x.b - y}; }
-template <class X> TL_INLINE Two<X> operator-(float x, Two<X> y) { return {x - y.a, x - y.b}; }
-template <class X> TL_INLINE Two<X> operator*(Two<X> x, float y) { return {x.a * y, x.b * y}; }
-template <class X> TL_INLINE Two<X> operator*(float x, Two<X> y) { return {x * y.a, x * y.b}; }
-template <class X> TL_INLINE Two<X> operator-(Two<X> x) { return {-x.a, -x.b}; }
-
-/** What is not arithmetic: f(x, …) of each vector. */
-template <class F> TL_INLINE V each(const F& f, V x) { return f(x); }
-template <class F> TL_INLINE V each(const F& f, V x, V y) { return f(x, y); }
-template <class F> TL_INLINE V each(const F& f, V x, V y, V z) { return f(x, y, z); }
-template <class F, class X, class... More> TL_INLINE Two<X> each(const F& f, Two<X> x, More... more) {
-  return {each(f, x.a, more.a...), each(f, x.b, more.b...)};
-}
-
-template <class X> TL_INLINE X allOf(float x) {
-  if constexpr (std::is_same_v<X, V>) return splat<V>(x);
-  else return {allOf<decltype(X::a)>(x), allOf<decltype(X::b)>(x)};
-}
 TL_INLINE V all(float x) { return splat<V>(x); }
 TL_INLINE V absolute(V x) { return (V)((I)x & 0x7fffffff); }
-template <class X> TL_INLINE X magnitudeOf(X x) { return each([](V v) TL_INLINE_LAMBDA { return absolute(v); }, x); }
-/** The magnitude of x with the sign of y. */
-template <class X> TL_INLINE X withSign(X x, X y) {
-  return each([](V u, V v) TL_INLINE_LAMBDA { return (V)(((I)u & 0x7fffffff) | ((I)v & INT32_MIN)); }, x, y);
-}
-
-/** Highest coefficient first. */
-template <class X, int N> TL_INLINE X polynomial(X x, const float (&coefficients)[N]) {
-  X p = x * coefficients[0] + coefficients[1];
-#pragma GCC unroll 16
-  for (int i = 2; i < N; i++) p = p * x + coefficients[i];
-  return p;
-}
-
-/** No less than, and no more than; NaN stays. */
-template <class X> TL_INLINE X atLeast(float least, X x) {
-  return each([=](V v) TL_INLINE_LAMBDA {
-#if defined(__AVX512F__)
-    asm("vmaxps %0, %1, %0" : "+v"(v) : "v"(all(least)));
-    return v;
-#else
-    return least > v ? all(least) : v;
-#endif
-  }, x);
-}
-template <class X> TL_INLINE X atMost(float most, X x) {
-  return each([=](V v) TL_INLINE_LAMBDA {
-#if defined(__AVX512F__)
-    asm("vminps %0, %1, %0" : "+v"(v) : "v"(all(most)));
-    return v;
-#else
-    return most < v ? all(most) : v;
-#endif
-  }, x);
-}
 
 /** 1 / x for normal x whose inverse is normal, or zero where it is not: nearly rounded right. */
 template <class X> TL_INLINE X inverseOf(X x) {
@@ -267,14 +199,6 @@ TL_INLINE V sineOf(V x, int32_t quarter) {
   return (V)((I)value ^ ((turn & 2) << 30));
 }
 
-/** Whether any lane of a comparison holds. */
-TL_INLINE bool any(I mask) {
-  int32_t lanes[lanesOf<int32_t>], found = 0;
-  storeVector(lanes, mask);
-  for (const int32_t lane : lanes) found |= lane;
-  return found != 0;
-}
-
 // Only the odd lanes are computed one at a time: what a lane gives must not depend on its neighbours.
 __attribute__((noinline)) V withOdd(V usual, I odd, V x, float (*f)(float)) {
   for (int i = 0; i < lanesOf<float>; i++)
@@ -324,66 +248,6 @@ TL_INLINE Vector<float, lanesOf<float> / 2> powOf(Vector<float, lanesOf<float> /
   return __builtin_convertvector(p * (D)power, Vector<float, lanesOf<float> / 2>);
 }
 
-/** Vectors that are worked on in turns: as many as there are registers for. */
-#if defined(__AVX512F__)
-using Beside = Two<Two<V>>;
-#else
-using Beside = Two<V>;
-#endif
-/** The vectors of x lie `step` elements apart. */
-TL_INLINE void load(const float* from, int64_t, V& x) { x = loadVector(from); }
-template <class X> TL_INLINE void load(const float* from, int64_t step, Two<X>& x) {
-  load(from, step, x.a);
-  load(from + step * static_cast<int64_t>(sizeof(X) / sizeof(V)), step, x.b);
-}
-TL_INLINE void store(float* to, V x) { storeVector(to, x); }
-template <class X> TL_INLINE void store(float* to, Two<X> x) {
-  store(to, x.a);
-  store(to + sizeof(X) / sizeof(float), x.b);
-}
-
-/** out[i] = F::of(in[0][i], …) of `Count` operands, several vectors at a time; see storeVectors for the last one. */
-template <int Count, class F> void besides(int64_t n, const BlockArgs& args) {
-  constexpr int64_t N = lanesOf<float>, kMany = sizeof(Beside) / sizeof(float);
-  if (n < N) return finishBlock(besides<Count, F>, 0, n, N, args, {sizeof(float), {sizeof(float), Count > 1 ? sizeof(float) : 0}});
-  float* const out = static_cast<float*>(args.out);
-  const float* const x = static_cast<const float*>(args.in[0]);
-  const float* const y = static_cast<const float*>(args.in[Count - 1]);
-  const int64_t mx = -args.step[0], my = -args.step[Count - 1];
-  const auto at = [&](int64_t i, auto&& some) TL_INLINE_LAMBDA {
-    if constexpr (Count == 1) {
-      load(x + i, N, some);
-      return F::of(some);
-    } else {
-      auto other = some;
-      load(x + (i & mx), N & mx, some);
-      load(y + (i & my), N & my, other);
-      return F::of(some, other);
-    }
-  };
-  const V last = at(n - N, V{});
-  int64_t i = 0;
-  for (; i + kMany <= n; i += kMany) store(out + i, at(i, Beside{}));
-  for (; i < n - N; i += N) storeVector(out + i, at(i, V{}));
-  storeVector(out + n - N, last);
-}
-
-/** A value that is rounded before anything else is done with it, whatever could be contracted. */
-template <class X> TL_INLINE X rounded(X x) {
-  return each([](V v) TL_INLINE_LAMBDA {
-#if defined(__SSE2__)
-    asm("" : "+v"(v));
-#elif defined(__aarch64__)
-    asm("" : "+w"(v));
-#endif
-    return v;
-  }, x);
-}
-
-#define FUNCTION(Name, function)                                                    \
-  struct Name {                                                                     \
-    template <class X> static TL_INLINE X of(X x) { return function(x); }           \
-  }
 FUNCTION(Exp, expOf);
 FUNCTION(Log, logOf);
 FUNCTION(Log1p, log1pOf);

@@ -17,6 +17,7 @@ namespace tl {
   void fillArithmetic(SimdKernels&);          \
   void fillJoined(SimdKernels&);              \
   void fillTranscendental(SimdKernels&);      \
+  void fillDoubles(SimdKernels&);             \
   void fillCasts(SimdKernels&);               \
   void fillConversions(SimdKernels&);         \
   void fillFolds(SimdKernels&);               \
@@ -57,6 +58,7 @@ bool getMatrixUnit() {
     variant::fillArithmetic(k);               \
     variant::fillJoined(k);                   \
     variant::fillTranscendental(k);           \
+    variant::fillDoubles(k);                  \
     variant::fillCasts(k);                    \
     variant::fillConversions(k);              \
     variant::fillFolds(k);                    \

@@ -30,7 +30,7 @@ const largest = 2 ** 128;
 
 /** How far a float32 result is from the true value, in units of the last place of that value. */
 function errorOf(got: number, want: number): number {
-  if (Number.isNaN(want)) return Number.isNaN(got) ? 0 : Number.POSITIVE_INFINITY;
+  if (Number.isNaN(got) || Number.isNaN(want)) return Object.is(got, want) ? 0 : Number.POSITIVE_INFINITY;
   // Results below the normal range count as zero; the last normal number before it may become one.
   if (Math.abs(want) < smallest) return Math.abs(got) <= smallest ? 0 : Number.POSITIVE_INFINITY;
   const place = 2 ** (Math.min(127, Math.floor(Math.log2(Math.abs(want)))) - 23);
