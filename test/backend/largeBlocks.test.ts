@@ -108,6 +108,15 @@ describe('what V8 hears of blocks without array buffers', () => {
   });
 });
 
+itNative('does not let its memory be moved to another array buffer', () => {
+  // Not every version of Node has these functions; those that have them would move it.
+  const memory = new LargeBlocks(library as NativeLibrary).allocate(bytes).memory as ArrayBuffer &
+    Record<string, () => void>; // else the test is skipped
+  for (const move of ['transfer', 'transferToFixedLength']) expect(() => memory[move]!()).toThrow(/copy it with slice/);
+  expect(memory.byteLength).toBe(bytes);
+  expect(Object.keys(memory)).toEqual([]);
+});
+
 itNative('does not let its memory be moved to another thread', () => {
   const { memory } = new LargeBlocks(library as NativeLibrary).allocate(bytes); // else the test is skipped
   // Older versions of Node copy instead, newer ones refuse.

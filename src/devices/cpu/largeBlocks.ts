@@ -51,6 +51,10 @@ export class LargeBlock {
   }
 }
 
+function refuseToMove(): never {
+  throw new TypeError('the memory of a large result cannot be moved; copy it with slice()');
+}
+
 /** Keeps blocks as long as the array buffers over them. */
 const blocksUnder = new WeakMap<ArrayBufferLike, LargeBlock>();
 
@@ -100,8 +104,10 @@ export class LargeBlocks {
 
   readonly #show = (block: LargeBlock): ArrayBuffer => {
     const memory = this.library.over(block.address, block.bytes);
-    // Sent to another thread it would outlive the block that is watched here.
+    // Moved to another array buffer, or to another thread, the memory would outlive the block that is watched here.
     markAsUntransferable(memory);
+    for (const name of ['transfer', 'transferToFixedLength'])
+      Object.defineProperty(memory, name, { value: refuseToMove });
     blocksUnder.set(memory, block);
     this.#untold = Math.max(0, this.#untold - block.bytes);
     return memory;
