@@ -21,6 +21,10 @@ import { floatTypes } from './types.ts';
 
 const { NaN: nan, POSITIVE_INFINITY: inf } = Number;
 
+const float64s = (value: readonly number[]) => ({ dtype: 'float64', value }) as const;
+/** Numbers so large that their powers and gammas are infinite. */
+const beyond = { a: float64s([1e308, 1e308, 1e306]), x: float64s([3, 1.7e308, 1.7e308]) };
+
 export const Lgamma = defineUnary({
   name: 'Lgamma',
   types: floatTypes,
@@ -103,6 +107,7 @@ export const Igamma = defineOp({
     },
     { given: { a: [1, -1], x: [0, 1] }, expect: { z: [0, nan] }, differentiable: false },
     { given: { a: [0, -1, 1e37, 1e37], x: [0, 0, 3, 3e38] }, expect: { z: [0, 0, 0, 1] }, differentiable: false },
+    { given: beyond, expect: { z: float64s([0, 1, 1]) }, differentiable: false },
   ],
 });
 
@@ -134,6 +139,7 @@ export const Igammac = defineOp({
       expect: { z: [0.4795001221869535, 0.6766764161830635, 0.2423921616705123] },
     },
     { given: { a: [1e37, 1e37], x: [3, 3e38] }, expect: { z: [1, 0] }, differentiable: false },
+    { given: beyond, expect: { z: float64s([1, 0, 0]) }, differentiable: false },
   ],
 });
 
