@@ -216,6 +216,167 @@ describeNative('equations', () => {
   });
 });
 
+/** Matrices whose spectra are awkward. */
+const awkward: Record<string, (dtype: tf.DType) => tf.NDArray> = {
+  zeros: (dtype) => scaled(matrices(dtype, [6, 6]), 0),
+  ones: (dtype) => identity(dtype, 40),
+  'equal rows': (dtype) => rankOf(dtype, 45, 1),
+  'a third of its rank': (dtype) => rankOf(dtype, 60, 20),
+  'a zero column': (dtype) => {
+    const input = matrices(dtype, [40, 40]);
+    for (let i = 0; i < 40; i++)
+      for (let k = 0; k < dtype.entries; k++) input.data[(i * 40 + 17) * dtype.entries + k] = 0;
+    return input;
+  },
+  'large numbers': (dtype) => scaled(matrices(dtype, [35, 35]), 1e200),
+  'small numbers': (dtype) => scaled(matrices(dtype, [35, 35]), 1e-200),
+  'a triangle': (dtype) => {
+    const input = matrices(dtype, [37, 37]);
+    for (let i = 0; i < 37; i++)
+      for (let j = 0; j < i; j++)
+        for (let k = 0; k < dtype.entries; k++) input.data[(i * 37 + j) * dtype.entries + k] = 0;
+    return input;
+  },
+};
+
+function scaled(array: tf.NDArray, factor: number): tf.NDArray {
+  const data = Float64Array.from(partsOf(array), (x) => x * factor);
+  return new tf.NDArray(array.dtype, array.shape, data);
+}
+
+/** A square matrix of lesser rank: its rows are those of a smaller one, over and over. */
+function rankOf(dtype: tf.DType, n: number, rank: number): tf.NDArray {
+  const rows = partsOf(matrices(dtype, [rank, n], { seed: rank }));
+  const perRow = n * dtype.entries;
+  const data = Float64Array.from({ length: n * perRow }, (_, i) => rows[i % (rank * perRow)]!);
+  return new tf.NDArray(dtype, [n, n], data);
+}
+
+const exactTypes = [tf.float64, tf.complex128] as const;
+const shapes = [
+  [1, 1],
+  [2, 2],
+  [5, 3],
+  [3, 5],
+  [33, 33],
+  [70, 64],
+  [64, 70],
+  [150, 40],
+  [40, 150],
+] as const;
+
+/** Columns are at right angles to each other and of length 1. */
+const gramian = (a: tf.Tensor) => tf.matmul(a, a, { adjointA: true });
+const diagonalTimes = (a: tf.Tensor, values: tf.Tensor) => tf.multiply(a, tf.cast(tf.expandDims(values, -2), a.dtype));
+
+async function expectIdentity(array: tf.NDArray): Promise<void> {
+  expect(apart(array, identity(array.dtype, array.shape.at(-1)!))).toBeLessThan(1e-12);
+}
+
+/** Both versions multiply back to the input, with the same values. */
+async function checkSvd(input: tf.NDArray, fullMatrices: boolean): Promise<void> {
+  const build: Build = (a) => {
+    const { s, u, v } = tf.svd(a!, { fullMatrices });
+    const inner = Math.min(...(input.shape.slice(-2) as [number, number])); // callers give matrices
+    const [left, right] = [u, v].map((x) => tf.slice(x, [0, 0], [-1, inner])) as [tf.Tensor, tf.Tensor];
+    const values = tf.svd(a!, { computeUv: false }).s;
+    return [s, values, gramian(u), gramian(v), tf.matmul(diagonalTimes(left, s), right, { adjointB: true })];
+  };
+  const found = await run(build, input);
+  const [expected] = await runPlain((a) => [tf.svd(a!, { computeUv: false }).s], input);
+  const [s, values, uu, vv, rebuilt] = found as [tf.NDArray, tf.NDArray, tf.NDArray, tf.NDArray, tf.NDArray];
+  for (const given of [s, values]) expect(apart(given, expected!)).toBeLessThan(1e-12);
+  for (const given of [uu, vv]) await expectIdentity(given);
+  expect(apart(rebuilt, input)).toBeLessThan(1e-12);
+}
+
+/** The same for Hermitian matrices. */
+async function checkEigen(input: tf.NDArray): Promise<void> {
+  const n = input.shape.at(-1)!;
+  const [e, values, vv, rebuilt, hermitian] = (await run((a) => {
+    const { e, v } = tf.selfAdjointEig(a!);
+    // Only the lower half is read.
+    const lower = tf.linalg.bandPart(a!, -1, 0);
+    const below = tf.subtract(lower, tf.matrixDiag(tf.matrixDiagPart(lower)));
+    const diagonal = tf.matrixDiag(tf.cast(tf.real(tf.matrixDiagPart(a!)), a!.dtype));
+    const whole = tf.add(tf.add(below, tf.linalg.adjoint(below)), diagonal);
+    return [
+      ...[tf.real(e), tf.real(tf.selfAdjointEigvals(a!)), gramian(v)],
+      ...[tf.matmul(diagonalTimes(v, tf.real(e)), v, { adjointB: true }), whole],
+    ];
+  }, input)) as [tf.NDArray, tf.NDArray, tf.NDArray, tf.NDArray, tf.NDArray];
+  const [expected] = await runPlain((a) => [tf.real(tf.selfAdjointEigvals(a!))], input);
+  for (const given of [e, values]) expect(apart(given, expected!)).toBeLessThan(1e-12);
+  expect([...e.numbers()].sort((x, y) => x - y)).toEqual(e.numbers());
+  expect(e.shape).toEqual([n]);
+  await expectIdentity(vv);
+  expect(apart(rebuilt, hermitian)).toBeLessThan(1e-12);
+}
+
+describeNative('spectra', () => {
+  for (const dtype of exactTypes)
+    describe(dtype.name, () => {
+      it.each(shapes)('singular values of %i × %i', async (m, n) => {
+        for (const fullMatrices of [false, true]) await checkSvd(matrices(dtype, [m, n], { seed: m }), fullMatrices);
+      });
+      it.each(Object.keys(awkward))('singular values of %s', async (name) => {
+        await checkSvd(awkward[name]!(dtype), false);
+      });
+      it.each([1, 2, 3, 20, 33, 70, 101])('eigenvalues of %i rows', async (n) => {
+        await checkEigen(matrices(dtype, [n, n], { seed: n }));
+      });
+      it.each(Object.keys(awkward))('eigenvalues of %s', async (name) => {
+        await checkEigen(awkward[name]!(dtype));
+      });
+      it.each(shapes)('orthogonal factors of %i × %i', async (m, n) => {
+        for (const fullMatrices of [false, true])
+          await expectAgreement(
+            (a) => {
+              const { q, r } = tf.linalg.qr(a!, { fullMatrices });
+              return [q, r, gramian(q)];
+            },
+            matrices(dtype, [m, n], { seed: m }),
+          );
+      });
+    });
+
+  it('agrees with TypeScript for the other types, in batches', async () => {
+    for (const dtype of types) {
+      const input = matrices(dtype, [7, 5, 4]);
+      const square = matrices(dtype, [7, 5, 5]);
+      await expectAgreement((a) => [tf.svd(a!, { computeUv: false }).s], input);
+      await expectAgreement((a) => [tf.selfAdjointEigvals(a!)], square);
+      await expectAgreement((a) => Object.values(tf.linalg.qr(a!)), input);
+    }
+  });
+
+  it('ends with NaN for numbers that are not finite', async () => {
+    for (const odd of [Number.NaN, Number.POSITIVE_INFINITY])
+      for (const n of [3, 60]) {
+        const input = matrices(tf.float64, [n, n]);
+        input.data[n + 1] = odd;
+        const results = await run(
+          (a) => [...Object.values(tf.svd(a!)), ...Object.values(tf.selfAdjointEig(a!))],
+          input,
+        );
+        for (const array of results) expect(array.numbers().some((x) => !Number.isNaN(x))).toBe(false);
+      }
+  });
+
+  it('keeps the shapes of what is empty', async () => {
+    const sizes = (array: tf.NDArray) => array.shape;
+    const input = matrices(tf.float32, [2, 0, 3]);
+    const results = await run((a) => [...Object.values(tf.svd(a!)), ...Object.values(tf.linalg.qr(a!))], input);
+    expect(results.map(sizes)).toEqual([
+      [2, 0],
+      [2, 0, 0],
+      [2, 3, 0],
+      [2, 0, 0],
+      [2, 0, 3],
+    ]);
+  });
+});
+
 describeNative('the event loop', () => {
   const builds: readonly (readonly [name: string, build: Build])[] = [
     ['tl_solve', (a) => [tf.matrixInverse(a!)]],
@@ -223,6 +384,9 @@ describeNative('the event loop', () => {
     ['tl_lu', (a) => [tf.linalg.lu(a!).lu]],
     ['tl_determinant', (a) => [tf.matrixDeterminant(a!)]],
     ['tl_triangular_solve', (a) => [tf.matrixTriangularSolve(a!, a!)]],
+    ['tl_qr', (a) => [tf.linalg.qr(a!).r]],
+    ['tl_self_adjoint_eig', (a) => [tf.selfAdjointEigvals(a!)]],
+    ['tl_svd', (a) => [tf.svd(a!, { computeUv: false }).s]],
   ];
   it.each(builds)('is free while %s has much to do', async (name, build) => {
     const order: string[] = [];

@@ -4,7 +4,6 @@ import { fromElements, intVector, type NDArray } from '../../core/ndarray.ts';
 import { broadcastConcrete, type Shape, sizeOf } from '../../core/shape.ts';
 import { nativeFamily } from '../../io/native.ts';
 import { nativeCall } from '../../io/nativeStrings.ts';
-import type { HostOptions } from '../../program/instructions.ts';
 import * as host from './hostMatrix.ts';
 import { computeMatrices } from './nativeMatrix.ts';
 
@@ -30,9 +29,6 @@ const native = nativeFamily((functions) => ({
     'int64_t tl_triangular_solve(int64_t kind, int64_t n, int64_t columns, int64_t count, int64_t isLower, int64_t isAdjoint, int64_t a, int64_t b, int64_t picks, int64_t out)',
   ),
 }));
-
-/** What host calls of the functions below promise. */
-export const promises: HostOptions = { borrows: true, isFresh: true };
 
 /** The size of the square matrices of a batch, and how many there are. */
 function squares({ shape }: NDArray): readonly [n: number, count: number] {

@@ -1,4 +1,4 @@
-/** @file Cholesky and Qr: factorizations of matrices, computed on the host. */
+/** @file Cholesky and Qr: factorizations of matrices, by the native library or on the host. */
 import type { Dims, Shape } from '../../core/shape.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { attr } from '../../op/attrs.ts';
@@ -12,13 +12,14 @@ import { matrixDiagPart } from '../array/matrixDiagPart.ts';
 import { matrixSetDiag } from '../array/matrixSetDiag.ts';
 import { eye } from '../array/meshgrid.ts';
 import { shape } from '../array/shape.ts';
-import { cholesky, promises } from './equations.ts';
-import * as host from './hostMatrix.ts';
+import { cholesky } from './equations.ts';
 import { adjoint, matrixTriangularSolve } from './linalg.ts';
 import { checkMatrix, checkSquare, matrixDims, matrixTypes, squareDims } from './linalgShapes.ts';
 import { matmul } from './matmul.ts';
+import { promises } from './nativeMatrix.ts';
 import { plus, times } from './operators.ts';
 import { qrGradient } from './qrGradient.ts';
+import { qr } from './spectra.ts';
 
 export const Cholesky = defineOp({
   name: 'Cholesky',
@@ -102,30 +103,8 @@ export const Qr = defineOp({
   lower(p, { input }, { full_matrices }) {
     checkMatrix(input.shape);
     const shapes = qrDims(input.shape, full_matrices) as { q: Shape; r: Shape }; // known sizes give known sizes
-    const { dtype } = input;
-    const [q, r] = p.host(
-      [input],
-      [
-        { dtype, shape: shapes.q },
-        { dtype, shape: shapes.r },
-      ],
-      ([x]) => {
-        const found = host.matricesOf(x!).map(host.qr);
-        const inner = shapes.q.at(-1)!;
-        return [
-          host.arrayOf(
-            dtype,
-            shapes.q,
-            found.map((f) => f.q.corner(f.q.rows, inner)),
-          ),
-          host.arrayOf(
-            dtype,
-            shapes.r,
-            found.map((f) => f.r.corner(inner, f.r.columns)),
-          ),
-        ];
-      },
-    );
+    const results = [shapes.q, shapes.r].map((shape) => ({ dtype: input.dtype, shape }));
+    const [q, r] = p.host([input], results, ([x]) => qr(x!, shapes), promises);
     return { q: q!, r: r! };
   },
   cases: () => [

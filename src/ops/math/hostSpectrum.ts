@@ -27,6 +27,20 @@ function rotateColumns(m: Matrix, p: number, q: number, r: ReturnType<typeof rot
   }
 }
 
+/** The same for rows, as if they were columns of the adjoint. */
+function rotateRows(m: Matrix, p: number, q: number, r: ReturnType<typeof rotation>): void {
+  const n = m.columns;
+  for (let j = 0; j < n; j++) {
+    const [a, b] = [m.re[p * n + j]!, m.im[p * n + j]!];
+    const [x, y] = [m.re[q * n + j]!, m.im[q * n + j]!];
+    const [u, v] = [x * r.phaseRe - y * r.phaseIm, y * r.phaseRe + x * r.phaseIm];
+    m.re[p * n + j] = r.c * a - r.s * u;
+    m.im[p * n + j] = r.c * b - r.s * v;
+    m.re[q * n + j] = r.s * a + r.c * u;
+    m.im[q * n + j] = r.s * b + r.c * v;
+  }
+}
+
 function pick(m: Matrix, order: readonly number[]): Matrix {
   const result = new Matrix(m.rows, order.length);
   for (let i = 0; i < m.rows; i++)
@@ -45,6 +59,8 @@ export function svd(matrix: Matrix): { s: Float64Array; u: Matrix; v: Matrix } {
   }
   const work = matrix.copy();
   const n = work.columns;
+  const scale = scaleOf(work);
+  for (const part of [work.re, work.im]) for (let i = 0; i < part.length; i++) part[i]! *= scale;
   const v = Matrix.identity(n);
   for (let sweep = 0, turned = true; turned && sweep < maxSweeps; sweep++) {
     turned = false;
@@ -80,7 +96,13 @@ export function svd(matrix: Matrix): { s: Float64Array; u: Matrix; v: Matrix } {
       u.re[i * n + j]! /= size;
       u.im[i * n + j]! /= size;
     }
-  return { s, u: completed(u, s), v: pick(v, order) };
+  return { s: s.map((x) => x / scale), u: completed(u, s), v: pick(v, order) };
+}
+
+/** A power of two that makes the largest number about 1, so that squares neither overflow nor vanish. */
+function scaleOf({ re, im }: Matrix): number {
+  const largest = [re, im].flatMap((part) => [...part]).reduce((most, x) => Math.max(most, Math.abs(x)), 0);
+  return largest > 0 && Number.isFinite(largest) ? 2 ** Math.min(1000, -Math.floor(Math.log2(largest))) : 1;
 }
 
 /** Columns of singular value 0 carry no direction of their own: any that are at right angles to the rest will do. */
@@ -126,11 +148,7 @@ export function eigenHermitian(matrix: Matrix): { e: Float64Array; v: Matrix } {
         turned = true;
         const r = rotation(alpha, beta, re, im);
         rotateColumns(a, p, q, r);
-        const rows = a.adjoint();
-        rotateColumns(rows, p, q, r);
-        const turnedBack = rows.adjoint();
-        a.re.set(turnedBack.re);
-        a.im.set(turnedBack.im);
+        rotateRows(a, p, q, r);
         rotateColumns(v, p, q, r);
       }
   }

@@ -23,6 +23,7 @@ import * as equations from './equations.ts';
 import { matrixInverse, matrixTriangularSolve } from './linalg.ts';
 import { checkSquare, matrixDims, matrixTypes, squareDims, type TypeAttr } from './linalgShapes.ts';
 import { matmul } from './matmul.ts';
+import { promises } from './nativeMatrix.ts';
 import { minusOf, times } from './operators.ts';
 import { reduceSum } from './reductions.ts';
 
@@ -49,7 +50,7 @@ export const MatrixInverse: InverseOp = defineOp({
       if (!inverse) throw new InvalidArgumentError('Input is not invertible.');
       return [inverse];
     };
-    const [output] = p.host([input], [{ dtype: input.dtype, shape: input.shape }], call, equations.promises);
+    const [output] = p.host([input], [{ dtype: input.dtype, shape: input.shape }], call, promises);
     return { output: output! };
   },
   cases: () => [
@@ -111,7 +112,7 @@ export const MatrixDeterminant = defineOp({
     checkSquare(input.shape);
     const batch = input.shape.slice(0, -2);
     const call: HostCall = async ([x]) => [await equations.determinants(x!)];
-    const [output] = p.host([input], [{ dtype: input.dtype, shape: batch }], call, equations.promises);
+    const [output] = p.host([input], [{ dtype: input.dtype, shape: batch }], call, promises);
     return { output: output! };
   },
   cases: () => [
@@ -155,7 +156,7 @@ export const LogMatrixDeterminant = defineOp({
       { dtype, shape: batch },
     ];
     const call: HostCall = ([x]) => equations.logDeterminants(x!);
-    const [sign, log_abs_determinant] = p.host([input], results, call, equations.promises);
+    const [sign, log_abs_determinant] = p.host([input], results, call, promises);
     return { sign: sign!, log_abs_determinant: log_abs_determinant! };
   },
   cases: () => [
@@ -209,7 +210,7 @@ export const MatrixSolve: SolveOp = defineOp({
       if (!solution) throw new InvalidArgumentError('Input matrix is not invertible.');
       return [solution];
     };
-    const [output] = p.host([matrix, rhs], [{ dtype: rhs.dtype, shape: rhs.shape }], call, equations.promises);
+    const [output] = p.host([matrix, rhs], [{ dtype: rhs.dtype, shape: rhs.shape }], call, promises);
     return { output: output! };
   },
   cases: () => [
@@ -285,7 +286,7 @@ export const MatrixTriangularSolve: TriangularOp = defineOp({
     const batch = broadcastConcrete(matrix.shape.slice(0, -2), rhs.shape.slice(0, -2));
     const shape = [...batch, ...rhs.shape.slice(-2)];
     const call: HostCall = async ([a, b]) => [await equations.solveTriangular(a!, b!, { lower, adjoint: turned })];
-    const [output] = p.host([matrix, rhs], [{ dtype: rhs.dtype, shape }], call, equations.promises);
+    const [output] = p.host([matrix, rhs], [{ dtype: rhs.dtype, shape }], call, promises);
     return { output: output! };
   },
   cases: () => [

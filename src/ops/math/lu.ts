@@ -8,8 +8,9 @@ import { attr } from '../../op/attrs.ts';
 import { defineOp, gradientPending } from '../../op/defineOp.ts';
 import type { HostCall } from '../../program/instructions.ts';
 import type { NameOption } from './elementwise.ts';
-import { factorize, promises } from './equations.ts';
+import { factorize } from './equations.ts';
 import { checkSquare, matrixTypes, squareDims } from './linalgShapes.ts';
+import { promises } from './nativeMatrix.ts';
 
 const indexType = attr('type', { allowed: [d.int32, d.int64], default: d.int32 });
 

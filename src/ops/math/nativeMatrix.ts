@@ -5,6 +5,7 @@ import { fromElements, type NDArray, zeros } from '../../core/ndarray.ts';
 import { type Shape, showShape } from '../../core/shape.ts';
 import type { NativeArgument } from '../../io/native.ts';
 import type { NativeCall } from '../../io/nativeStrings.ts';
+import type { HostOptions } from '../../program/instructions.ts';
 
 /** The types that the library computes with, in the order of native/linalg/batch.h. */
 const kinds: readonly DType[] = [float32, float64, complex64, complex128];
@@ -20,6 +21,9 @@ function widened(array: NDArray): NDArray {
   const { dtype } = array;
   return dtype === float16 || dtype === bfloat16 ? fromElements(float32, array.shape, array.numbers()) : array;
 }
+
+/** What host calls that compute with matrices promise. */
+export const promises: HostOptions = { borrows: true, isFresh: true };
 
 /** A call of the library for matrices of one type. */
 interface MatrixCall {

@@ -1,7 +1,6 @@
 /** @file SelfAdjointEigV2 and Svd: eigenvalues of Hermitian matrices, and singular values. */
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
-import { fromElements } from '../../core/ndarray.ts';
 import { type Dims, type Shape, showShape } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import { controlDependencies } from '../../graph/scopes.ts';
@@ -15,12 +14,12 @@ import { matrixDiag } from '../array/matrixDiag.ts';
 import { matrixDiagPart } from '../array/matrixDiagPart.ts';
 import { matrixSetDiag } from '../array/matrixSetDiag.ts';
 import { real } from './complex.ts';
-import { arrayOf, matricesOf } from './hostMatrix.ts';
-import { eigenHermitian, svd as singular, widen } from './hostSpectrum.ts';
 import { adjoint } from './linalg.ts';
 import { checkMatrix, matrixDims, matrixTypes, type TypeAttr } from './linalgShapes.ts';
 import { matmul } from './matmul.ts';
+import { promises } from './nativeMatrix.ts';
 import { minus, plus, times } from './operators.ts';
+import * as spectra from './spectra.ts';
 import { safeReciprocal, singularValueGradient, svdGradient } from './svdGradient.ts';
 import { zerosLike } from './zerosLike.ts';
 
@@ -49,20 +48,9 @@ export const SelfAdjointEigV2: EigOp = defineOp({
   lower(p, { input }, { compute_v, T }) {
     checkMatrix(input.shape);
     if (input.shape.at(-1) !== input.shape.at(-2)) throw new InvalidArgumentError('Input matrix must be square.');
-    const values = input.shape.slice(0, -1);
-    const vectors: Shape = compute_v ? input.shape : [0];
-    const [e, v] = p.host(
-      [input],
-      [
-        { dtype: T, shape: values },
-        { dtype: T, shape: vectors },
-      ],
-      ([x]) => {
-        const found = matricesOf(x!).map(eigenHermitian);
-        const numbers = found.flatMap((f) => [...f.e]);
-        return [fromElements(T, values, numbers), arrayOf(T, vectors, compute_v ? found.map((f) => f.v) : [])];
-      },
-    );
+    const shapes = { e: input.shape.slice(0, -1), v: compute_v ? input.shape : [0] };
+    const results = [shapes.e, shapes.v].map((shape) => ({ dtype: T, shape }));
+    const [e, v] = p.host([input], results, ([x]) => spectra.eigenHermitian(x!, shapes), promises);
     return { e: e!, v: v! };
   },
   cases: () => [
@@ -142,21 +130,7 @@ export const Svd = defineOp({
     checkMatrix(input.shape);
     const shapes = svdDims(input.shape, full_matrices, compute_uv) as Record<'s' | 'u' | 'v', Shape>; // known sizes give known sizes
     const results = [shapes.s, shapes.u, shapes.v].map((shape) => ({ dtype: T, shape }));
-    const [s, u, v] = p.host([input], results, ([x]) => {
-      const found = matricesOf(x!).map(singular);
-      const kept = shapes.s.at(-1)!;
-      const left = found.map((f) => widen(f.u, kept, shapes.u.at(-1)!));
-      const right = found.map((f) => widen(f.v, kept, shapes.v.at(-1)!));
-      return [
-        fromElements(
-          T,
-          shapes.s,
-          found.flatMap((f) => [...f.s]),
-        ),
-        arrayOf(T, shapes.u, compute_uv ? left : []),
-        arrayOf(T, shapes.v, compute_uv ? right : []),
-      ];
-    });
+    const [s, u, v] = p.host([input], results, ([x]) => spectra.svd(x!, shapes), promises);
     return { s: s!, u: u!, v: v! };
   },
   cases: () => [
