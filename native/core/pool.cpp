@@ -10,7 +10,7 @@
  *
  * The system often wakes a worker on its master's processor, beside an idle one, and leaves it there for many milliseconds; then
  * two threads are slower than one. So a worker is kept off that processor while it is woken, and leaves it when it finds itself
- * there. It is tied to nothing: once awake it may run wherever it might before.
+ * there. It is tied to nothing: once awake it may run wherever it might before. Masters leave each other's processors in the same way.
  */
 #include "pool.h"
 
@@ -197,11 +197,37 @@ void runAnywhere(Worker& self) {
   self.keptOff.store(false, std::memory_order_release);
 }
 
+/** Moves a thread, the calling one, to another processor. */
+void leave(int processor, ThreadId thread) {
+  Processors before;
+  if (keepOff(processor, thread, before)) allow(thread, before);
+}
+
 /** Before a worker begins a job. */
 void leaveMaster(Worker& self) {
   const int here = processorHere();
-  Processors before;
-  if (here == self.beside.load(std::memory_order_relaxed) && keepOff(here, self.thread, before)) allow(self.thread, before);
+  if (here == self.beside.load(std::memory_order_relaxed)) leave(here, self.thread);
+}
+
+/** The processors of masters, counted from one, and zero where there is no master. Others do not see one that finds no room here. */
+constexpr int kMostPlaces = 16;
+std::atomic<int> places[kMostPlaces];
+
+/** Notes where a master is, once it has left a processor that another one has; gives the index of its place, or -1. */
+int takePlace(bool isAlone) {
+  int here = processorHere() + 1;
+  if (!isAlone)
+    for (const std::atomic<int>& other : places)
+      if (other.load(std::memory_order_relaxed) == here) {
+        leave(here - 1, threadHere());
+        here = processorHere() + 1;
+        break;
+      }
+  for (int i = 0; i < kMostPlaces; i++) {
+    int nobody = 0;
+    if (places[i].compare_exchange_strong(nobody, here, std::memory_order_relaxed)) return i;
+  }
+  return -1;
 }
 
 void work(Worker& self) {
@@ -405,12 +431,14 @@ RunScope::RunScope(int threads) : outerLimit_(limit), outerControl_(control()), 
     spare.list.pop_back();
   }
   limit = threads;
-  masters.fetch_add(1, std::memory_order_relaxed);
+  const bool isAlone = masters.fetch_add(1, std::memory_order_relaxed) == 0;
+  place_ = takePlace(isAlone);
   setControl(outerControl_ | kFlush);
 }
 
 RunScope::~RunScope() {
   setControl(outerControl_);
+  if (place_ >= 0) places[place_].store(0, std::memory_order_relaxed);
   masters.fetch_sub(1, std::memory_order_relaxed);
   limit = outerLimit_;
   SpareScratch& spare = spareScratch();

@@ -74,6 +74,7 @@ class RunScope {
 
  private:
   int outerLimit_;
+  int place_;
   uint64_t outerControl_;
   struct Scratch* outerScratch_;
 };

@@ -1,4 +1,4 @@
-/** @file The cpu device: segments run in the native library, one at a time. */
+/** @file The cpu device: segments run in the native library. */
 import { constants } from 'node:buffer';
 import { totalmem } from 'node:os';
 import type { DType, TypedArray } from '../../core/dtypes.ts';
@@ -8,7 +8,7 @@ import { type Shape, sizeOf } from '../../core/shape.ts';
 import { writesOf } from '../../program/access.ts';
 import { DeviceFailure, type FailureCode, type Segment, storageOf } from '../../program/instructions.ts';
 import type { Device, DeviceBuffer, Kernel, RunSegment } from '../device.ts';
-import { Arena } from './arena.ts';
+import { type Arena, Arenas } from './arena.ts';
 import { costOf } from './cost.ts';
 import { arenaSlot, constantsSlot, encodeSegment, firstBoundSlot } from './encode.ts';
 import { LargeBlock, LargeBlocks } from './largeBlocks.ts';
@@ -30,6 +30,9 @@ const largeResult = 2 ** 20;
 
 /** How many times as long instructions take as estimated, on processors with fewer instructions than the one that estimates are of. */
 const slowness: Readonly<Record<string, number>> = { avx512: 2, avx2: 4, portable: 20 };
+
+/** So many of the four threads that Node.js has for what runs beside the event loop; one is left for files. */
+const mostAside = 3;
 
 /** Estimated nanoseconds below which threads do not share an instruction. */
 const leastShared = 1e4;
@@ -94,14 +97,16 @@ function allocateAligned(library: NativeLibrary, bytes: number): CpuBuffer {
 
 /** What all users of the processors share: their memory, and turns. */
 class Shared {
-  readonly turns = new Turns();
+  readonly turns: Turns;
   /** What is left for factors that kernels keep packed. */
   readonly packRoom = new PackRoom();
-  readonly #arena: Arena;
+  readonly arenas: Arenas;
   readonly #large: LargeBlocks;
+  readonly #foreign = new WeakMap<DeviceBuffer, bigint>();
 
   constructor(readonly library: NativeLibrary) {
-    this.#arena = new Arena(library, () => this.turns.isBusy);
+    this.turns = new Turns(Math.min(library.processors, mostAside), (buffer) => this.addressOf(buffer));
+    this.arenas = new Arenas(library);
     this.#large = new LargeBlocks(library);
   }
 
@@ -118,9 +123,15 @@ class Shared {
     else if (memory.byteLength === memory.buffer.byteLength) this.#large.takeBack(memory.buffer);
   }
 
-  /** The address of scratch memory for the segment about to run. */
-  arena(bytes: number): bigint {
-    return this.#arena.take(bytes);
+  /** Where a buffer is; those not made by this device are looked up once. */
+  addressOf(buffer: DeviceBuffer): bigint {
+    if (buffer instanceof CpuBuffer) return buffer.address;
+    let address = this.#foreign.get(buffer);
+    if (address === undefined) {
+      address = this.library.address(hostBytes(buffer));
+      this.#foreign.set(buffer, address);
+    }
+    return address;
   }
 }
 
@@ -129,7 +140,6 @@ export class CpuDevice implements Device {
   readonly type = 'CPU';
   readonly description: string;
   readonly memoryLimit = totalmem();
-  readonly #foreign = new WeakMap<DeviceBuffer, bigint>();
 
   /** The device, or undefined when the native library is not there. Never throws. */
   static open(): CpuDevice | undefined {
@@ -152,7 +162,7 @@ export class CpuDevice implements Device {
     this.description = `native: ${library.variant}, ${threads || library.processors} threads`;
   }
 
-  /** The same device for a user who asks for so many threads; segments of all users take turns. */
+  /** The same device for a user who asks for so many threads. */
   withThreads(count: number): CpuDevice {
     return new CpuDevice(this.library, this.shared, count);
   }
@@ -183,7 +193,7 @@ export class CpuDevice implements Device {
     return new NDArray(dtype, shape, dtype.over(aligned.buffer, aligned.byteOffset, sizeOf(shape)));
   }
 
-  compile(segment: Segment): Kernel & Runnable {
+  compile(segment: Segment): CpuKernel {
     const room = new PackShare(this.shared.packRoom);
     try {
       return new CpuKernel(this, segment, room);
@@ -191,17 +201,6 @@ export class CpuDevice implements Device {
       room.giveBack();
       throw error;
     }
-  }
-
-  /** Where a buffer is; those not made by this device are looked up once. */
-  addressOf(buffer: DeviceBuffer): bigint {
-    if (buffer instanceof CpuBuffer) return buffer.address;
-    let address = this.#foreign.get(buffer);
-    if (address === undefined) {
-      address = this.library.address(hostBytes(buffer));
-      this.#foreign.set(buffer, address);
-    }
-    return address;
   }
 }
 
@@ -235,8 +234,12 @@ class CpuKernel implements Kernel, Runnable {
   /** The bound buffers of whose content the program wants to know whether it is the same, and where it finds its numbers. */
   readonly #contents: readonly number[];
   readonly #contentNumbers: Float64Array;
-  /** The bound buffers that the program writes. */
-  readonly #written: readonly number[];
+  readonly written: readonly number[];
+  /** For runs that begin while another is under way. */
+  readonly #twins: CpuKernel[] = [];
+  readonly #mayHaveTwins: boolean;
+  /** The scratch memory of the run under way, if one is. */
+  #arena: Arena | undefined;
   /** Native code reads the constants by address only; this keeps them alive. */
   readonly #constants: CpuBuffer;
   readonly #result = new Float64Array(new ArrayBuffer(32));
@@ -247,7 +250,7 @@ class CpuKernel implements Kernel, Runnable {
 
   constructor(
     private readonly device: CpuDevice,
-    segment: Segment,
+    private readonly segment: Segment,
     room: PackShare,
   ) {
     const { library } = device;
@@ -262,7 +265,9 @@ class CpuKernel implements Kernel, Runnable {
     this.#contents = encoded.contents;
     this.#contentNumbers = new Float64Array(this.#table.buffer, 8 * (encoded.slots - encoded.contents.length));
     const written = new Set(segment.instructions.flatMap((i) => writesOf(i).map(({ buffer }) => storageOf(buffer))));
-    this.#written = segment.bound.flatMap((buffer, i) => (written.has(storageOf(buffer)) ? [i] : []));
+    this.written = segment.bound.flatMap((buffer, i) => (written.has(storageOf(buffer)) ? [i] : []));
+    // Who writes a variable waits for the other in any case.
+    this.#mayHaveTwins = this.written.every((i) => segment.bound[i]!.owner === undefined);
     this.#table[constantsSlot] = this.#constants.address;
     this.#tableAddress = Number(library.address(this.#table));
     this.#resultAddress = Number(library.address(this.#result));
@@ -278,7 +283,18 @@ class CpuKernel implements Kernel, Runnable {
   }
 
   run(bound: readonly DeviceBuffer[], options?: RunSegment): void | Promise<void> {
-    return this.device.shared.turns.run(this, bound, options);
+    return this.device.shared.turns.run(this.#free(), bound, options);
+  }
+
+  /** This one, or a twin where this one is taken. */
+  #free(): CpuKernel {
+    if (!this.#arena || !this.#mayHaveTwins) return this;
+    const free = this.#twins.find((twin) => !twin.#arena);
+    if (free) return free;
+    if (this.#twins.length + 1 >= this.device.shared.turns.most) return this;
+    const twin = this.device.compile(this.segment);
+    this.#twins.push(twin);
+    return twin;
   }
 
   runHere(first: number, nanoseconds: number): number {
@@ -309,6 +325,8 @@ class CpuKernel implements Kernel, Runnable {
   }
 
   end(options: RunSegment | undefined): void {
+    this.#arena?.giveBack();
+    this.#arena = undefined;
     if (options?.timeline) this.#copyTimes(options.timeline);
   }
 
@@ -320,19 +338,21 @@ class CpuKernel implements Kernel, Runnable {
       const buffer = bound[i]!;
       const present = presentBytes(buffer);
       if (present < sizes[i]!) throw new InternalError(`bound buffer ${i} needs ${sizes[i]} bytes, but has ${present}`);
-      this.#table[firstBoundSlot + i] = this.device.addressOf(buffer);
+      this.#table[firstBoundSlot + i] = this.device.shared.addressOf(buffer);
     }
     for (const [i, index] of this.#contents.entries()) {
       const buffer = bound[index]!;
       this.#contentNumbers[i] = buffer instanceof CpuBuffer ? buffer.content : ++contents;
     }
-    for (const index of this.#written) {
+    for (const index of this.written) {
       const buffer = bound[index]!;
       if (buffer instanceof CpuBuffer) buffer.content = ++contents;
     }
-    this.#table[arenaSlot] = this.device.shared.arena(this.#arenaBytes);
     if (options?.timeline) this.#times ??= new Float64Array(new ArrayBuffer(16 * this.instructions + 16));
     this.#timesAddress = options?.timeline ? Number(this.#library.address(this.#times!)) : 0;
+    const arena = this.device.shared.arenas.free(this.#arenaBytes);
+    this.#table[arenaSlot] = arena.take(this.#arenaBytes);
+    this.#arena = arena;
   }
 
   #copyTimes({ start, end }: NonNullable<RunSegment['timeline']>): void {
