@@ -35,3 +35,23 @@ export async function inTurns<T>(work: Work<T>): Promise<T> {
     if (pause) await pause;
   }
 }
+
+/**
+ * Calls `step` with 0, 1 … `count` - 1, with pauses for the event loop. Gives nothing where they were few enough to be done at
+ * once. After `atOnce` of them it is asked whether the event loop has waited long enough: they should take a tenth of a
+ * millisecond or so.
+ */
+export function eachInTurns(count: number, step: (i: number) => void, atOnce = 512): Promise<void> | undefined {
+  const few = Math.min(count, atOnce);
+  for (let i = 0; i < few; i++) step(i);
+  return few < count ? othersInTurns(few, count, step, atOnce) : undefined;
+}
+
+async function othersInTurns(from: number, count: number, step: (i: number) => void, atOnce: number): Promise<void> {
+  for (let i = from; i < count; ) {
+    const pause = yieldIfLong();
+    if (pause) await pause;
+    const end = Math.min(count, i + atOnce);
+    for (; i < end; i++) step(i);
+  }
+}

@@ -12,6 +12,7 @@ import {
 } from './dtypes.ts';
 import { InvalidArgumentError, ResourceExhaustedError } from './errors.ts';
 import { fromBfloat16Bits, fromHalfBits, toBfloat16Bits, toHalfBits } from './half.ts';
+import { Int64s } from './int64s.ts';
 import { printArray } from './print.ts';
 import { type Shape, showShape, sizeOf } from './shape.ts';
 
@@ -159,7 +160,16 @@ export class NDArray<D extends DType = DType> {
 
   /** All elements as numbers, row-major. */
   numbers(): number[] {
-    return Array.from({ length: this.size }, (_, i) => this.numberAt(i));
+    const numbers = new Array<number>(this.size);
+    const { storage } = this.dtype;
+    if (storage === 'i64') {
+      const int64s = new Int64s(this.data as BigInt64Array); // storage says so
+      for (let i = 0; i < numbers.length; i++) numbers[i] = int64s.at(i);
+    } else if (storage === 'f32' || storage === 'f64' || storage === 'i32') {
+      const data = this.data as Float32Array | Float64Array | Int32Array; // storage says so
+      for (let i = 0; i < numbers.length; i++) numbers[i] = data[i]!;
+    } else for (let i = 0; i < numbers.length; i++) numbers[i] = this.numberAt(i);
+    return numbers;
   }
 
   /** The only element of an array of one. */

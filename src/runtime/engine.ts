@@ -82,8 +82,8 @@ class TracedExecutable implements Executable {
     const run = options.run ?? new Run();
     const end = run.stop.listen(options.signal, options.timeout);
     const frame = new Frame(device, [], program.constants, run);
-    for (const array of feeds) frame.feeds.push(device.fromHost(array.dtype.isObject ? frame.asIds(array) : array));
     try {
+      await frame.feed(feeds);
       return await replay(program.path, frame, options.lends);
     } finally {
       end();

@@ -1,6 +1,7 @@
 /** @file Programs: what tracing records and later runs replay. A tree of steps that branches where the host must look. */
 import { type DType, int32 } from '../core/dtypes.ts';
 import { OpError, UnknownError } from '../core/errors.ts';
+import { eachInTurns } from '../core/eventLoop.ts';
 import { NDArray, takeBackFrom } from '../core/ndarray.ts';
 import { type Shape, sameShape } from '../core/shape.ts';
 import type { Device, DeviceBuffer, Kernel } from '../devices/device.ts';
@@ -81,6 +82,9 @@ export interface Branch {
 /** Smaller results are not worth the trouble of giving them back. */
 const worthGivingBack = 2 ** 20;
 
+/** So many objects are looked up before it is asked whether the event loop has waited long enough. */
+const idsPerTurn = 2048;
+
 /** The memory and objects of one run. */
 export class Frame {
   readonly slots: (DeviceBuffer | undefined)[] = [];
@@ -136,16 +140,28 @@ export class Frame {
   }
 
   /** The objects of ids. */
-  private objectsOf(ids: Int32Array): object[] {
+  private async objectsOf(ids: Int32Array): Promise<object[]> {
     const objects = new Array<object>(ids.length);
-    for (let i = 0; i < ids.length; i++) objects[i] = this.objectAt(ids[i]!);
+    const find = (i: number) => {
+      objects[i] = this.objectAt(ids[i]!);
+    };
+    await eachInTurns(ids.length, find, idsPerTurn);
     return objects;
   }
   /** Adds the objects of an array, and gives their ids. */
-  asIds({ shape, objects }: NDArray): NDArray {
+  private async asIds({ shape, objects }: NDArray): Promise<NDArray> {
     const ids = new Int32Array(objects.length);
-    for (let i = 0; i < ids.length; i++) ids[i] = this.addObject(objects[i]!);
+    const add = (i: number) => {
+      ids[i] = this.addObject(objects[i]!);
+    };
+    await eachInTurns(ids.length, add, idsPerTurn);
     return new NDArray(int32, shape, ids);
+  }
+
+  /** Takes the feeds. */
+  async feed(arrays: readonly NDArray[]): Promise<void> {
+    for (const array of arrays)
+      this.feeds.push(this.device.fromHost(array.dtype.isObject ? await this.asIds(array) : array));
   }
 
   /**
@@ -163,7 +179,7 @@ export class Frame {
     // Memory that is shared is copied before anyone else has a turn.
     if (given instanceof NDArray && !dtype.isObject) return mayShare ? given : given.copy();
     const array = await given;
-    if (dtype.isObject) return new NDArray(dtype, shape, this.objectsOf(array.data as Int32Array)); // ids are int32
+    if (dtype.isObject) return new NDArray(dtype, shape, await this.objectsOf(array.data as Int32Array)); // ids are int32
     return array;
   }
 
@@ -188,10 +204,13 @@ export class Frame {
   }
 
   /** Puts a host array into a slot. */
-  store(slot: number, array: NDArray): void {
-    const stored = array.dtype.isObject ? this.asIds(array) : array;
-    this.slots[slot] = this.device.fromHost(stored);
+  store(slot: number, array: NDArray): void | Promise<void> {
     this.shapes[slot] = array.shape;
+    if (array.dtype.isObject) return this.storeIds(slot, array);
+    this.slots[slot] = this.device.fromHost(array);
+  }
+  private async storeIds(slot: number, array: NDArray): Promise<void> {
+    this.slots[slot] = this.device.fromHost(await this.asIds(array));
   }
 }
 
@@ -329,7 +348,8 @@ async function runHost(step: HostStep, frame: Frame): Promise<void> {
     const array = results[i]!;
     if (shape && !sameShape(shape, array.shape))
       throw new Error(`a host call promised ${shape} and gave ${array.shape}`);
-    frame.store(slot, array);
+    const pending = frame.store(slot, array);
+    if (pending) await pending;
   }
 }
 

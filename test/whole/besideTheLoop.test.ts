@@ -308,3 +308,24 @@ describe('tables in files', () => {
     for (let i = 0; i < 100; i++) await compared(damaged(bytes(tableOf(next, 8)), next));
   });
 });
+
+describe('hashes of strings', () => {
+  const build = (x: tf.Tensor) => [
+    tf.stringToHashBucketFast(x, 1_000_003),
+    tf.stringToHashBucketStrong(x, 1_000_003, [98765, -132]),
+    tf.strings.toHashBucket(x, 2 ** 52),
+  ];
+
+  itNative('are those that TypeScript makes, of strings of every length', async () => {
+    using run = parser(build);
+    const next = numbers(5);
+    await run.compared(Array.from({ length: 300 }, (_, length) => Uint8Array.from({ length }, () => next(256))));
+    expect(library.now).toEqual(['tl_hash_buckets', 'tl_hash_buckets', 'tl_hash_buckets']);
+  });
+
+  itNative('are made beside the event loop where there are many', async () => {
+    using run = parser(build);
+    await run.outcome(Array.from({ length: 3000 }, (_, i) => bytes(`string ${i}`)));
+    expect(library.later).toEqual(['tl_hash_buckets', 'tl_hash_buckets', 'tl_hash_buckets']);
+  });
+});

@@ -83,7 +83,7 @@ export const Add = defineOp({
   lower(p, { x, y }, { T }) {
     if (T !== d.string) return { z: p.map([x, y], sum) };
     const shape = broadcastConcrete(x.shape, y.shape);
-    const [z] = p.host([x, y], [{ dtype: d.string, shape }], ([a, b]) => [joined(a!, b!)]);
+    const [z] = p.host([x, y], [{ dtype: d.string, shape }], async ([a, b]) => [await joined(a!, b!)]);
     return { z: z! };
   },
   simplify: simplifySum,
@@ -95,10 +95,10 @@ export const Add = defineOp({
 });
 
 /** Texts of broadcast arrays, one after the other. */
-function joined(x: NDArray, y: NDArray): NDArray {
+async function joined(x: NDArray, y: NDArray): Promise<NDArray> {
   const { shape, pairs } = hostBroadcast(x, y);
   // String arrays hold their elements as bytes.
-  const texts = pairs((i, j) => Buffer.concat([x.objects[i] as Uint8Array, y.objects[j] as Uint8Array]));
+  const texts = await pairs((i, j) => Buffer.concat([x.objects[i] as Uint8Array, y.objects[j] as Uint8Array]));
   return new NDArray(d.string, shape, texts);
 }
 

@@ -52,10 +52,12 @@ function defineEquality(name: 'Equal' | 'NotEqual', element: typeof e.eq, equal:
       if (!incompatible_shape_error && !broadcastable(x.shape, y.shape)) return { z: p.fill(bool, [], equal ? 0 : 1) };
       if (T !== string) return { z: p.map([x, y], element) };
       const shape = broadcastConcrete(x.shape, y.shape);
-      const [z] = p.host([x, y], [{ dtype: bool, shape }], ([a, b]) => {
+      const [z] = p.host([x, y], [{ dtype: bool, shape }], async ([a, b]) => {
         const { pairs } = hostBroadcast(a!, b!);
         // String arrays hold their elements as bytes.
-        const same = pairs((i, j) => Buffer.compare(a!.objects[i] as Uint8Array, b!.objects[j] as Uint8Array) === 0);
+        const same = await pairs(
+          (i, j) => Buffer.compare(a!.objects[i] as Uint8Array, b!.objects[j] as Uint8Array) === 0,
+        );
         return [new NDArray(bool, shape, Uint8Array.from(answers(same), Number))];
       });
       return { z: z! };

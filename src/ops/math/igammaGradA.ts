@@ -17,15 +17,10 @@ export const IgammaGradA = defineOp({
   grad: gradientPending('TensorFlow has no second derivative of the incomplete gamma function by a either'),
   lower(p, { a, x }, { T }) {
     const shape = broadcastConcrete(a.shape, x.shape);
-    const [z] = p.host([a, x], [{ dtype: T, shape }], ([first, second]) => {
+    const [z] = p.host([a, x], [{ dtype: T, shape }], async ([first, second]) => {
       const { pairs } = hostBroadcast(first!, second!);
-      return [
-        fromElements(
-          T,
-          shape,
-          pairs((i, j) => igammaDerivative(first!.numberAt(i), second!.numberAt(j))),
-        ),
-      ];
+      const slopes = await pairs((i, j) => igammaDerivative(first!.numberAt(i), second!.numberAt(j)));
+      return [fromElements(T, shape, slopes)];
     });
     return { z: z! };
   },

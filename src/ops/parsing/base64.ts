@@ -5,6 +5,7 @@ import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { latin1 } from '../../io/csv.ts';
 import { attr } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
+import type { StringMemory } from '../string/stringMemory.ts';
 import { mapStrings } from '../string/text.ts';
 
 export const EncodeBase64 = defineOp({
@@ -15,9 +16,9 @@ export const EncodeBase64 = defineOp({
   shape: ({ input }) => ({ output: input }),
   grad: notDifferentiable,
   lower: (p, { input }, { pad }) => ({
-    output: mapStrings(p, input, (bytes) => {
-      const text = Buffer.from(bytes).toString('base64url');
-      return new TextEncoder().encode(pad ? text.padEnd(4 * Math.ceil(text.length / 4), '=') : text);
+    output: mapStrings(p, input, (bytes, memory) => {
+      const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64url');
+      return memory.encoded(pad ? text.padEnd(4 * Math.ceil(text.length / 4), '=') : text);
     }),
   }),
   cases: () => [
@@ -32,12 +33,14 @@ export const EncodeBase64 = defineOp({
   ],
 });
 
-function decode(bytes: Uint8Array): Uint8Array {
+function decode(bytes: Uint8Array, memory: StringMemory): Uint8Array {
   const text = latin1(bytes);
   const body = text.length % 4 === 0 ? text.replace(/==?$/, '') : text;
   if (/[^\w-]/.test(body)) throw new InvalidArgumentError('Invalid character found in base64.');
   if (body.length % 4 === 1) throw new InvalidArgumentError('Base64 string length cannot be 1 modulo 4.');
-  return new Uint8Array(Buffer.from(body, 'base64url'));
+  const decoded = memory.take(Math.floor((body.length * 3) / 4));
+  Buffer.from(decoded.buffer, decoded.byteOffset, decoded.length).write(body, 'base64url');
+  return decoded;
 }
 
 export const DecodeBase64 = defineOp({

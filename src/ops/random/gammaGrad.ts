@@ -27,9 +27,9 @@ export const RandomGammaGrad = defineOp({
   grad: gradientPending('TensorFlow has no second derivative of drawn numbers either'),
   lower(p, { alpha, sample }, { T }) {
     const shape = broadcastConcrete(alpha.shape, sample.shape);
-    const [output] = p.host([alpha, sample], [{ dtype: T, shape }], ([a, x]) => {
+    const [output] = p.host([alpha, sample], [{ dtype: T, shape }], async ([a, x]) => {
       const { pairs } = hostBroadcast(a!, x!);
-      const slopes = pairs((i, j) => gammaSampleDerivative(a!.numberAt(i), x!.numberAt(j)));
+      const slopes = await pairs((i, j) => gammaSampleDerivative(a!.numberAt(i), x!.numberAt(j)));
       return [fromElements(T, shape, slopes)];
     });
     return { output: output! };

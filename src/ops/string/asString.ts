@@ -3,13 +3,15 @@
 import type { DType } from '../../core/dtypes.ts';
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
-import { fromElements, type NDArray } from '../../core/ndarray.ts';
+import { eachInTurns } from '../../core/eventLoop.ts';
+import { NDArray, storeElement } from '../../core/ndarray.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { plainNumber } from '../../io/csv.ts';
 import { attr, realNumberTypes } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
 import { type Format, formatMagnitude, padded } from './printf.ts';
-import { bytesOf, stringArray, toBytes, toText } from './text.ts';
+import { bytesOf, makeStrings, toText } from './text.ts';
 
 interface Attrs {
   readonly T: DType;
@@ -74,11 +76,8 @@ export const AsString = defineOp({
     if (attrs.T === d.variant) throw new InvalidArgumentError('variants cannot be written as text');
     const { shape } = input;
     const write = writer(attrs);
-    const [output] = p.host([input], [{ dtype: d.string, shape }], ([array]) => [
-      stringArray(
-        shape,
-        Array.from({ length: array!.size }, (_, i) => toBytes(write(array!, i))),
-      ),
+    const [output] = p.host([input], [{ dtype: d.string, shape }], async ([array]) => [
+      await makeStrings(shape, (i, memory) => memory.encoded(write(array!, i))),
     ]);
     return { output: output! };
   },
@@ -174,7 +173,13 @@ export const StringToNumber = defineOp({
   grad: notDifferentiable,
   lower(p, { string_tensor }, { out_type }) {
     const { shape } = string_tensor;
+    const kind = out_type.isInteger ? 'whole' : out_type === d.float32 ? 'float' : 'double';
+    /** Whether a plain whole number is surely one of the type. */
+    const fits = (whole: number, bytes: Uint8Array) =>
+      (out_type.size === 8 || whole === (whole | 0)) && !(out_type.isUnsigned && bytes[0] === 0x2d);
     const read = (bytes: Uint8Array) => {
+      const plain = plainNumber(bytes, 0, bytes.length, kind);
+      if (plain !== undefined && (kind !== 'whole' || fits(plain, bytes))) return plain;
       const text = toText(bytes);
       const core = trimmed.exec(text)![1]!;
       const value = out_type.isInteger ? readInteger(core, out_type) : readFloat(core);
@@ -182,9 +187,12 @@ export const StringToNumber = defineOp({
         throw new InvalidArgumentError(`StringToNumberOp could not correctly convert string: ${text}`);
       return value;
     };
-    const [output] = p.host([string_tensor], [{ dtype: out_type, shape }], ([array]) => [
-      fromElements(out_type, shape, bytesOf(array!).map(read)),
-    ]);
+    const [output] = p.host([string_tensor], [{ dtype: out_type, shape }], async ([array]) => {
+      const strings = bytesOf(array!);
+      const numbers = out_type.allocate(strings.length);
+      await eachInTurns(strings.length, (i) => storeElement(out_type, numbers, i, read(strings[i]!)));
+      return [new NDArray(out_type, shape, numbers)];
+    });
     return { output: output! };
   },
   cases: () => [

@@ -1,9 +1,11 @@
 /** @file Strings to numbers of buckets, by hashes that never change. */
 import { int64 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
+import { eachInTurns } from '../../core/eventLoop.ts';
 import { NDArray } from '../../core/ndarray.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
+import { type HashKind, hashBucketsBeside } from '../../io/nativeHashes.ts';
 import { attr } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
 import type { ProgramBuilder } from '../../program/builder.ts';
@@ -11,12 +13,28 @@ import type { Value } from '../../program/value.ts';
 import { fingerprint64 } from './farmHash.ts';
 import { murmurHash64 } from './murmurHash.ts';
 import { sipHash64 } from './sipHash.ts';
+import { bytesOf } from './text.ts';
+
+type Key = readonly [bigint, bigint];
+const hashes: Readonly<Record<HashKind, (text: Uint8Array, key: Key) => bigint>> = {
+  farm: fingerprint64,
+  murmur: murmurHash64,
+  sip: sipHash64,
+};
 
 /** The rest of each string's hash, divided by the number of buckets. */
-function buckets(p: ProgramBuilder, texts: Value, count: number, hash: (text: Uint8Array) => bigint): Value {
-  return p.host([texts], [{ dtype: int64, shape: texts.shape }], ([given]) => {
-    const found = given!.objects.map((text) => hash(text as Uint8Array) % BigInt(count)); // strings are bytes
-    return [new NDArray(int64, given!.shape, BigInt64Array.from(found))];
+function buckets(p: ProgramBuilder, texts: Value, count: number, kind: HashKind, key: Key = [0n, 0n]): Value {
+  const { shape } = texts;
+  return p.host([texts], [{ dtype: int64, shape }], async ([given]) => {
+    const strings = bytesOf(given!);
+    const beside = await hashBucketsBeside(strings, kind, count, key);
+    if (beside) return [new NDArray(int64, shape, beside)];
+    const found = new BigInt64Array(strings.length);
+    const one = (i: number) => {
+      found[i] = hashes[kind](strings[i]!, key) % BigInt(count);
+    };
+    await eachInTurns(strings.length, one, 64);
+    return [new NDArray(int64, shape, found)];
   })[0]!;
 }
 
@@ -29,7 +47,7 @@ export const StringToHashBucketFast = defineOp({
   attrs: { num_buckets: attr('int', { minimum: 1 }) },
   shape: ({ input }) => ({ output: input }),
   grad: notDifferentiable,
-  lower: (p, { input }, { num_buckets }) => ({ output: buckets(p, input, num_buckets, fingerprint64) }),
+  lower: (p, { input }, { num_buckets }) => ({ output: buckets(p, input, num_buckets, 'farm') }),
   cases: () => [
     { shape: '[2, ?] -> [2, ?]', attrs: { num_buckets: 3 } },
     { given: { input: ['a', 'b', 'c'] }, attrs: { num_buckets: 10 }, expect: { output: int64Values([9, 2, 2]) } },
@@ -58,7 +76,7 @@ export const StringToHashBucket = defineOp({
   shape: ({ string_tensor }) => ({ output: string_tensor }),
   grad: notDifferentiable,
   lower: (p, { string_tensor }, { num_buckets }) => ({
-    output: buckets(p, string_tensor, num_buckets, murmurHash64),
+    output: buckets(p, string_tensor, num_buckets, 'murmur'),
   }),
   cases: () => [
     { shape: '[2, ?] -> [2, ?]', attrs: { num_buckets: 3 } },
@@ -81,8 +99,8 @@ export const StringToHashBucketStrong = defineOp({
     const [first, second] = key;
     if (key.length !== 2 || first === undefined || second === undefined)
       throw new InvalidArgumentError('Key must have 2 elements');
-    const both = [BigInt(first), BigInt(second)] as const;
-    return { output: buckets(p, input, num_buckets, (text) => sipHash64(text, both)) };
+    const both = [BigInt.asIntN(64, BigInt(first)), BigInt.asIntN(64, BigInt(second))] as const;
+    return { output: buckets(p, input, num_buckets, 'sip', both) };
   },
   cases: () => [
     { shape: '[2, ?] -> [2, ?]', attrs: { num_buckets: 3, key: [1, 2] } },

@@ -10,7 +10,6 @@ import {
   sameShape,
   showRuntime,
   showShape,
-  sizeOf,
   stridesOf,
 } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
@@ -23,13 +22,22 @@ import { range } from '../array/range.ts';
 import { rank } from '../array/shape.ts';
 import { minus } from '../math/operators.ts';
 import { reducedDims } from '../math/reductionOps.ts';
-import { bytesOf, stringArray, toBytes } from './text.ts';
+import { put, type StringMemory } from './stringMemory.ts';
+import { bytesOf, makeStrings, toBytes } from './text.ts';
 
 const separator = attr('string', { default: '' });
 
-/** The strings one after the other with the separator between them. */
-function joined(parts: readonly Uint8Array[], between: Uint8Array): Uint8Array {
-  return Buffer.concat(parts.flatMap((part, i) => (i === 0 ? [part] : [between, part])));
+/** The strings `part(0)` … `part(count - 1)` one after the other with the separator between them. */
+function joined(count: number, part: (k: number) => Uint8Array, between: Uint8Array, memory: StringMemory): Uint8Array {
+  let length = between.length * Math.max(count - 1, 0);
+  for (let k = 0; k < count; k++) length += part(k).length;
+  const whole = memory.take(length);
+  let end = 0;
+  for (let k = 0; k < count; k++) {
+    if (k > 0) end = put(whole, end, between);
+    end = put(whole, end, part(k));
+  }
+  return whole;
 }
 
 /** The one shape among the inputs that are not scalars. */
@@ -66,15 +74,11 @@ export const StringJoin = defineOp({
       shape = input.shape;
     }
     const between = toBytes(separator);
-    const [output] = p.host(inputs, [{ dtype: string, shape }], (arrays) => {
+    const [output] = p.host(inputs, [{ dtype: string, shape }], async (arrays) => {
       const parts = arrays.map(bytesOf);
-      const at = (i: number) => parts.map((list, k) => list[arrays[k]!.rank === 0 ? 0 : i]!);
-      return [
-        stringArray(
-          shape,
-          Array.from({ length: sizeOf(shape) }, (_, i) => joined(at(i), between)),
-        ),
-      ];
+      const joinedAt = (i: number, memory: StringMemory) =>
+        joined(parts.length, (k) => parts[k]![arrays[k]!.rank === 0 ? 0 : i]!, between, memory);
+      return [await makeStrings(shape, joinedAt)];
     });
     return { output: output! };
   },
@@ -114,14 +118,11 @@ export const ReduceJoin = defineOp({
     // The first axis named changes fastest: joining along [0, 1] joins along 0 first.
     const within = offsets(shape, [...folded].reverse());
     const starts = offsets(shape, kept);
-    const [output] = p.host([inputs], [{ dtype: string, shape: result }], ([array]) => {
+    const [output] = p.host([inputs], [{ dtype: string, shape: result }], async ([array]) => {
       const strings = bytesOf(array!);
-      const element = (start: number) =>
-        joined(
-          within.map((offset) => strings[start + offset]!),
-          between,
-        );
-      return [stringArray(result, starts.map(element))];
+      const joinedFrom = (start: number, memory: StringMemory) =>
+        joined(within.length, (k) => strings[start + within[k]!]!, between, memory);
+      return [await makeStrings(result, (i, memory) => joinedFrom(starts[i]!, memory))];
     });
     return { output: output! };
   },

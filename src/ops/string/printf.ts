@@ -28,8 +28,18 @@ function rounded(numerator: bigint, denominator: bigint): bigint {
 }
 
 const powerOfTen = (n: number) => 10n ** BigInt(n);
+/** Powers of ten that are numbers exactly. */
+const exactPowers = Array.from({ length: 23 }, (_, n) => Number(`1e${n}`));
+
+/** Whether a number with so many digits behind the point lies surely not between two with as many: then JavaScript rounds as C does. */
+function isNoTie(x: number, digits: number): boolean {
+  // Twice a tie is odd there, and up to 2^53 the product of two exact numbers is exact if it is whole.
+  const twice = 2 * x * (exactPowers[digits] ?? Number.NaN);
+  return twice < 2 ** 53 && twice % 2 !== 1;
+}
 
 function fixed(x: number, precision: number, point: boolean): string {
+  if (isNoTie(x, precision)) return point && precision === 0 ? `${x.toFixed()}.` : x.toFixed(precision);
   const { numerator, denominator } = fractionOf(x);
   const digits = rounded(numerator * powerOfTen(precision), denominator)
     .toString()
@@ -38,12 +48,18 @@ function fixed(x: number, precision: number, point: boolean): string {
   return precision > 0 || point ? `${whole}.${digits.slice(digits.length - precision)}` : whole;
 }
 
+const exponentOf = (scientific: string) => Number(scientific.slice(scientific.indexOf('e') + 1));
+
 /** The decimal exponent and the digits of a number, `count` of them. */
 function significant(x: number, count: number): { digits: string; exponent: number } {
   if (x === 0) return { digits: '0'.repeat(count), exponent: 0 };
-  const { numerator, denominator } = fractionOf(x);
-  let exponent = Number(/e(.*)$/.exec(x.toExponential())![1]);
+  let exponent = exponentOf(x.toExponential());
   const shift = count - 1 - exponent;
+  if (isNoTie(x, shift)) {
+    const text = x.toExponential(count - 1);
+    return { digits: text.slice(0, text.indexOf('e')).replace('.', ''), exponent: exponentOf(text) };
+  }
+  const { numerator, denominator } = fractionOf(x);
   let digits = (
     shift >= 0
       ? rounded(numerator * powerOfTen(shift), denominator)

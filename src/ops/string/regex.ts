@@ -202,21 +202,33 @@ export function compile(pattern: string, whole = false): RegExp {
   }
 }
 
-/** The replacement for a match: `\0` to `\9` stand for the match and its groups, `\\` for a backslash. */
-function rewritten(rewrite: string, match: RegExpExecArray): string | undefined {
-  let valid = true;
-  const text = rewrite.replace(/\\([\s\S]?)/g, (_, code: string) => {
-    if (code === '\\') return '\\';
-    if (/^\d$/.test(code) && Number(code) < match.length) return match[Number(code)] ?? '';
-    // RE2 gives up at a reference that means nothing.
-    valid = false;
-    return '';
-  });
-  return valid ? text : undefined;
+/** What a match is replaced by, taken apart once for all matches. */
+export class Rewrite {
+  /** Text, and between two texts the number of a group; NaN for a reference that means nothing. */
+  private readonly parts: readonly (string | number)[];
+
+  /** `\0` to `\9` stand for the match and its groups, `\\` for a backslash. */
+  constructor(readonly source: string) {
+    const pieces = source.split(/\\([\s\S]?)/);
+    this.parts = pieces.map((piece, i) =>
+      i % 2 === 0 || piece === '\\' ? piece : /^\d$/.test(piece) ? Number(piece) : Number.NaN,
+    );
+  }
+
+  /** The replacement for a match; RE2 gives up at a reference that means nothing. */
+  of(match: RegExpExecArray): string | undefined {
+    let text = '';
+    for (const part of this.parts) {
+      if (typeof part === 'string') text += part;
+      else if (part < match.length) text += match[part] ?? '';
+      else return undefined;
+    }
+    return text;
+  }
 }
 
 /** The text with its matches rewritten: all of them, or the first. */
-export function replaceMatches(text: string, expression: RegExp, rewrite: string, all: boolean): string {
+export function replaceMatches(text: string, expression: RegExp, rewrite: Rewrite, all: boolean): string {
   let out = '';
   let end = 0;
   let lastMatchEnd = -1;
@@ -225,8 +237,8 @@ export function replaceMatches(text: string, expression: RegExp, rewrite: string
     const [found] = match;
     // RE2 takes no empty match right behind another match.
     if (found !== '' || match.index !== lastMatchEnd) {
-      const replacement = rewritten(rewrite, match);
-      if (replacement === undefined) return /\\(?!\d)/.test(rewrite) ? out : text;
+      const replacement = rewrite.of(match);
+      if (replacement === undefined) return /\\(?!\d)/.test(rewrite.source) ? out : text;
       out += text.slice(end, match.index) + replacement;
       end = lastMatchEnd = match.index + found.length;
       if (!all) break;

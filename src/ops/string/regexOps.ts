@@ -1,7 +1,8 @@
 /** @file RegexFullMatch and RegexReplace, with the pattern as an attribute or as an input. */
 import { bool } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
-import { fromElements } from '../../core/ndarray.ts';
+import { eachInTurns } from '../../core/eventLoop.ts';
+import { NDArray } from '../../core/ndarray.ts';
 import { type Dims, type Shape, showRuntime, showShape } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
@@ -9,8 +10,9 @@ import { attr } from '../../op/attrs.ts';
 import { defineOp, gradientPending, notDifferentiable } from '../../op/defineOp.ts';
 import type { ProgramBuilder } from '../../program/builder.ts';
 import type { Value } from '../../program/value.ts';
-import { compile, replaceMatches } from './regex.ts';
-import { bytesOf, mapStrings, stringArray, toBytes, toText } from './text.ts';
+import { compile, Rewrite, replaceMatches } from './regex.ts';
+import type { StringMemory } from './stringMemory.ts';
+import { bytesOf, makeStrings, mapStrings, toText } from './text.ts';
 
 function scalarDims(dims: Dims, port: string): void {
   if (dims !== null && dims.length !== 0)
@@ -25,13 +27,15 @@ function matches(p: ProgramBuilder, input: Value, pattern: Value | string): Valu
   const { shape } = input;
   const fixed = typeof pattern === 'string' ? compile(pattern, true) : undefined;
   const others = typeof pattern === 'string' ? [] : [pattern];
-  const [output] = p.host([input, ...others], [{ dtype: bool, shape }], ([array, source]) => {
+  const [output] = p.host([input, ...others], [{ dtype: bool, shape }], async ([array, source]) => {
     const expression = fixed ?? compile(toText(bytesOf(source!)[0]!), true);
-    const found = bytesOf(array!).map((bytes) => {
+    const strings = bytesOf(array!);
+    const found = new Uint8Array(strings.length);
+    await eachInTurns(strings.length, (i) => {
       expression.lastIndex = 0;
-      return expression.test(toText(bytes));
+      found[i] = Number(expression.test(toText(strings[i]!)));
     });
-    return [fromElements(bool, shape, found)];
+    return [new NDArray(bool, shape, found)];
   });
   return output!;
 }
@@ -76,6 +80,16 @@ export const RegexFullMatch = defineOp({
   ],
 });
 
+/** Rewrites the matches in a string. */
+function replacer(expression: RegExp, rewrite: string, all: boolean) {
+  const by = new Rewrite(rewrite);
+  return (bytes: Uint8Array, memory: StringMemory) => {
+    const text = toText(bytes);
+    const replaced = replaceMatches(text, expression, by, all);
+    return replaced === text ? bytes : memory.encoded(replaced);
+  };
+}
+
 const replaceGlobal = attr('bool', { default: true });
 
 export const StaticRegexReplace = defineOp({
@@ -86,9 +100,7 @@ export const StaticRegexReplace = defineOp({
   shape: ({ input }) => ({ output: input }),
   grad: gradientPending('TensorFlow has none'),
   lower(p, { input }, { pattern, rewrite, replace_global }) {
-    const expression = compile(pattern);
-    const replace = (bytes: Uint8Array) => toBytes(replaceMatches(toText(bytes), expression, rewrite, replace_global));
-    return { output: mapStrings(p, input, replace) };
+    return { output: mapStrings(p, input, replacer(compile(pattern), rewrite, replace_global)) };
   },
   cases: () => [
     { shape: '[2, ?] -> [2, ?]', attrs: { pattern: 'a', rewrite: 'b' } },
@@ -129,13 +141,10 @@ export const RegexReplace = defineOp({
     checkScalar(pattern.shape, 'Pattern');
     checkScalar(rewrite.shape, 'Rewrite');
     const { shape, dtype } = input;
-    const [output] = p.host([input, pattern, rewrite], [{ dtype, shape }], ([array, source, by]) => {
-      const expression = compile(toText(bytesOf(source!)[0]!));
-      const text = toText(bytesOf(by!)[0]!);
-      const replaced = bytesOf(array!).map((bytes) =>
-        toBytes(replaceMatches(toText(bytes), expression, text, replace_global)),
-      );
-      return [stringArray(shape, replaced)];
+    const [output] = p.host([input, pattern, rewrite], [{ dtype, shape }], async ([array, source, by]) => {
+      const replaced = replacer(compile(toText(bytesOf(source!)[0]!)), toText(bytesOf(by!)[0]!), replace_global);
+      const strings = bytesOf(array!);
+      return [await makeStrings(shape, (i, memory) => replaced(strings[i]!, memory))];
     });
     return { output: output! };
   },

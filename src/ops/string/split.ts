@@ -1,6 +1,8 @@
 /** @file StringSplit and StringSplitV2: the pieces of every string, as a sparse matrix with a row per string. */
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
+import { eachInTurns } from '../../core/eventLoop.ts';
+import { Int64s } from '../../core/int64s.ts';
 import { intVector, NDArray } from '../../core/ndarray.ts';
 import { type Dims, showRuntime } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
@@ -15,42 +17,71 @@ import type { Value } from '../../program/value.ts';
 import { ofRank } from '../array/common.ts';
 import { getItem } from '../array/getItem.ts';
 import { RaggedTensor } from '../ragged/raggedTensor.ts';
-import { bytesOf, stringArray } from './text.ts';
+import { bytesOf, isSpace, stringArray } from './text.ts';
 
-/** Every byte is one character, so that pieces of characters are kept as they are. */
-const asLatin1 = (bytes: Uint8Array) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
+/** Takes the pieces of a string: from where each begins to where it ends. */
+type Take = (from: number, to: number) => void;
+/** Cuts a string. */
+type Cut = (text: Uint8Array, take: Take) => void;
 
 /** Cuts where any of the separator's bytes is, or between all bytes when it has none. */
-function cutAtAny(text: string, separators: string, skipsEmpty: boolean): readonly string[] {
-  if (text === '') return [];
-  if (separators === '') return [...text];
-  const pieces: string[] = [];
-  let from = 0;
-  for (let i = 0; i <= text.length; i++)
-    if (i === text.length || separators.includes(text[i]!)) {
-      if (!skipsEmpty || i > from) pieces.push(text.slice(from, i));
-      from = i + 1;
-    }
-  return pieces;
+function cutterAtAny(separators: Uint8Array, skipsEmpty: boolean): Cut {
+  if (separators.length === 0)
+    return (text, take) => {
+      for (let i = 0; i < text.length; i++) take(i, i + 1);
+    };
+  const isSeparator = new Uint8Array(256);
+  for (const byte of separators) isSeparator[byte] = 1;
+  return (text, take) => {
+    let from = 0;
+    if (text.length === 0) return;
+    for (let i = 0; i <= text.length; i++)
+      if (i === text.length || isSeparator[text[i]!] === 1) {
+        if (!skipsEmpty || i > from) take(from, i);
+        from = i + 1;
+      }
+  };
 }
 
 /** Cuts as Python's `split` does: at the whole separator, or at stretches of white space when it is empty. */
-function cutLikePython(text: string, separator: string, most: number): readonly string[] {
-  if (most === 0) return [text];
-  const pieces: string[] = [];
-  let rest = separator === '' ? withoutSpace(text) : text;
-  if (separator === '' && rest === '') return [];
-  while (most < 0 || pieces.length < most) {
-    const at = separator === '' ? rest.search(space) : rest.indexOf(separator);
-    if (at < 0) break;
-    pieces.push(rest.slice(0, at));
-    rest = separator === '' ? withoutSpace(rest.slice(at)) : rest.slice(at + separator.length);
-    if (separator === '' && rest === '') return pieces;
-  }
-  return [...pieces, rest];
+function cutterLikePython(separator: Uint8Array, most: number): Cut {
+  if (most === 0) return (text, take) => take(0, text.length);
+  if (separator.length === 0) return (text, take) => cutAtSpace(text, most, take);
+  return (text, take) => {
+    let from = 0;
+    for (let left = most; left !== 0; left--) {
+      const at = indexOf(text, separator, from);
+      if (at < 0) break;
+      take(from, at);
+      from = at + separator.length;
+    }
+    take(from, text.length);
+  };
 }
-const space = /[ \t\n\v\f\r]/;
-const withoutSpace = (text: string) => text.replace(/^[ \t\n\v\f\r]+/, '');
+
+function cutAtSpace(text: Uint8Array, most: number, take: Take): void {
+  for (let [from, left] = [pastSpace(text, 0), most]; from < text.length; left--) {
+    let to = left === 0 ? text.length : from;
+    while (to < text.length && !isSpace(text[to]!)) to++;
+    take(from, to);
+    from = pastSpace(text, to);
+  }
+}
+
+function pastSpace(text: Uint8Array, from: number): number {
+  let at = from;
+  while (at < text.length && isSpace(text[at]!)) at++;
+  return at;
+}
+
+function indexOf(text: Uint8Array, wanted: Uint8Array, from: number): number {
+  for (let at = text.indexOf(wanted[0]!, from); at >= 0; at = text.indexOf(wanted[0]!, at + 1)) {
+    let same = 1;
+    while (same < wanted.length && text[at + same] === wanted[same]) same++;
+    if (same === wanted.length) return at;
+  }
+  return -1;
+}
 
 function shapeOf(input: Dims, separator: Dims, port: string) {
   ofRank(input, 1, 'input');
@@ -64,25 +95,38 @@ function cutAll(
   input: Value,
   separator: Value,
   port: string,
-  cut: (text: string, separator: string) => readonly string[],
+  cutter: (separator: Uint8Array) => Cut,
 ) {
   if (input.shape.length !== 1)
     throw new InvalidArgumentError(`input must be a vector, got shape: ${showRuntime(input.shape)}`);
   if (separator.shape.length !== 0)
     throw new InvalidArgumentError(`${port} must be a scalar, got shape: ${showRuntime(separator.shape)}`);
   const results = [{ dtype: d.int64 }, { dtype: d.string }, { dtype: d.int64 }];
-  const [indices, values, shape] = p.host([input, separator], results, ([texts, between]) => {
-    const separators = asLatin1(bytesOf(between!)[0]!);
-    const rows = bytesOf(texts!).map((text) => cut(asLatin1(text), separators));
-    const pieces = rows.flat();
-    const places = rows.flatMap((row, i) => row.flatMap((_, k) => [BigInt(i), BigInt(k)]));
+  const [indices, values, shape] = p.host([input, separator], results, async ([texts, between]) => {
+    const cut = cutter(bytesOf(between!)[0]!);
+    const strings = bytesOf(texts!);
+    const pieces: Uint8Array[] = [];
+    const counts = new Int32Array(strings.length);
+    await eachInTurns(strings.length, (i) => {
+      const text = strings[i]!;
+      const before = pieces.length;
+      cut(text, (from, to) => pieces.push(text.subarray(from, to)));
+      counts[i] = pieces.length - before;
+    });
+    const places = new Int64s(2 * pieces.length);
+    let [next, columns] = [0, 0];
+    await eachInTurns(strings.length, (i) => {
+      const count = counts[i]!;
+      columns = Math.max(columns, count);
+      for (let k = 0; k < count; k++) {
+        places.set(next++, i);
+        places.set(next++, k);
+      }
+    });
     return [
-      new NDArray(d.int64, [pieces.length, 2], BigInt64Array.from(places)),
-      stringArray(
-        [pieces.length],
-        pieces.map((piece) => Buffer.from(piece, 'latin1')),
-      ),
-      intVector([rows.length, rows.reduce((most, row) => Math.max(most, row.length), 0)], d.int64),
+      new NDArray(d.int64, [pieces.length, 2], places.data),
+      stringArray([pieces.length], pieces),
+      intVector([strings.length, columns], d.int64),
     ];
   });
   return { indices: indices!, values: values!, shape: shape! };
@@ -104,7 +148,7 @@ export const StringSplit = defineOp({
   shape: ({ input, delimiter }) => shapeOf(input, delimiter, 'delimiter'),
   grad: notDifferentiable,
   lower: (p, { input, delimiter }, { skip_empty }) =>
-    cutAll(p, input, delimiter, 'delimiter', (text, separators) => cutAtAny(text, separators, skip_empty)),
+    cutAll(p, input, delimiter, 'delimiter', (separators) => cutterAtAny(separators, skip_empty)),
   cases: () => [
     { shape: '[?], ? -> [?, 2], [?], [2]' },
     { given: { input: ['a b', '', '  c d '], delimiter: ' ' }, expect: expected(['a', 'b'], [], ['c', 'd']) },
@@ -128,7 +172,7 @@ export const StringSplitV2 = defineOp({
   shape: ({ input, sep }) => shapeOf(input, sep, 'sep'),
   grad: notDifferentiable,
   lower: (p, { input, sep }, { maxsplit }) =>
-    cutAll(p, input, sep, 'sep', (text, separator) => cutLikePython(text, separator, maxsplit)),
+    cutAll(p, input, sep, 'sep', (separator) => cutterLikePython(separator, maxsplit)),
   cases: () => [
     { shape: '[?], [] -> [?, 2], [?], [2]' },
     { given: { input: ['a b', '', '  c d '], sep: '' }, expect: expected(['a', 'b'], [], ['c', 'd']) },

@@ -1,23 +1,17 @@
 /** @file Strings cut, measured, stripped and put in lower or upper case. */
 import { int32, string } from '../../core/dtypes.ts';
 import { InvalidArgumentError, UnimplementedError } from '../../core/errors.ts';
-import { intVector } from '../../core/ndarray.ts';
-import {
-  broadcastShapes,
-  compatible,
-  type Shape,
-  sameShape,
-  showRuntime,
-  showShape,
-  sizeOf,
-} from '../../core/shape.ts';
+import { eachInTurns } from '../../core/eventLoop.ts';
+import { NDArray } from '../../core/ndarray.ts';
+import { broadcastShapes, compatible, type Shape, sameShape, showRuntime, showShape } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { attr } from '../../op/attrs.ts';
 import type { Case } from '../../op/cases.ts';
 import { defineOp, gradientPending } from '../../op/defineOp.ts';
 import { int32or64 } from '../array/common.ts';
-import { bytesOf, characterStarts, mapStrings, stringArray, toBytes, toText } from './text.ts';
+import type { StringMemory } from './stringMemory.ts';
+import { bytesOf, characters, isSpace, makeStrings, mapStrings, toText } from './text.ts';
 
 const unit = attr('string', { choices: ['BYTE', 'UTF8_CHAR'], default: 'BYTE' });
 /** What positions and lengths count. */
@@ -32,11 +26,12 @@ function cut(bytes: Uint8Array, pos: number, len: number, by: string): Uint8Arra
     if (begin < 0 || begin > bytes.length) return undefined;
     return bytes.subarray(begin, len < 0 ? undefined : begin + len);
   }
-  const starts = characterStarts(bytes);
-  const count = starts.length - 1;
-  const begin = pos < 0 ? pos + count : pos;
-  if (begin < 0 || begin > count) return undefined;
-  return bytes.subarray(starts[begin], starts[Math.min(begin + Math.max(len, 0), count)]);
+  const begin = pos < 0 ? pos + characters(bytes).found : pos;
+  if (begin < 0) return undefined;
+  const { found, end } = characters(bytes, begin);
+  if (found < begin) return undefined;
+  const rest = bytes.subarray(end);
+  return rest.subarray(0, characters(rest, Math.max(len, 0)).end);
 }
 
 /** The flat position in a smaller array for a flat position in the broadcast one. */
@@ -73,18 +68,19 @@ export const Substr = defineOp({
     if (!simple && shape.length > 2)
       throw new UnimplementedError(`Substr broadcast not implemented for ${shape.length} dimensions`);
     const place = (i: number) => (simple || shape.length < 2 ? i : `(${Math.floor(i / shape[1]!)}, ${i % shape[1]!})`);
-    const [output] = p.host([input, pos, len], [{ dtype: string, shape }], ([array, from, lengths]) => {
+    const [output] = p.host([input, pos, len], [{ dtype: string, shape }], async ([array, from, lengths]) => {
       const strings = bytesOf(array!);
-      const parts = Array.from({ length: sizeOf(shape) }, (_, i) => {
+      const [positions, sizes] = [from!.numbers(), lengths!.numbers()];
+      const part = (i: number) => {
         const bytes = strings[sourceOf(i, input.shape, shape)]!;
         const k = sourceOf(i, pos.shape, shape);
-        const at = from!.numberAt(k);
-        const part = cut(bytes, at, lengths!.numberAt(k), unit);
-        if (part) return part;
+        const at = positions[k]!;
+        const found = cut(bytes, at, sizes[k]!, unit);
+        if (found) return found;
         const which = unit === 'BYTE' ? `string b'${toText(bytes)}'` : 'string';
         throw new InvalidArgumentError(`pos ${at} out of range for ${which} at index ${place(i)}`);
-      });
-      return [stringArray(shape, parts)];
+      };
+      return [await makeStrings(shape, part)];
     });
     return { output: output! };
   },
@@ -130,10 +126,15 @@ export const StringLength = defineOp({
   grad: pending,
   lower(p, { input }, { unit }) {
     const { shape } = input;
-    const measure = (bytes: Uint8Array) => (unit === 'BYTE' ? bytes.length : characterStarts(bytes).length - 1);
-    const [output] = p.host([input], [{ dtype: int32, shape }], ([array]) => [
-      intVector(bytesOf(array!).map(measure)).reshape(shape),
-    ]);
+    const measure = (bytes: Uint8Array) => (unit === 'BYTE' ? bytes.length : characters(bytes).found);
+    const [output] = p.host([input], [{ dtype: int32, shape }], async ([array]) => {
+      const strings = bytesOf(array!);
+      const lengths = new Int32Array(strings.length);
+      await eachInTurns(strings.length, (i) => {
+        lengths[i] = measure(strings[i]!);
+      });
+      return [new NDArray(int32, shape, lengths)];
+    });
     return { output: output! };
   },
   cases: () => [
@@ -158,11 +159,11 @@ export function stringLength(input: TensorLike, options: { unit?: Unit; name?: s
   return StringLength.build({ input }, { name: options.name, attrs: { unit: options.unit ?? 'BYTE' } }).output;
 }
 
-/** An op that changes the case of texts: as Unicode says, or only of ASCII letters. */
+/** An op that changes the case of texts: as Unicode says, or only of the ASCII letters from `first` to `last`. */
 const caseOp = (
   name: string,
   change: (text: string) => string,
-  letters: RegExp,
+  [first, last]: readonly [number, number],
   cases: () => readonly Case<'input', 'output'>[],
 ) =>
   defineOp({
@@ -175,8 +176,16 @@ const caseOp = (
     lower(p, { input }, { encoding }) {
       if (encoding !== '' && encoding !== 'utf-8')
         throw new InvalidArgumentError(`only utf-8 or '' (no encoding) is supported, received ${encoding}`);
-      const changed = (text: string) => (encoding === 'utf-8' ? change(text) : text.replace(letters, change));
-      return { output: mapStrings(p, input, (bytes) => toBytes(changed(toText(bytes)))) };
+      const letters = (bytes: Uint8Array, memory: StringMemory) => {
+        const changed = memory.take(bytes.length);
+        for (let i = 0; i < bytes.length; i++) {
+          const byte = bytes[i]!;
+          changed[i] = byte >= first && byte <= last ? byte ^ 0x20 : byte; // the bit that tells the cases apart
+        }
+        return changed;
+      };
+      const all = (bytes: Uint8Array, memory: StringMemory) => memory.encoded(change(toText(bytes)));
+      return { output: mapStrings(p, input, encoding === 'utf-8' ? all : letters) };
     },
     cases: () => [
       { shape: '[2, ?] -> [2, ?]' },
@@ -188,9 +197,9 @@ const caseOp = (
 export const StringLower = caseOp(
   'StringLower',
   (text) => text.toLowerCase(),
-  /[A-Z]+/g,
+  [0x41, 0x5a],
   () => [
-    { given: { input: ['ABc\u00c9'] }, expect: { output: ['abc\u00c9'] } },
+    { given: { input: ['@ABcZ[`\u00c9'] }, expect: { output: ['@abcz[`\u00c9'] } },
     { given: { input: ['AB\u00c9'] }, attrs: { encoding: 'utf-8' }, expect: { output: ['ab\u00e9'] } },
   ],
 );
@@ -198,9 +207,9 @@ export const StringLower = caseOp(
 export const StringUpper = caseOp(
   'StringUpper',
   (text) => text.toUpperCase(),
-  /[a-z]+/g,
+  [0x61, 0x7a],
   () => [
-    { given: { input: ['abC\u00e9'] }, expect: { output: ['ABC\u00e9'] } },
+    { given: { input: ['`abCz{@\u00e9'] }, expect: { output: ['`ABCZ{@\u00e9'] } },
     { given: { input: ['ab\u00df'] }, attrs: { encoding: 'utf-8' }, expect: { output: ['ABSS'] } },
   ],
 );
@@ -233,7 +242,12 @@ export const StringStrip = defineOp({
   shape: ({ input }) => ({ output: input }),
   grad: pending,
   lower: (p, { input }) => ({
-    output: mapStrings(p, input, (bytes) => toBytes(toText(bytes).replace(/^[ \t\n\v\f\r]+|[ \t\n\v\f\r]+$/g, ''))),
+    output: mapStrings(p, input, (bytes) => {
+      let [start, end] = [0, bytes.length];
+      while (start < end && isSpace(bytes[start]!)) start++;
+      while (start < end && isSpace(bytes[end - 1]!)) end--;
+      return bytes.subarray(start, end);
+    }),
   }),
   cases: () => [
     { shape: '[2, ?] -> [2, ?]' },

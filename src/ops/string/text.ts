@@ -1,9 +1,11 @@
 /** @file Bytes and text: strings in tensors are bytes, usually UTF-8; what is not UTF-8 survives the way there and back. */
 import { string } from '../../core/dtypes.ts';
-import { fromElements, type NDArray } from '../../core/ndarray.ts';
-import type { Shape } from '../../core/shape.ts';
+import { eachInTurns } from '../../core/eventLoop.ts';
+import { NDArray } from '../../core/ndarray.ts';
+import { type Shape, sizeOf } from '../../core/shape.ts';
 import type { ProgramBuilder } from '../../program/builder.ts';
 import type { Value } from '../../program/value.ts';
+import { StringMemory } from './stringMemory.ts';
 
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const encoder = new TextEncoder();
@@ -63,23 +65,45 @@ export function bytesOf(array: NDArray): readonly Uint8Array[] {
   return array.objects as readonly Uint8Array[]; // strings are bytes
 }
 
-/** Where the characters of UTF-8 bytes begin, and the end of the last one. */
-export function characterStarts(bytes: Uint8Array): number[] {
-  const starts: number[] = [];
-  // Continuation bytes begin with the bits 10.
-  for (const [i, byte] of bytes.entries()) if ((byte & 0xc0) !== 0x80) starts.push(i);
-  return [...starts, bytes.length];
+/** Whether a byte is what C calls white space. */
+export const isSpace = (byte: number): boolean => byte === 0x20 || (byte >= 0x09 && byte <= 0x0d);
+
+/** How many of the first `count` characters of UTF-8 bytes there are, and where they end. */
+export function characters(bytes: Uint8Array, count = Number.POSITIVE_INFINITY): { found: number; end: number } {
+  let found = 0;
+  for (let i = 0; i < bytes.length; i++)
+    // Continuation bytes begin with the bits 10.
+    if ((bytes[i]! & 0xc0) !== 0x80 && found++ === count) return { found: count, end: i };
+  return { found, end: bytes.length };
+}
+
+/** An array of strings that are made one by one. */
+export async function makeStrings(
+  shape: Shape,
+  make: (i: number, memory: StringMemory) => Uint8Array,
+): Promise<NDArray> {
+  const strings = new Array<Uint8Array>(sizeOf(shape));
+  const memory = new StringMemory();
+  await eachInTurns(strings.length, (i) => {
+    strings[i] = make(i, memory);
+  });
+  return stringArray(shape, strings);
 }
 
 /** A host call that makes one string of each string. */
-export function mapStrings(p: ProgramBuilder, input: Value, body: (bytes: Uint8Array) => Uint8Array): Value {
+export function mapStrings(
+  p: ProgramBuilder,
+  input: Value,
+  body: (bytes: Uint8Array, memory: StringMemory) => Uint8Array,
+): Value {
   const { shape } = input;
-  const [output] = p.host([input], [{ dtype: string, shape }], ([array]) => [
-    stringArray(shape, bytesOf(array!).map(body)),
-  ]);
+  const [output] = p.host([input], [{ dtype: string, shape }], async ([array]) => {
+    const strings = bytesOf(array!);
+    return [await makeStrings(shape, (i, memory) => body(strings[i]!, memory))];
+  });
   return output!;
 }
 
 export function stringArray(shape: Shape, elements: readonly Uint8Array[]): NDArray {
-  return fromElements(string, shape, elements);
+  return new NDArray(string, shape, elements);
 }

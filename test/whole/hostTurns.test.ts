@@ -1,0 +1,75 @@
+/** @file Work on the host that takes long lets other work go on: every op here is given many elements. */
+import { describe, expect, test, vi } from 'vitest';
+import * as tf from '../../src/api/index.ts';
+
+const count = 20_000;
+const encoder = new TextEncoder();
+const texts = (text: (i: number) => string, size = count) =>
+  new tf.NDArray(
+    tf.string,
+    [size],
+    Array.from({ length: size }, (_, i) => encoder.encode(text(i))),
+  );
+
+type Fetches = tf.Tensor | readonly tf.Tensor[];
+/** Arrays to feed, and what is made of them. */
+type Row = readonly [fed: readonly tf.NDArray[], build: (...x: tf.Tensor[]) => Fetches];
+
+const words = texts((i) => ` Word ${i % 1000} `);
+const numbers = new tf.NDArray(
+  tf.float32,
+  [count],
+  Float32Array.from({ length: count }, (_, i) => (i % 1000) / 8),
+);
+
+const rows: Readonly<Record<string, Row>> = {
+  stringJoin: [[words], (x) => tf.stringJoin([x, 'a', x])],
+  reduceJoin: [[words], (x) => tf.reduceJoin(tf.reshape(x, [-1, 2]), 1)],
+  stringSplit: [[words], (x) => tf.stringSplit(x).values],
+  substr: [[words], (x) => tf.substr(x, 1, 2)],
+  'strings.length': [[words], (x) => tf.strings.length(x)],
+  'strings.lower': [[words], (x) => tf.strings.lower(x)],
+  stringStrip: [[words], (x) => tf.stringStrip(x)],
+  regexFullMatch: [[words], (x) => tf.strings.regexFullMatch(x, '.*9.*')],
+  regexReplace: [[words], (x) => tf.regexReplace(x, '[0-9]', '\\0')],
+  stringToHashBucketFast: [[words], (x) => tf.stringToHashBucketFast(x, 10)],
+  asString: [[numbers], (x) => tf.asString(x)],
+  stringToNumber: [[texts((i) => `${i}.5`)], (x) => tf.stringToNumber(x)],
+  encodeBase64: [[words], (x) => tf.encodeBase64(x)],
+  'equal strings': [[words, words], (x, y) => tf.equal(x, y)],
+  'sums of strings': [[words, words], (x, y) => tf.add(x, y)],
+};
+
+/** How often the event loop comes round during the second run, by a clock of which every question takes a millisecond. */
+async function turnsOf([fed, build]: Row): Promise<number> {
+  const graph = new tf.Graph();
+  const [feeds, fetches] = graph.asDefault(() => {
+    const places = fed.map(({ dtype, shape }) => tf.placeholder(dtype, shape));
+    return [places.map((x, i) => [x, fed[i]!] as const), build(...places)] as const;
+  });
+  using session = new tf.Session({ graph });
+  await session.run(fetches, feeds);
+  await new Promise(setImmediate); // what is remembered of this turn, by the usual clock, is forgotten
+  let [time, turns, isRunning] = [performance.now(), 0, true];
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => ++time);
+  const come = () => {
+    turns++;
+    if (isRunning) setImmediate(come);
+  };
+  setImmediate(come);
+  await session.run(fetches, feeds);
+  isRunning = false;
+  await new Promise(setImmediate);
+  clock.mockRestore();
+  return turns - 1;
+}
+
+describe('many elements', () => {
+  test('strings fed and fetched', async () => {
+    expect(await turnsOf([[words], (x) => tf.identity(x)])).toBe(3);
+  });
+
+  test.each(Object.keys(rows))('%s', async (name) => {
+    expect(await turnsOf(rows[name]!)).toBeGreaterThan(5); // more than for feeds and fetches
+  });
+});
