@@ -38,6 +38,9 @@ const rows: Readonly<Record<string, Row>> = {
   encodeBase64: [[words], (x) => tf.encodeBase64(x)],
   'equal strings': [[words, words], (x, y) => tf.equal(x, y)],
   'sums of strings': [[words, words], (x, y) => tf.add(x, y)],
+  unique: [[numbers], (x) => tf.unique(x).idx],
+  'unique strings': [[words], (x) => tf.unique(x).idx],
+  setdiff1d: [[numbers, numbers], (x, y) => tf.setdiff1d(x, y).out],
 };
 
 /** How often the event loop comes round during the second run, by a clock of which every question takes a millisecond. */

@@ -1,6 +1,8 @@
 /** @file Unique, UniqueWithCounts, their V2 forms along an axis, and ListDiff. */
 import { type DType, int32, int64 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
+import { eachInTurns } from '../../core/eventLoop.ts';
+import { Int64s } from '../../core/int64s.ts';
 import { intVector, NDArray } from '../../core/ndarray.ts';
 import { type Dims, showRuntime, sizeOf } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
@@ -10,56 +12,15 @@ import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
 import type { ProgramBuilder } from '../../program/builder.ts';
 import type { Value } from '../../program/value.ts';
 import { type Named, ofRank } from './common.ts';
-
-/** Text that is the same for equal elements; a NaN equals nothing, not even itself, as in TensorFlow. */
-function keyOf(array: NDArray, i: number): string {
-  if (array.dtype.isObject) return Buffer.from(array.objects[i] as Uint8Array).toString('latin1'); // strings are bytes
-  const value = array.at(i);
-  if (typeof value === 'object') return JSON.stringify(value);
-  if (typeof value === 'number' && Number.isNaN(value)) return `nan ${i}`;
-  return value === 0 ? '0' : String(value); // -0 equals 0
-}
-
-/** One key per slice along the axis. */
-function sliceKeys(x: NDArray, axis: number): string[] {
-  const n = x.shape[axis]!;
-  const inner = sizeOf(x.shape.slice(axis + 1));
-  const outer = sizeOf(x.shape.slice(0, axis));
-  return Array.from({ length: n }, (_, k) => {
-    const parts: string[] = [];
-    for (let o = 0; o < outer; o++) for (let i = 0; i < inner; i++) parts.push(keyOf(x, (o * n + k) * inner + i));
-    return parts.length === 1 ? parts[0]! : JSON.stringify(parts);
-  });
-}
-
-/** What is the same for equal elements of a vector. */
-function elementKeys(x: NDArray): ArrayLike<unknown> {
-  if (x.dtype.isObject || x.dtype.entries > 1 || x.dtype.isFloating) return sliceKeys(x, 0);
-  return x.data;
-}
-
-/** The first of each group of equal slices, the group of every slice, and the sizes of the groups. */
-function group(keys: ArrayLike<unknown>): { first: Int32Array; group: Int32Array; count: Int32Array } {
-  const groups = new Map<unknown, number>();
-  const n = keys.length;
-  const [first, member, count] = [new Int32Array(n), new Int32Array(n), new Int32Array(n)];
-  for (let i = 0; i < n; i++) {
-    const key = keys[i];
-    let at = groups.get(key);
-    if (at === undefined) {
-      at = groups.size;
-      groups.set(key, at);
-      first[at] = i;
-    }
-    member[i] = at;
-    count[at]!++;
-  }
-  return { first: first.slice(0, groups.size), group: member, count: count.slice(0, groups.size) };
-}
+import { equalSlices } from './grouping.ts';
 
 /** Positions as a vector of either type of indices. */
-const indexVector = (positions: Int32Array, dtype: DType): NDArray =>
-  new NDArray(dtype, [positions.length], dtype === int32 ? positions : BigInt64Array.from(positions, BigInt));
+async function indexVector(positions: Int32Array, dtype: DType): Promise<NDArray> {
+  if (dtype === int32) return new NDArray(dtype, [positions.length], positions);
+  const wide = new Int64s(positions.length);
+  await eachInTurns(positions.length, (i) => wide.set(i, positions[i]!), 4096);
+  return new NDArray(dtype, [positions.length], wide.data);
+}
 
 /** Rows of a value at positions computed on the host. */
 function pick(p: ProgramBuilder, x: Value, axis: number, positions: Value): Value {
@@ -74,10 +35,16 @@ function pick(p: ProgramBuilder, x: Value, axis: number, positions: Value): Valu
 }
 
 function lowerUnique(p: ProgramBuilder, x: Value, axis: number, out_idx: DType) {
-  const [first, idx, count] = p.host([x], [{ dtype: int32 }, { dtype: out_idx }, { dtype: out_idx }], ([array]) => {
-    const found = group(array!.shape.length === 1 ? elementKeys(array!) : sliceKeys(array!, axis));
-    return [indexVector(found.first, int32), indexVector(found.group, out_idx), indexVector(found.count, out_idx)];
-  });
+  const [first, idx, count] = p.host(
+    [x],
+    [{ dtype: int32 }, { dtype: out_idx }, { dtype: out_idx }],
+    async ([array]) => {
+      const { first, group } = await equalSlices(array!, axis);
+      const counts = new Int32Array(first.length);
+      await eachInTurns(group.length, (i) => counts[group[i]!]!++, 4096);
+      return [await indexVector(first, int32), await indexVector(group, out_idx), await indexVector(counts, out_idx)];
+    },
+  );
   return { y: pick(p, x, axis, first!), idx: idx!, count: count! };
 }
 
@@ -105,7 +72,22 @@ export const Unique = defineOp({
       given: { x: [3, 1, 3, 2, 1] },
       expect: { y: [3, 1, 2], idx: { dtype: 'int32', value: [0, 1, 0, 2, 1] } },
     },
-    { given: { x: ['b', 'a', 'b'] }, expect: { y: ['b', 'a'], idx: { dtype: 'int32', value: [0, 1, 0] } } },
+    { given: { x: ['b', 'a', 'b', '', 'ab', ''] }, expect: { y: ['b', 'a', '', 'ab'], idx: { dtype: 'int32', value: [0, 1, 0, 2, 3, 2] } } }, // biome-ignore format: short
+    ...(['float16', 'bfloat16', 'float32', 'float64'] as const).map((dtype) => ({
+      given: { x: { dtype, value: [0, Number.NaN, -0, Number.POSITIVE_INFINITY, Number.NaN, -1, Number.POSITIVE_INFINITY, 1, -1] } },
+      expect: {
+        y: { dtype, value: [0, Number.NaN, Number.POSITIVE_INFINITY, Number.NaN, -1, 1] },
+        idx: { dtype: 'int32' as const, value: [0, 1, 0, 2, 3, 4, 2, 5, 4] },
+      },
+    })), // biome-ignore format: short
+    ...(['int8', 'uint16', 'uint64'] as const).map((dtype) => ({
+      given: { x: { dtype, value: [7, 0, 7, 100, 0] } },
+      expect: { y: { dtype, value: [7, 0, 100] }, idx: { dtype: 'int32' as const, value: [0, 1, 0, 2, 1] } },
+    })),
+    {
+      given: { x: { dtype: 'complex64', value: [{ re: 0, im: 1 }, { re: -0, im: 1 }, { re: 1, im: 0 }, { re: 0, im: Number.NaN }, { re: 0, im: Number.NaN }] } },
+      expect: { idx: { dtype: 'int32', value: [0, 0, 1, 2, 3] } },
+    }, // biome-ignore format: short
   ],
 });
 
@@ -231,6 +213,30 @@ export const UniqueWithCountsV2 = defineOp({
   ],
 });
 
+/** Positions of what is in a list of whole numbers and not in another one. */
+function fewLeft(list: NDArray, without: NDArray, dtype: DType): NDArray {
+  const gone = new Set(without.numbers());
+  return intVector(
+    list.numbers().flatMap((value, i) => (gone.has(value) ? [] : [i])),
+    dtype,
+  );
+}
+
+/** Behind the first `without` elements of an array, the positions of those that are not among these. */
+async function left(array: NDArray, without: number, dtype: DType): Promise<NDArray> {
+  const { first, group } = await equalSlices(array, 0);
+  const positions = new Int32Array(group.length - without);
+  let count = 0;
+  await eachInTurns(
+    positions.length,
+    (i) => {
+      if (first[group[without + i]!]! >= without) positions[count++] = i;
+    },
+    4096,
+  );
+  return await indexVector(positions.slice(0, count), dtype);
+}
+
 export const ListDiff = defineOp({
   name: 'ListDiff',
   isSizedByData: true,
@@ -250,16 +256,13 @@ export const ListDiff = defineOp({
     ] as const)
       if (value.shape.length !== 1)
         throw new InvalidArgumentError(`${port} should be a 1D vector. Its shape is ${showRuntime(value.shape)}`);
-    const difference = (list: NDArray, without: NDArray) => {
-      const gone = new Set(Array.from({ length: without.size }, (_, i) => keyOf(without, i)));
-      const left = Array.from({ length: list.size }, (_, i) => i).filter((i) => !gone.has(keyOf(list, i)));
-      return intVector(left, out_idx);
-    };
     // Axes of a shape computation are known while tracing, and then the program need not stop for them.
     const idx =
-      x.known && y.known
-        ? p.constant(difference(x.known, y.known))
-        : p.host([x, y], [{ dtype: out_idx }], ([list, without]) => [difference(list!, without!)])[0]!;
+      x.known && y.known && x.dtype.isInteger
+        ? p.constant(fewLeft(x.known, y.known, out_idx))
+        : p.host([p.concat([y, x], 0)], [{ dtype: out_idx }], async ([both]) => [
+            await left(both!, y.shape[0]!, out_idx),
+          ])[0]!;
     return { out: pick(p, x, 0, idx), idx };
   },
   partialValue({ inputs }, known, output) {
@@ -275,6 +278,7 @@ export const ListDiff = defineOp({
       expect: { out: [2, 3, 2], idx: { dtype: 'int32', value: [1, 2, 3] } },
     },
     { given: { x: ['a', 'b'], y: ['a'] }, expect: { out: ['b'], idx: { dtype: 'int32', value: [1] } } },
+    { given: { x: [Number.NaN, -0, 1], y: [0, Number.NaN] }, expect: { out: [Number.NaN, 1], idx: { dtype: 'int32', value: [0, 2] } } }, // biome-ignore format: short
   ],
 });
 
