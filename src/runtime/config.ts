@@ -10,7 +10,7 @@ export interface SessionConfig {
   readonly deviceCount?: { readonly CPU?: number; readonly GPU?: number };
   /** Threads one instruction may use; 0 leaves it to the device. */
   readonly intraOpParallelismThreads?: number;
-  /** How many instructions that do not need each other may share the threads at a time; 0 leaves it to the planner. */
+  /** How many instructions that do not need each other may share the threads at a time; 0 leaves it to the planner, -1 means one. */
   readonly interOpParallelismThreads?: number;
   readonly allowSoftPlacement?: boolean;
   readonly logDevicePlacement?: boolean;
@@ -39,15 +39,18 @@ const configOptions: OptionNames<SessionConfig> = {
   isolateSessionState: true,
 };
 
+/** The least values of options that count something, where it is not 0. */
+const least: Readonly<Record<string, number>> = { CPU: 1, interOpParallelismThreads: -1 };
+
 /** Throws when a session's config has options that do not exist, or values that make no sense. */
 export function checkConfig(config: SessionConfig): void {
   checkOptions('the config of a session', config, configOptions);
   const { deviceCount, intraOpParallelismThreads, interOpParallelismThreads, operationTimeoutInMs } = config;
   const counts = { intraOpParallelismThreads, interOpParallelismThreads, operationTimeoutInMs, ...deviceCount };
   for (const [name, count] of Object.entries(counts))
-    if (count !== undefined && !(Number.isInteger(count) && count >= (name === 'CPU' ? 1 : 0)))
+    if (count !== undefined && !(Number.isInteger(count) && count >= (least[name] ?? 0)))
       throw userError(
-        `${name} is ${count} in the config of a session; it must be a whole number${name === 'CPU' ? ' above 0' : ''}.`,
+        `${name} is ${count} in the config of a session; it must be a whole number from ${least[name] ?? 0} on.`,
       );
 }
 

@@ -185,7 +185,7 @@ export class Engine {
       readonly container?: string;
       /** Whether nodes between branches and loops become one program; without it they run one by one. */
       readonly joinsNodes?: boolean;
-      /** How many instructions may share the device's threads; 0 leaves it to the planner. */
+      /** How many instructions may share the device's threads; 0 leaves it to the planner, less means one. */
       readonly atOnce?: number | undefined;
     } = {},
   ) {
@@ -200,7 +200,8 @@ export class Engine {
   }
 
   get atOnce(): number | undefined {
-    return this.options.atOnce || undefined;
+    const { atOnce = 0 } = this.options;
+    return atOnce < 0 ? 1 : atOnce || undefined;
   }
 
   extend(defs: readonly NodeDef[], functions: Iterable<FunctionDef> = [], gradients: Iterable<GradientDef> = []): void {

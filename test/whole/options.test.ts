@@ -78,7 +78,7 @@ describe('options that do not exist', () => {
       [{ graphOptions: { optimizerOptions: { level: 1 } } }, /optimizerOptions has no option 'level'/],
       [{ deviceCount: { cpu: 2 } }, /deviceCount has no option 'cpu'. Did you mean 'CPU'\?/],
       [{ colour: 'red' }, /no option 'colour'. The options are: deviceCount, intraOp/],
-      [{ deviceCount: { CPU: 0 } }, /CPU is 0 .* must be a whole number above 0/],
+      [{ deviceCount: { CPU: 0 } }, /CPU is 0 .* must be a whole number from 1 on/],
       [{ intraOpParallelismThreads: 1.5 }, /intraOpParallelismThreads is 1.5/],
     ];
     for (const [config, message] of configs) refuse(() => new tf.Session({ config: misspelt(config) }), message);
@@ -227,6 +227,8 @@ it('interOpParallelismThreads says how many instructions may share the threads',
   expect(await atOnce(0)).toBe(3);
   expect(await atOnce(2)).toBe(2);
   expect(await atOnce(1)).toBe(1);
+  // TensorFlow runs everything on the calling thread then.
+  expect(await atOnce(-1)).toBe(1);
 });
 
 it('Level 0 of the optimizer options runs the graph as it is', async () => {
