@@ -38,7 +38,10 @@ function seconds(source: string): number {
   }
 }
 
-const rounds = Array.from({ length: 3 }, () => [seconds("import 'tensorloom';"), seconds(model(20))] as const);
+const rounds = Array.from({ length: 3 }, (_, i) => {
+  process.stderr.write(`round ${i + 1} of 3 …\n`);
+  return [seconds("import 'tensorloom';"), seconds(model(20))] as const;
+});
 const best = (column: 0 | 1) => Math.min(...rounds.map((r) => r[column]));
 const [library, whole] = [best(0), best(1)];
 if (process.argv.includes('--json')) console.log(JSON.stringify({ library, whole }));

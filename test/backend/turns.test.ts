@@ -312,6 +312,26 @@ describe.runIf(cpu)('pieces of a segment of the cpu device', () => {
     }
   });
 
+  it('of one kernel share its constants', async () => {
+    const n = 700;
+    const b = new SegmentBuilder();
+    const twos = b.constant(new NDArray(d.float32, [n, n], new Float32Array(n * n).fill(2)));
+    const [x, y] = [b.output(d.float32, [n, n]), b.output(d.float32, [n, n])];
+    b.add({ kind: 'dot', a: x, b: twos, output: y });
+    const kernel = cpu!.compile(b.segment);
+    const runs = [1, 2].map((value) => {
+      const fed = cpu!.fromHost(new NDArray(d.float32, [n, n], new Float32Array(n * n).fill(value)));
+      return { value, buffers: [fed, cpu!.allocate(4 * n * n)] as const };
+    });
+    const [compile, allocate] = [vi.spyOn(cpu!, 'compile'), vi.spyOn(Buffer, 'allocUnsafeSlow')];
+    await Promise.all(runs.map(({ buffers }) => kernel.run(buffers)));
+    expect(compile).toHaveBeenCalledTimes(cpu!.library.processors > 1 ? 1 : 0);
+    expect(allocate).not.toHaveBeenCalled();
+    for (const mock of [compile, allocate]) mock.mockRestore();
+    for (const { value, buffers } of runs)
+      expect(cpu!.toHost(buffers[1], d.float32, [n, n]).at(n * n - 1)).toBe(2 * value * n);
+  });
+
   it('give their scratch memory to the next, also when they fail', () => {
     const device = CpuDevice.open()!;
     const allocate = vi.spyOn(device.library, 'allocate');

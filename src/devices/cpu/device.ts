@@ -10,7 +10,7 @@ import { DeviceFailure, type FailureCode, type Segment, storageOf } from '../../
 import type { Device, DeviceBuffer, Kernel, RunSegment } from '../device.ts';
 import { type Arena, Arenas } from './arena.ts';
 import { costOf } from './cost.ts';
-import { arenaSlot, constantsSlot, encodeSegment, firstBoundSlot } from './encode.ts';
+import { arenaSlot, constantsSlot, type EncodedSegment, encodeSegment, firstBoundSlot } from './encode.ts';
 import { LargeBlock, LargeBlocks } from './largeBlocks.ts';
 import { type NativeLibrary, nativeLibrary } from './library.ts';
 import { PackRoom, PackShare } from './sharedFactors.ts';
@@ -193,10 +193,11 @@ export class CpuDevice implements Device {
     return new NDArray(dtype, shape, dtype.over(aligned.buffer, aligned.byteOffset, sizeOf(shape)));
   }
 
-  compile(segment: Segment): CpuKernel {
+  /** `twin` is a kernel of the same segment. */
+  compile(segment: Segment, twin?: CpuKernel): CpuKernel {
     const room = new PackShare(this.shared.packRoom);
     try {
-      return new CpuKernel(this, segment, room);
+      return new CpuKernel(this, segment, room, twin);
     } catch (error) {
       room.giveBack();
       throw error;
@@ -221,6 +222,12 @@ const programs = new FinalizationRegistry<NativeMemory>(({ library, program, roo
   room.giveBack();
 });
 
+function constantsOf({ constantBytes, copyConstants }: EncodedSegment, library: NativeLibrary): CpuBuffer {
+  const constants = allocateAligned(library, constantBytes);
+  copyConstants(constants.host);
+  return constants;
+}
+
 class CpuKernel implements Kernel, Runnable {
   readonly length: Length;
   readonly instructions: number;
@@ -240,7 +247,7 @@ class CpuKernel implements Kernel, Runnable {
   readonly #mayHaveTwins: boolean;
   /** The scratch memory of the run under way, if one is. */
   #arena: Arena | undefined;
-  /** Native code reads the constants by address only; this keeps them alive. */
+  /** Native code reads the constants by address only; this keeps them alive. Twins share them. */
   readonly #constants: CpuBuffer;
   readonly #result = new Float64Array(new ArrayBuffer(32));
   readonly #resultAddress: number;
@@ -252,13 +259,12 @@ class CpuKernel implements Kernel, Runnable {
     private readonly device: CpuDevice,
     private readonly segment: Segment,
     room: PackShare,
+    twin?: CpuKernel,
   ) {
     const { library } = device;
     this.#library = library;
     const encoded = encodeSegment(segment, library.code, room);
-    const { words, constantBytes, copyConstants } = encoded;
-    this.#constants = allocateAligned(library, constantBytes);
-    copyConstants(this.#constants.host);
+    this.#constants = twin ? twin.#constants : constantsOf(encoded, library);
     this.#arenaBytes = segment.arenaBytes;
     this.#boundBytes = segment.bound.map((buffer) => buffer.bytes);
     this.#table = new BigUint64Array(new ArrayBuffer(8 * encoded.slots));
@@ -278,7 +284,7 @@ class CpuKernel implements Kernel, Runnable {
       return Math.max(alone / threads, Math.min(alone, leastShared));
     });
     this.length = lengthOf(estimates);
-    this.#program = library.create(words);
+    this.#program = library.create(encoded.words);
     programs.register(this, { library, program: this.#program, room });
   }
 
@@ -292,7 +298,7 @@ class CpuKernel implements Kernel, Runnable {
     const free = this.#twins.find((twin) => !twin.#arena);
     if (free) return free;
     if (this.#twins.length + 1 >= this.device.shared.turns.most) return this;
-    const twin = this.device.compile(this.segment);
+    const twin = this.device.compile(this.segment, this);
     this.#twins.push(twin);
     return twin;
   }
