@@ -18,14 +18,21 @@ inline ComplexDouble operator*(ComplexDouble a, ComplexDouble b) { return {a.re 
 inline ComplexDouble operator*(ComplexDouble a, double b) { return {a.re * b, a.im * b}; }
 inline ComplexDouble operator*(double a, ComplexDouble b) { return b * a; }
 inline ComplexDouble operator/(ComplexDouble a, double b) { return {a.re / b, a.im / b}; }
-/** A real divisor divides both parts, so that a zero gives infinities as it does for real numbers. */
+/**
+ * A real divisor divides both parts, so that a zero gives infinities as it does for real numbers. Another one is divided by a part of it
+ * first: the squares of large numbers are infinite, and those of small ones zero.
+ */
 inline ComplexDouble operator/(ComplexDouble a, ComplexDouble b) {
   if (b.im == 0) {
     const double im = a.im / b.re;
     return {a.re / b.re, b.re == 0 && im != im ? 0 : im};
   }
-  const double size = b.re * b.re + b.im * b.im;
-  return {(a.re * b.re + a.im * b.im) / size, (a.im * b.re - a.re * b.im) / size};
+  if (std::fabs(b.re) >= std::fabs(b.im)) {
+    const double ratio = b.im / b.re, divisor = b.re + b.im * ratio;
+    return {(a.re + a.im * ratio) / divisor, (a.im - a.re * ratio) / divisor};
+  }
+  const double ratio = b.re / b.im, divisor = b.re * ratio + b.im;
+  return {(a.re * ratio + a.im) / divisor, (a.im * ratio - a.re) / divisor};
 }
 
 inline double conj(double x) { return x; }

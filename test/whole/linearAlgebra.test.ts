@@ -194,6 +194,23 @@ describeNative('equations', () => {
     }
   });
 
+  it('takes complex numbers whose squares are infinite or zero', async () => {
+    const a = matrices(tf.complex128, [6, 6], { diagonal: 1 });
+    const invert: Build = (x) => [tf.matrixInverse(x!)];
+    const [want] = (await run(invert, a)) as [tf.NDArray]; // one is fetched
+    for (const scale of [2 ** 800, 2 ** -800])
+      for (const runner of [run, runPlain]) {
+        const scaled = new tf.NDArray(
+          tf.complex128,
+          a.shape,
+          Float64Array.from(a.data as Float64Array, (x) => x * scale),
+        ); // of this type
+        const [got] = (await runner(invert, scaled)) as [tf.NDArray]; // as above
+        const apart = got.data.findIndex((x, i) => !(Math.abs(Number(x) * scale - Number(want.data[i])) < 1e-12));
+        expect(apart, `times ${scale}`).toBe(-1);
+      }
+  });
+
   it('keeps the shapes of what is empty', async () => {
     for (const shape of [
       [0, 0],

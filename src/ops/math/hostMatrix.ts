@@ -96,10 +96,17 @@ function swapRows(m: Matrix, i: number, j: number): void {
     }
 }
 
-const quotient = (a: number, b: number, c: number, d: number): [number, number] => {
-  const size = c * c + d * d;
-  return [(a * c + b * d) / size, (b * c - a * d) / size];
-};
+/** (a + bi) / (c + di). The squares of large numbers are infinite, those of small ones zero; so the divisor is divided by a part of it. */
+function quotient(a: number, b: number, c: number, d: number): [number, number] {
+  if (Math.abs(c) >= Math.abs(d)) {
+    const ratio = d / c;
+    const divisor = c + d * ratio;
+    return [(a + b * ratio) / divisor, (b - a * ratio) / divisor];
+  }
+  const ratio = c / d;
+  const divisor = c * ratio + d;
+  return [(a * ratio + b) / divisor, (b * ratio - a) / divisor];
+}
 
 /**
  * Gaussian elimination with the largest pivot of each column, applied to `rhs` too. Gives the pivots, the sign, and where each
