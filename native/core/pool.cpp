@@ -418,7 +418,10 @@ Scratch& scratchHere() {
 char* Pool::scratch(int64_t bytes) { return scratchHere().own.grownTo(bytes); }
 char* Pool::sharedScratch(int64_t bytes) { return scratchHere().shared.grownTo(bytes); }
 
-RunScope::RunScope(int threads) : outerLimit_(limit), outerControl_(control()), outerScratch_(ofProgram) {
+FlushScope::FlushScope() : outer_(control()) { setControl(outer_ | kFlush); }
+FlushScope::~FlushScope() { setControl(outer_); }
+
+RunScope::RunScope(int threads) : outerLimit_(limit), outerScratch_(ofProgram) {
   SpareScratch& spare = spareScratch();
   {
     const std::lock_guard<std::mutex> lock(spare.lock);
@@ -433,11 +436,9 @@ RunScope::RunScope(int threads) : outerLimit_(limit), outerControl_(control()), 
   limit = threads;
   const bool isAlone = masters.fetch_add(1, std::memory_order_relaxed) == 0;
   place_ = takePlace(isAlone);
-  setControl(outerControl_ | kFlush);
 }
 
 RunScope::~RunScope() {
-  setControl(outerControl_);
   if (place_ >= 0) places[place_].store(0, std::memory_order_relaxed);
   masters.fetch_sub(1, std::memory_order_relaxed);
   limit = outerLimit_;

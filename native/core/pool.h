@@ -61,10 +61,19 @@ class Pool {
 /** The processors that this process may use. */
 int processors();
 
-/**
- * While it lives, the calling thread runs a program on at most `threads` threads (0: on all processors), and numbers too
- * small for a normal exponent count as zero, as they do in TensorFlow.
- */
+/** While it lives, numbers too small for a normal exponent count as zero, as they do in TensorFlow. */
+class FlushScope {
+ public:
+  FlushScope();
+  ~FlushScope();
+  FlushScope(const FlushScope&) = delete;
+  FlushScope& operator=(const FlushScope&) = delete;
+
+ private:
+  uint64_t outer_;
+};
+
+/** While it lives, the calling thread runs a program on at most `threads` threads (0: on all processors). */
 class RunScope {
  public:
   explicit RunScope(int threads);
@@ -75,8 +84,8 @@ class RunScope {
  private:
   int outerLimit_;
   int place_;
-  uint64_t outerControl_;
   struct Scratch* outerScratch_;
+  FlushScope flush_;
 };
 
 /** The half-open range of `part` when `count` items are split into `parts` nearly equal, consecutive ranges. */

@@ -18,6 +18,8 @@ namespace {
 struct Program {
   std::vector<InstructionPtr> instructions;
   Packs packs;
+  /** Whether all instructions are. */
+  bool isBrief = true;
 };
 
 /** The clock of `process.hrtime`. */
@@ -111,6 +113,7 @@ void* tl_program_create(const int64_t* words, int64_t count, char* error, int64_
     Reader in(words, count, program->packs);
     const int64_t n = in.word(0, count, "instruction count");
     for (int64_t i = 0; i < n; i++) program->instructions.push_back(decodeInstruction(in));
+    for (const InstructionPtr& instruction : program->instructions) program->isBrief &= instruction->isBrief();
     if (!in.done()) refuse("words are left over after the last instruction");
     return program.release();
   } catch (const BadProgram& bad) {
@@ -121,10 +124,7 @@ void* tl_program_create(const int64_t* words, int64_t count, char* error, int64_
   return nullptr;
 }
 
-int64_t tl_program_run(void* handle, void* const* table, double* result, double* times, int32_t threads, int64_t first,
-                       double nanoseconds) {
-  const RunScope scope(threads);
-  Program& program = *static_cast<Program*>(handle);
+static int64_t runFrom(int64_t first, Program& program, void* const* table, double* result, double* times, double nanoseconds) {
   const auto& instructions = program.instructions;
   if (first == 0) program.packs.restart(table);
   const bool limited = std::isfinite(nanoseconds);
@@ -149,6 +149,17 @@ int64_t tl_program_run(void* handle, void* const* table, double* result, double*
     if (limited && now() >= deadline) return static_cast<int64_t>(i + 1);
   }
   return static_cast<int64_t>(n);
+}
+
+int64_t tl_program_run(void* handle, void* const* table, double* result, double* times, int32_t threads, int64_t first,
+                       double nanoseconds) {
+  Program& program = *static_cast<Program*>(handle);
+  if (program.isBrief) {
+    const FlushScope flush;
+    return runFrom(first, program, table, result, times, nanoseconds);
+  }
+  const RunScope scope(threads);
+  return runFrom(first, program, table, result, times, nanoseconds);
 }
 
 void tl_program_free(void* handle) { delete static_cast<Program*>(handle); }

@@ -17,6 +17,8 @@ class Instruction {
   virtual ~Instruction() = default;
   /** The table holds the addresses of the slots that views name. */
   virtual Failure run(void* const* table) = 0;
+  /** Whether it takes less time than it takes to say that a program runs: it needs no other threads and no scratch memory. */
+  virtual bool isBrief() const { return false; }
 };
 
 using InstructionPtr = Owned<Instruction>;

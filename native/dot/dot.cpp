@@ -133,9 +133,17 @@ class Dot final : public Instruction {
     cost_ = cost();
     tiles_ = isForTiles();
     stretches_ = stretches();
+    tiny_ = isPlain() && batches_ == 1 && c_.column == 1 && simd().suitsTiny(m_, n_, k_);
   }
 
+  bool isBrief() const override { return tiny_; }
+
   Failure run(void* const* table) override {
+    if (tiny_) {
+      if (dtype_ == DType::f32) simd().tinyF32(product<float>(table, 0));
+      else simd().tinyF64(product<double>(table, 0));
+      return {};
+    }
     if (batches_ * m_ * n_ == 0) return {};
     failure_ = 0;
     switch (dtype_) {
@@ -532,7 +540,7 @@ class Dot final : public Instruction {
   DType dtype_;
   int64_t m_, n_, k_, batches_;
   double cost_;
-  bool tiles_;
+  bool tiles_, tiny_;
   int64_t stretches_;
   std::vector<int64_t> batchDims_;
   Surroundings around_;

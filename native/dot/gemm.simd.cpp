@@ -539,6 +539,37 @@ template <class T> void gemm(const Gemm<T>& g, char* scratch) {
   if (g.ready) g.ready(g.context, 0, g.m, 0, g.n, g.c);
 }
 
+/** Terms at most of a product so small that to choose a way takes longer than to go it: its rows and columns are one tile. */
+constexpr int64_t kTinyTerms = 16, kTinyColumns = lanesOf<double>;
+
+bool suitsTiny(int64_t m, int64_t n, int64_t k) {
+  return kHasMasks && m > 0 && n > 0 && m <= kTallest && n <= kTinyColumns && k > 0 && k <= kTinyTerms;
+}
+
+template <class T> void multiplyTiny(const Gemm<T>& g) {
+  Tile<T> tile;
+  tile.depth = g.k;
+  tile.a = g.a;
+  tile.aRow = g.aRow;
+  tile.aColumn = g.aColumn;
+  tile.b = g.b;
+  tile.bStep = g.bRow;
+  tile.c = g.c;
+  tile.cRow = g.cRow;
+  tile.rows = g.m;
+  tile.columns = g.n;
+  tile.add = false;
+  tile.fetchesC = false;
+  T rows[kTinyTerms * kTinyColumns];
+  if (g.bColumn != 1) {
+    for (int64_t p = 0; p < g.k; p++)
+      for (int64_t j = 0; j < g.n; j++) rows[p * kTinyColumns + j] = g.b[p * g.bRow + j * g.bColumn];
+    tile.b = rows;
+    tile.bStep = kTinyColumns;
+  }
+  micros<T>.of[g.m][0](tile);
+}
+
 template <class T> int64_t scratchElements(int64_t m, int64_t n, int64_t k) {
   const int64_t product = Product<T>::scratchElements(m, n, k), dots = dotScratchElements<T>(n, k);
   const int64_t most = product > dots ? product : dots;
@@ -550,6 +581,9 @@ template <class T> int64_t scratchElements(int64_t m, int64_t n, int64_t k) {
 void fillGemm(SimdKernels& k) {
   k.gemmF32 = gemm<float>;
   k.gemmF64 = gemm<double>;
+  k.tinyF32 = multiplyTiny<float>;
+  k.tinyF64 = multiplyTiny<double>;
+  k.suitsTiny = suitsTiny;
   k.gemmStreams = Product<float>::streams;
   k.gemmScratch = [](int64_t m, int64_t n, int64_t k, int64_t size) {
     return (size == 4 ? scratchElements<float>(m, n, k) : scratchElements<double>(m, n, k)) * size;

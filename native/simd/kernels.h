@@ -320,6 +320,10 @@ struct SimdKernels {
   /** Whether the second factor of such a product will come from memory, and is read in place, each number once. */
   bool (*gemmStreams)(const Gemm<float>&);
   int64_t (*gemmScratch)(int64_t m, int64_t n, int64_t k, int64_t size);
+  /** For one product so small that `suitsTiny`, whose rows of c are contiguous. */
+  void (*tinyF32)(const Gemm<float>&);
+  void (*tinyF64)(const Gemm<double>&);
+  bool (*suitsTiny)(int64_t m, int64_t n, int64_t k);
   void (*stripF32)(const Strip<float>&);
   void (*stripF64)(const Strip<double>&);
   /** The largest tile of a strip: rows, and bytes of a row. */

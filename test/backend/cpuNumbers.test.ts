@@ -90,10 +90,13 @@ describe.runIf(cpu)('tiny numbers', () => {
       [0.5, 0.5, 3, -1],
     ] as const;
     expect(await map(d.float32, powers, (u, v) => e.pow(u!, v!))).toEqual([0, 0, -0, inf]);
-    const b = new SegmentBuilder();
-    const output = b.output(d.float32, [1, 1]);
-    b.add({ kind: 'dot', a: b.input([[1e-20, 1e-25]], d.float32), b: b.input([[1e-20], [1]], d.float32), output });
-    expect((await (await b.run(cpu!))(output)).item()).toBe(Math.fround(1e-25));
+    for (const terms of [2, 40]) {
+      const b = new SegmentBuilder();
+      const output = b.output(d.float32, [1, 1]);
+      const of = (first: number) => Array.from({ length: terms }, (_, i) => (i === 0 ? first : 0));
+      b.add({ kind: 'dot', a: b.input([of(1e-40)], d.float32), b: b.input(of(1e10).map((x) => [x]), d.float32), output });
+      expect((await (await b.run(cpu!))(output)).item(), `${terms} terms`).toBe(0);
+    }
   });
 
   it('are zero where constants are folded', async () => {
