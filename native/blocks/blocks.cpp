@@ -90,7 +90,7 @@ constexpr int64_t kWide = 16;
 
 constexpr int64_t roundUp(int64_t n) { return (n + 63) & ~int64_t{63}; }
 
-class Blocks final : public Instruction {
+class Blocks final : public Instruction, public RowWise {
  public:
   explicit Blocks(Reader& in) : packs_(in.packs) {
     rows_ = in.word(1, INT64_MAX, "row count");
@@ -115,6 +115,7 @@ class Blocks final : public Instruction {
     pieces_ = std::min(blocks, kPieces);
     wide_.resize(static_cast<size_t>(pieces_ * wideBytes_));
     addLane();  // a program that makes no sense is refused now
+    if (block_ * pieces_ == rows_) findTouched();
   }
 
   Failure run(void* const* table) override {
@@ -126,11 +127,53 @@ class Blocks final : public Instruction {
       const Range pieces = rangeOf(part, parts, pieces_);
       for (int64_t piece = pieces.begin; piece < pieces.end; piece++) runPiece(table, claim.lane, piece);
     });
-    for (const Across& a : across_) finish(table, a);
+    finishRows(table);
     return {};
   }
 
+  RowWise* rowWise() override { return touched_.empty() ? nullptr : this; }
+
+  int64_t unitOf(int64_t rows, std::vector<RowBytes>& touched) const override {
+    if (rows != rows_) return 0;
+    touched = touched_;
+    return block_;
+  }
+  void prepareRows(void* const*) override {
+    while (static_cast<int64_t>(lanes_.size()) < Pool::get().threads()) addLane();
+  }
+  /** Blocks are pieces where rows are told apart. */
+  void runRows(void* const* table, Range rows, int64_t) override {
+    const Claim claim(lanes_);
+    for (int64_t piece = rows.begin / block_; piece < rows.end / block_; piece++) runPiece(table, claim.lane, piece);
+  }
+  void finishRows(void* const* table) override {
+    for (const Across& a : across_) finish(table, a);
+  }
+
  private:
+  /** What steps touch outside their own memory; nothing if they are not all maps and reductions, whose rows are the first dim. */
+  void findTouched() {
+    Reader in(whole_.data(), static_cast<int64_t>(whole_.size()), packs_);
+    std::vector<RowBytes> touched;
+    while (!in.done()) {
+      const StepCode step(in);
+      if (!step.row) return;
+      for (const auto& [views, isWritten] : {std::pair(&step.row->expression.inputs, false), std::pair(&step.row->outputs, true)})
+        for (const View& v : *views) {
+          const Slot& slot = slots_[static_cast<size_t>(v.slot)];
+          if (slot.outer < 0) continue;
+          RowBytes x = RowBytes::of(v, isWritten);
+          if (x.step != slot.rowBytes) return;
+          x.slot = static_cast<int32_t>(slot.outer);
+          x.begin += slot.offset;
+          x.end += slot.offset;
+          touched.push_back(x);
+        }
+    }
+    for (const Across& a : across_) touched.push_back(RowBytes::late(a.output));
+    touched_ = std::move(touched);
+  }
+
   void addLane() {
     auto lane = make<Lane>();
     const auto decode = [this](const std::vector<int64_t>& words) {
@@ -212,6 +255,7 @@ class Blocks final : public Instruction {
   std::vector<Owned<Lane>> lanes_;
   Packs& packs_;
   std::vector<char> wide_;
+  std::vector<RowBytes> touched_;
 };
 
 }  // namespace

@@ -45,15 +45,12 @@ void pause() {
 #endif
 }
 
-/** Waits for a condition without sleeping; gives the processor away now and then, should another thread want it. */
+/** Waits for a condition without sleeping. */
 template <class Condition>
 bool spinUntil(int spins, const Condition& met) {
   for (int i = 0; i < spins; i++) {
     if (met()) return true;
-    if (i % kSpinsPerYield == kSpinsPerYield - 1)
-      std::this_thread::yield();
-    else
-      pause();
+    spin(i);
   }
   return false;
 }
@@ -285,6 +282,13 @@ int countProcessors() {
 }
 
 }  // namespace
+
+void spin(int round) {
+  if (round % kSpinsPerYield == kSpinsPerYield - 1)
+    std::this_thread::yield();
+  else
+    pause();
+}
 
 int processors() {
   static const int count = countProcessors();

@@ -58,6 +58,9 @@ class Pool {
   void runParts(int64_t parts, int64_t seats, Task task, const void* context);
 };
 
+/** Passes some 50 ns while another thread is about to do something; gives the processor away now and then, should another want it. */
+void spin(int round);
+
 /** The processors that this process may use. */
 int processors();
 

@@ -1,5 +1,6 @@
 /** A program: instructions decoded and prepared once, run many times. */
 #pragma once
+#include "chain.h"
 #include "owned.h"
 #include "view.h"
 
@@ -19,6 +20,8 @@ class Instruction {
   virtual Failure run(void* const* table) = 0;
   /** Whether it takes less time than it takes to say that a program runs: it needs no other threads and no scratch memory. */
   virtual bool isBrief() const { return false; }
+  /** Itself, if it can be computed row by row. */
+  virtual RowWise* rowWise() { return nullptr; }
 };
 
 using InstructionPtr = Owned<Instruction>;

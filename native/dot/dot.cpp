@@ -97,11 +97,13 @@ struct Surroundings {
   Owned<Matrix> plus;
   /** A map that runs on every piece of c. */
   Owned<PieceMap> after;
+  /** What that map reads and what it writes. */
+  std::vector<View> afterReads, afterWrites;
   /** The slot through which `after` finds c when c is in no memory of the program; or -1. */
   int64_t ownSlot = -1;
 };
 
-class Dot final : public Instruction {
+class Dot final : public Instruction, public RowWise {
  public:
   Dot(const View& a, const View& b, const View& c, Surroundings around)
       : a_(a), b_(b), c_(c), dtype_(c.dtype), around_(std::move(around)) {
@@ -137,6 +139,34 @@ class Dot final : public Instruction {
   }
 
   bool isBrief() const override { return tiny_; }
+
+  /** One whose second factor is packed before: its rows have nothing else in common. */
+  RowWise* rowWise() override {
+    return tiles_ && batchDims_.empty() && c_.view.dims.size() == 2 && alwaysPacks() && !around_.plus ? this : nullptr;
+  }
+  double products() const override { return work(); }
+  int64_t rows() const override { return m_; }
+
+  int64_t unitOf(int64_t rows, std::vector<RowBytes>& touched) const override {
+    if (rows != m_) return 0;
+    touched.push_back(RowBytes::of(a_.view, false));
+    touched.push_back(RowBytes::shared(b_.view));
+    const auto touch = [&](const View& v, bool isWritten) {
+      if (!isOwn() || v.slot != around_.ownSlot) touched.push_back(RowBytes::of(v, isWritten));
+    };
+    touch(c_.view, true);
+    for (const View& v : around_.afterReads) touch(v, false);
+    for (const View& v : around_.afterWrites) touch(v, true);
+    return kTileSide;
+  }
+  void prepareRows(void* const* table) override { packed(table); }
+  void runRows(void* const* table, Range rows, int64_t) override {
+    const Method<float> method = withTiles();
+    const int64_t gemmBytes = roundUp(method.scratch(rows.end - rows.begin, n_, k_)), ownBytes = bytesOfOwn(rows.end - rows.begin);
+    char* const scratch = Pool::scratch(gemmBytes + ownBytes + afterBytes());
+    Piece<float> piece(*this, table, scratch + gemmBytes + ownBytes);
+    multiplyBox({0, rows, {0, n_}}, method, piece, nullptr, packed(table), scratch, gemmBytes);
+  }
 
   Failure run(void* const* table) override {
     if (tiny_) {
@@ -197,6 +227,8 @@ class Dot final : public Instruction {
 
   bool isFast() const { return dtype_ == DType::f32 || dtype_ == DType::f64; }
   bool isOwn() const { return around_.ownSlot >= 0; }
+  /** Memory for so many rows of c, if they have no other. */
+  int64_t bytesOfOwn(int64_t rows) const { return isOwn() ? roundUp(rows * c_.row * sizeOf(dtype_)) : 0; }
 
   bool isForTiles() const {
     if (dtype_ != DType::f32 || !simd().tiles.gemm) return false;
@@ -283,7 +315,15 @@ class Dot final : public Instruction {
     void* const* table;
     std::vector<void*> own;  // the table with a slot for c
     char* scratch;
-    int64_t row, column;  // of the piece, the row counting through all batches
+    int64_t row = 0, column = 0;  // of the piece, the row counting through all batches
+
+    Piece(Dot& of, void* const* outer, char* memory) : dot(&of), table(outer), scratch(memory) {
+      if (!of.isOwn()) return;
+      // The slot for c follows those of the program.
+      own.reserve(static_cast<size_t>(of.around_.ownSlot) + 1);
+      own.assign(table, table + of.around_.ownSlot);
+      own.push_back(nullptr);
+    }
 
     /** Runs what follows on some rows of the piece, of which the first begins at `c`. */
     void follow(int64_t i, int64_t rows, int64_t j, int64_t columns, T* c) {
@@ -406,7 +446,7 @@ class Dot final : public Instruction {
     const int64_t mostRows = cut.grid.rows.most(), pieces = cut.grid.pieces(), tasks = batches_ * pieces, used = cut.parts;
     // With vectors the products of a sum are multiplied one by one.
     const int64_t gemmBytes = roundUp(method.scratch(mostRows, cut.grid.columns.most(), method.tiles ? depth() : k_));
-    const int64_t ownBytes = isOwn() ? roundUp(mostRows * c_.row * static_cast<int64_t>(sizeof(T))) : 0;
+    const int64_t ownBytes = bytesOfOwn(mostRows);
     const int64_t factorBytes = cut.ownA ? packedBytes(m_) : cut.ownB ? packedBytes(n_) : 0;
     std::vector<OwnFactor> factors(static_cast<size_t>(factorBytes > 0 ? threads : 0), OwnFactor::missing);
     Pool::get().run(used, [&](int64_t part, int64_t seat) {
@@ -419,57 +459,65 @@ class Dot final : public Instruction {
           state = (cut.ownA ? packA(table, factor) : packB(table, factor)) ? OwnFactor::there : OwnFactor::infinite;
         if (state == OwnFactor::there) (cut.ownA ? packedA : packedB) = factor;
       }
-      Piece<T> piece = {this, table, {}, scratch + gemmBytes + ownBytes, 0, 0};
-      if (isOwn()) {
-        // The slot for c follows those of the program.
-        piece.own.reserve(static_cast<size_t>(around_.ownSlot) + 1);
-        piece.own.assign(table, table + around_.ownSlot);
-        piece.own.push_back(nullptr);
-      }
+      Piece<T> piece(*this, table, scratch + gemmBytes + ownBytes);
       const Range range = rangeOf(part, used, tasks);
       for (int64_t task = range.begin; task < range.end; task++) {
-        Gemm<T> g = product<T>(table, task / pieces);
-        const Range rows = cut.grid.rowsOf(task % pieces), columns = cut.grid.columnsOf(task % pieces);
-        const int64_t i = rows.begin, j = columns.begin;
-        g.m = rows.end - i;
-        g.n = columns.end - j;
-        g.a += i * g.aRow;
-        g.b += j * g.bColumn;
-        if (isOwn()) g.c = reinterpret_cast<T*>(scratch + gemmBytes);
-        else g.c += i * g.cRow + j * g.cColumn;
-        g.passing = isOwn();
-        piece.row = task / pieces * m_ + i;
-        piece.column = j;
-        std::vector<const T*> as, bs;
-        if (pairs() > 1) {
-          as.push_back(g.a);
-          bs.push_back(g.b);
-          for (const View& v : around_.as) as.push_back(v.as<T>(table) + a_.startOf(task / pieces, batchDims_) + i * g.aRow);
-          for (const View& v : around_.bs) bs.push_back(v.as<T>(table) + b_.startOf(task / pieces, batchDims_) + j * g.bColumn);
-          g.pairs = pairs();
-          g.as = as.data();
-          g.bs = bs.data();
-        }
-        if (packedA) g.packedA = packedA + packedBytes(i);
-        if (packedB) g.packedB = packedB + packedBytes(j);
-        begin(table, task / pieces, i, j, g);
-        Follower followers[Follower::most];
-        if (around_.after && isFast()) {
-          g.context = &piece;
-          g.ready = [](const void* context, int64_t row, int64_t rows, int64_t column, int64_t columns, T* c) {
-            // The piece is this thread's own; products only hand it on.
-            static_cast<Piece<T>*>(const_cast<void*>(context))->follow(row, rows, column, columns, c);
-          };
-          if (method.tiles) {
-            g.followers = followers;
-            g.followerCount = followersOf(table, piece.row, piece.column, followers);
-          }
-        }
-        if (g.pairs > 1 && !method.tiles) multiplyPairs(method.multiply, g, scratch);
-        else method.multiply(g, scratch);
-        if (around_.after && !isFast()) piece.follow(0, g.m, 0, g.n, g.c);
+        const Box box = {task / pieces, cut.grid.rowsOf(task % pieces), cut.grid.columnsOf(task % pieces)};
+        multiplyBox(box, method, piece, packedA, packedB, scratch, gemmBytes);
       }
     }, threads);
+  }
+
+  /** A piece of one of the products. */
+  struct Box {
+    int64_t batch;
+    Range rows, columns;
+  };
+
+  /** Computes a box of c, and what follows it. Scratch memory is for the product, and `gemmBytes` behind that for c if it has no other. */
+  template <class T>
+  void multiplyBox(const Box& box, const Method<T>& method, Piece<T>& piece, const char* packedA, const char* packedB, char* scratch,
+                   int64_t gemmBytes) {
+    void* const* const table = piece.table;
+    Gemm<T> g = product<T>(table, box.batch);
+    const int64_t i = box.rows.begin, j = box.columns.begin;
+    g.m = box.rows.end - i;
+    g.n = box.columns.end - j;
+    g.a += i * g.aRow;
+    g.b += j * g.bColumn;
+    if (isOwn()) g.c = reinterpret_cast<T*>(scratch + gemmBytes);
+    else g.c += i * g.cRow + j * g.cColumn;
+    g.passing = isOwn();
+    piece.row = box.batch * m_ + i;
+    piece.column = j;
+    std::vector<const T*> as, bs;
+    if (pairs() > 1) {
+      as.push_back(g.a);
+      bs.push_back(g.b);
+      for (const View& v : around_.as) as.push_back(v.as<T>(table) + a_.startOf(box.batch, batchDims_) + i * g.aRow);
+      for (const View& v : around_.bs) bs.push_back(v.as<T>(table) + b_.startOf(box.batch, batchDims_) + j * g.bColumn);
+      g.pairs = pairs();
+      g.as = as.data();
+      g.bs = bs.data();
+    }
+    if (packedA) g.packedA = packedA + packedBytes(i);
+    if (packedB) g.packedB = packedB + packedBytes(j);
+    begin(table, box.batch, i, j, g);
+    Follower followers[Follower::most];
+    if (around_.after && isFast()) {
+      g.context = &piece;
+      g.ready = [](const void* context, int64_t row, int64_t rows, int64_t column, int64_t columns, T* c) {
+        // The piece is this thread's own; products only hand it on.
+        static_cast<Piece<T>*>(const_cast<void*>(context))->follow(row, rows, column, columns, c);
+      };
+      if (method.tiles) {
+        g.followers = followers;
+        g.followerCount = followersOf(table, piece.row, piece.column, followers);
+      }
+    }
+    if (g.pairs > 1 && !method.tiles) multiplyPairs(method.multiply, g, scratch);
+    else method.multiply(g, scratch);
+    if (around_.after && !isFast()) piece.follow(0, g.m, 0, g.n, g.c);
   }
 
   /** Puts what the product is added to in its place, if it is not there already. */
@@ -570,7 +618,12 @@ InstructionPtr decodeDot(Reader& in) {
     }
   }
   if (in.word(0, 1, "flag of an addend")) around.plus = make<Matrix>(in.view());
-  if (in.word(0, 1, "flag of a map on a product")) around.after = make<PieceMap>(MapCode::decode(in));
+  if (in.word(0, 1, "flag of a map on a product")) {
+    const MapCode code = MapCode::decode(in);
+    around.after = make<PieceMap>(code);
+    around.afterReads = code.expression.inputs;
+    around.afterWrites = code.outputs;
+  }
   around.ownSlot = in.word(-1, INT32_MAX, "slot");
   return make<Dot>(a, b, c, std::move(around));
 }

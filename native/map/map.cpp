@@ -13,7 +13,7 @@ constexpr int64_t kRegisterBudget = 40 * 1024;
 /** Work, in simple operations on an element, that pays for waking another thread. */
 constexpr double kGrain = 50e3;
 
-class Map final : public Instruction {
+class Map final : public Instruction, public RowWise {
  public:
   Map(const Expression& e, const Layout& layout, const std::vector<Body::Output>& outputs) : space_(layout.space) {
     Layout tiled = layout;
@@ -26,27 +26,63 @@ class Map final : public Instruction {
     }
     space_ = tiled.space;
     work_ = e.costPerPoint() * static_cast<double>(space_.points());
+    isFloat_ = std::all_of(e.nodes.begin(), e.nodes.end(), [](const Node& n) { return n.dtype == DType::f32 && n.op != Op::index; });
+    for (size_t i = 0; isFloat_ && i < e.inputs.size(); i++) operands_.push_back({Operand(e.inputs[i], tiled.strides[i]), false});
+    for (size_t i = 0; isFloat_ && i < outputs.size(); i++) operands_.push_back({outputs[i].operand, true});
   }
 
   Failure run(void* const* table) override {
     int32_t failure = 0;
     const int64_t boxes = space_.boxes();
     const int64_t threads = Pool::get().parts(work_, kGrain), parts = Pool::finer(threads, boxes);
-    Pool::get().run(parts, [&](int64_t part) {
-      const Range range = rangeOf(part, parts, boxes);
-      Body::Run run(*body_, table, Pool::scratch(body_->scratchBytes()), &failure);
-      Box box = boxAt(space_, range.begin);
-      for (int64_t i = range.begin; i < range.end; i++, advance(space_, box)) run.evaluate(box);
-    }, threads);
+    Pool::get().run(parts, [&](int64_t part) { evaluate(table, rangeOf(part, parts, boxes), &failure); }, threads);
     Failure result;
     result.code = static_cast<FailureCode>(failure);
     return result;
   }
 
+  /** Maps of float32 do not fail, so that there is nothing to say about rows. */
+  RowWise* rowWise() override { return isFloat_ ? this : nullptr; }
+
+  int64_t unitOf(int64_t rows, std::vector<RowBytes>& touched) const override {
+    if (space_.rank == 0 || space_.dims[0] % rows != 0) return 0;
+    const int64_t tile = space_.tile[0], points = each(rows);
+    if (std::max(points, tile) % std::min(points, tile) != 0) return 0;
+    for (int d = 1; d < space_.rank; d++)
+      if (space_.tile[d] != space_.dims[d]) return 0;
+    for (const auto& [operand, isWritten] : operands_) {
+      const int64_t size = sizeOf(operand.dtype), step = operand.strides.of[0] * size;
+      RowBytes x = {operand.slot, operand.storage, operand.offset, operand.offset + size, step * points, isWritten};
+      for (int d = 0; d < space_.rank; d++) {
+        const int64_t reach = ((d == 0 ? points : space_.dims[d]) - 1) * operand.strides.of[d] * size;
+        (reach < 0 ? x.begin : x.end) += reach;
+      }
+      touched.push_back(x);
+    }
+    return std::max<int64_t>(1, tile / points);
+  }
+
+  void runRows(void* const* table, Range rows, int64_t all) override {
+    const int64_t tile = space_.tile[0];
+    int32_t failure = 0;
+    evaluate(table, {rows.begin * each(all) / tile, (rows.end * each(all) + tile - 1) / tile}, &failure);
+  }
+
  private:
+  void evaluate(void* const* table, Range boxes, int32_t* failure) {
+    Body::Run run(*body_, table, Pool::scratch(body_->scratchBytes()), failure);
+    Box box = boxAt(space_, boxes.begin);
+    for (int64_t i = boxes.begin; i < boxes.end; i++, advance(space_, box)) run.evaluate(box);
+  }
+  /** Points of the first dim that are one of so many rows. */
+  int64_t each(int64_t rows) const { return space_.dims[0] / rows; }
+
   Space space_;
   Owned<Body> body_;
   double work_;
+  /** Whether all its numbers are of float32; then what it reads, and what it writes. */
+  bool isFloat_;
+  std::vector<std::pair<Operand, bool>> operands_;
 };
 
 /** An output that is an input: no arithmetic, so no registers. */

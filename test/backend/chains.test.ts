@@ -1,0 +1,140 @@
+/** @file Instructions whose rows threads compute without meeting after each: the same bits as on one thread, whatever rows they read. */
+import * as tf from 'tensorloom';
+import { describe, expect, it } from 'vitest';
+import * as d from '../../src/core/dtypes.ts';
+import { NDArray } from '../../src/core/ndarray.ts';
+import { CpuDevice } from '../../src/devices/cpu/device.ts';
+import * as e from '../../src/program/expr.ts';
+import type { View } from '../../src/program/instructions.ts';
+import { broadcast, restride, reverse, SegmentBuilder, viewOf } from './build.ts';
+
+const cpu = CpuDevice.open();
+
+const width = 128;
+const [x, y] = [e.input(0, d.float32), e.input(1, d.float32)];
+
+/** What follows the product of a step: `product` are its rows, `next` those that the next step multiplies. */
+type Between = (b: SegmentBuilder, step: number, product: View, next: View) => void;
+
+/** A number of threads, and one that makes the inputs others. */
+type Run = (threads: number, seed: number) => Promise<readonly number[]>;
+
+const recurrence =
+  (rows: number, steps: number, between: Between): Run =>
+  async (threads, seed) => {
+    const b = new SegmentBuilder();
+    const array = (shape: readonly [number, number], of: (i: number) => number) =>
+      new NDArray(
+        d.float32,
+        shape,
+        Float32Array.from({ length: shape[0] * shape[1] }, (_, i) => of(i)),
+      );
+    const factor = b.constant(array([width, width], (i) => Math.sin(i * 0.7) / 5));
+    const output = b.output(d.float32, [rows, width]);
+    // The product of a step lies where half of the one before it is, which other rows have read.
+    const products = b.temp(d.float32, [2 * rows, width]);
+    let left = b.bind(array([rows, width], (i) => Math.sin(i * 0.3 + seed)));
+    for (let step = 0; step < steps; step++) {
+      const product = restride(products, [rows, width], [width, 1], (step % 2) * (rows / 2) * width);
+      const next = step + 1 < steps ? b.temp(d.float32, [rows, width]) : output;
+      b.add({ kind: 'dot', a: left, b: factor, output: product });
+      between(b, step, product, next);
+      left = next;
+    }
+    return (await (await b.run(cpu!.withThreads(threads)))(output)).numbers();
+  };
+
+/** Threads are seldom as far apart as they could be, so there are several runs; each finds the memory as the one before left it. */
+async function expectSame(run: Run, what: string): Promise<void> {
+  const alone: (readonly number[])[] = [];
+  for (let seed = 0; seed < 10; seed++) alone.push(await run(1, seed));
+  for (const threads of [2, 3, 5])
+    for (const [seed, want] of alone.entries()) {
+      const shared = await run(threads, seed);
+      expect(
+        shared.findIndex((v, k) => v !== want[k]),
+        `${what}, on ${threads} threads`,
+      ).toBe(-1);
+    }
+}
+
+describe.runIf(cpu)('instructions that threads go through with their rows', () => {
+  const sizes = [32, 48, 160];
+
+  it('read the same rows', async () => {
+    for (const rows of sizes)
+      await expectSame(
+        recurrence(rows, 24, (b, _, product, next) => {
+          b.add({ kind: 'map', shape: [rows, width], inputs: [product], outputs: [next], results: [e.tanh(x)] });
+        }),
+        `${rows} rows`,
+      );
+  });
+
+  it('read rows of other threads', async () => {
+    for (const rows of sizes)
+      await expectSame(
+        recurrence(rows, 24, (b, _, product, next) => {
+          const inputs = [product, reverse(product, 0)];
+          b.add({ kind: 'map', shape: [rows, width], inputs, outputs: [next], results: [e.tanh(e.add(x, y))] });
+        }),
+        `${rows} rows`,
+      );
+  });
+
+  it('read sums over all rows', async () => {
+    for (const rows of sizes)
+      await expectSame(
+        recurrence(rows, 24, (b, _, product, next) => {
+          const shape = [rows, width];
+          const half = b.temp(d.float32, shape);
+          const sum = b.temp(d.float32, [width]);
+          b.add({
+            kind: 'blocks',
+            rows,
+            steps: [
+              {
+                kind: 'map',
+                shape,
+                inputs: [product],
+                outputs: [half],
+                results: [e.mul(x, e.constant(0.5, d.float32))],
+              },
+              { kind: 'reduce', op: 'sum', shape, axes: [0], inputs: [half], result: x, output: sum },
+            ],
+            locals: new Set(),
+          });
+          const inputs = [half, broadcast(viewOf(sum.buffer, d.float32, [1, width]), shape)];
+          b.add({ kind: 'map', shape, inputs, outputs: [next], results: [e.tanh(e.sub(x, y))] });
+        }),
+        `${rows} rows`,
+      );
+  });
+
+  it('train a recurrent network', async () => {
+    const [batch, steps, inputs] = [32, 12, 32];
+    const graph = new tf.Graph();
+    const { gradients, init, shift } = graph.asDefault(() => {
+      tf.random.setRandomSeed(1);
+      const shift = tf.placeholder(tf.float32, []);
+      const all = tf.sin(tf.range(0, batch * steps * inputs, 1, { dtype: tf.float32 }).add(shift));
+      const sequences = tf.reshape(all, [batch, steps, inputs]);
+      const [, { h }] = tf.nn.dynamicRnn(new tf.nn.rnnCell.BasicLSTMCell(64), sequences, { dtype: tf.float32 });
+      const variables = tf.trainableVariables();
+      return { gradients: tf.gradients(tf.square(h), variables), shift, init: tf.globalVariablesInitializer() };
+    });
+    const sessions = new Map<number, tf.Session>();
+    const train: Run = async (threads, seed) => {
+      let sess = sessions.get(threads);
+      if (!sess) {
+        sess = new tf.Session({ graph, config: { intraOpParallelismThreads: threads } });
+        sessions.set(threads, sess);
+        await sess.run(init);
+      }
+      const values = (await sess.run(gradients, [[shift, seed]])) as tf.NDArray[]; // one for each
+      return values.flatMap((value) => value.numbers());
+    };
+    await expectSame(train, 'an LSTM');
+    for (const sess of sessions.values()) await sess.close();
+  });
+});
