@@ -539,11 +539,14 @@ template <class T> void gemm(const Gemm<T>& g, char* scratch) {
   if (g.ready) g.ready(g.context, 0, g.m, 0, g.n, g.c);
 }
 
-/** Terms at most of a product so small that to choose a way takes longer than to go it: its rows and columns are one tile. */
+/**
+ * Terms and columns at most of a product so small that to choose a way takes longer than to go it: its rows and columns are one tile. Not
+ * with vectors: their ways give other sums.
+ */
 constexpr int64_t kTinyTerms = 16, kTinyColumns = lanesOf<double>;
 
 bool suitsTiny(int64_t m, int64_t n, int64_t k) {
-  return kHasMasks && m > 0 && n > 0 && m <= kTallest && n <= kTinyColumns && k > 0 && k <= kTinyTerms;
+  return kHasMasks && m > 1 && n > 1 && m <= kTallest && n <= kTinyColumns && k > 0 && k <= kTinyTerms;
 }
 
 template <class T> void multiplyTiny(const Gemm<T>& g) {

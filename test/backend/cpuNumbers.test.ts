@@ -92,10 +92,11 @@ describe.runIf(cpu)('tiny numbers', () => {
     expect(await map(d.float32, powers, (u, v) => e.pow(u!, v!))).toEqual([0, 0, -0, inf]);
     for (const terms of [2, 40]) {
       const b = new SegmentBuilder();
-      const output = b.output(d.float32, [1, 1]);
-      const of = (first: number) => Array.from({ length: terms }, (_, i) => (i === 0 ? first : 0));
-      b.add({ kind: 'dot', a: b.input([of(1e-40)], d.float32), b: b.input(of(1e10).map((x) => [x]), d.float32), output });
-      expect((await (await b.run(cpu!))(output)).item(), `${terms} terms`).toBe(0);
+      const output = b.output(d.float32, [2, 2]);
+      const all = (x: number, rows: number, columns: number) =>
+        b.input(Array(rows).fill(Array(columns).fill(x)), d.float32);
+      b.add({ kind: 'dot', a: all(1e-40, 2, terms), b: all(1e10, terms, 2), output });
+      expect((await (await b.run(cpu!))(output)).numbers(), `${terms} terms`).toEqual([0, 0, 0, 0]);
     }
   });
 
