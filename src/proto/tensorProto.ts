@@ -204,7 +204,8 @@ export function constantToProto(array: NDArray, shape: Shape = array.shape): Ten
     );
   const { dtype } = array;
   const raw = size === array.size && size > 1 && !listedTypes.has(dtype);
-  return protoOf(dtype, shape, raw ? { tensor_content: array.bytes } : listOf(array));
+  // The caller may change the array; a constant stays what it is.
+  return protoOf(dtype, shape, raw ? { tensor_content: array.bytes.slice() } : listOf(array));
 }
 
 function protoOf(dtype: DType, shape: Shape, value: Init<TensorProto>): TensorProto {

@@ -41,6 +41,8 @@ interface Program {
 
 /** So many programs are kept for feeds of the same shapes. */
 const maxPrograms = 32;
+/** For so many shapes of the feeds programs are kept. */
+const maxShapes = 256;
 /** With so many, loops are no longer unrolled for one more value of a fed bound. */
 const maxBounds = 8;
 
@@ -119,7 +121,16 @@ class TracedExecutable implements Executable {
   private simplifying: Promise<Simplified> | undefined;
 
   private find(key: string, feeds: readonly NDArray[]): Program | undefined {
-    return this.programs.get(key)?.find(({ guards }) => holds(guards, feeds));
+    const list = this.programs.get(key);
+    if (list && this.programs.size >= maxShapes) this.keep(key, list);
+    return list?.find(({ guards }) => holds(guards, feeds));
+  }
+
+  /** Keeps programs behind all others, of which the first have to make room. */
+  private keep(key: string, list: Program[]): void {
+    this.programs.delete(key);
+    if (this.programs.size >= maxShapes) this.programs.delete(this.programs.keys().next().value!);
+    this.programs.set(key, list);
   }
 
   private async trace(key: string, feeds: readonly NDArray[]): Promise<Program> {
@@ -148,7 +159,7 @@ class TracedExecutable implements Executable {
     const list = this.programs.get(key) ?? [];
     // A value that differs at every run would otherwise pile up programs.
     if (list.length >= maxPrograms) list.shift();
-    this.programs.set(key, [...list, program]);
+    this.keep(key, [...list, program]);
     return program;
   }
 }

@@ -288,8 +288,8 @@ export class Trace {
   private async lookAt(value: Value, state: State): Promise<Path | undefined> {
     const feed = this.assembler.feedOf(value.buffer);
     if (feed !== undefined) {
-      const array = this.task.feedArrays[feed]!;
-      this.guards.feeds.set(feed, array.copy());
+      const array = this.task.feedArrays[feed]!.copy(); // the caller may change what it fed
+      this.guards.feeds.set(feed, array);
       this.remember(value, seenThrough(array, value), state);
       return undefined;
     }

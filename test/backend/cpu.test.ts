@@ -418,6 +418,22 @@ function refusals(device: CpuDevice): void {
     expect(() => device.compile(b.segment)).toThrow(/an operation is not defined for its type/);
   });
 
+  it.each([
+    ['copies small', 100, 1],
+    ['does not copy large', 100_000, 5],
+  ])('%s constants', async (_, size, first) => {
+    const b = new SegmentBuilder();
+    const data = new Float32Array(size).fill(1);
+    const [x, y] = [b.constant(new NDArray(d.float32, [size], data)), b.output(d.float32, [size])];
+    b.add({ kind: 'map', shape: [size], inputs: [x], outputs: [y], results: [e.neg(e.input(0, d.float32))] });
+    const kernel = cpu!.compile(b.segment);
+    data[0] = 5; // nobody does such a thing, but it shows where they are
+    const result = cpu!.allocate(4 * size);
+    await kernel.run([result]);
+    expect(cpu!.toHost(result, d.float32, [size]).at(0)).toBe(-first);
+    expect(cpu!.toHost(result, d.float32, [size]).at(size - 1)).toBe(-1);
+  });
+
   it('keeps no room for factors of a program that is refused', () => {
     const all = 2 ** 30;
     const withFactor = () => {

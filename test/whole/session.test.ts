@@ -40,6 +40,16 @@ describe('fetches', () => {
     }
   });
 
+  it('of constants do not change with the arrays that they were made of', async () => {
+    const data = new Float32Array(100_000).fill(1);
+    const a = tf.constant(new tf.NDArray(tf.float32, [data.length], data));
+    data[0] = 2;
+    const [sess, sum] = [new tf.Session(), a.add(1)];
+    expect((await sess.run(sum)).at(0)).toBe(2);
+    data[0] = 3;
+    expect((await sess.run(sum)).at(0)).toBe(2);
+  });
+
   it('own their memory', async () => {
     const v = new tf.Variable([1.5, 2]);
     const c = tf.constant([1, 2]);
@@ -292,6 +302,26 @@ describe('runs', () => {
     await sess.run(y);
     sess.close();
     await expect(sess.run(y)).rejects.toBeInstanceOf(tf.errors.FailedPreconditionError);
+  });
+
+  it('of many shapes keep the programs of those that were run last', async () => {
+    const x = tf.placeholder(tf.float32, [null]);
+    const y = tf.exp(x);
+    const sess = new tf.Session();
+    const compile = vi.spyOn(openDevice(), 'compile');
+    /** How many programs a run needs that are not there. */
+    const compiled = async (size: number) => {
+      compile.mockClear();
+      await sess.run(y, feed(x, new tf.NDArray(tf.float32, [size], new Float32Array(size))));
+      return compile.mock.calls.length;
+    };
+    for (let size = 1; size <= 256; size++) expect(await compiled(size)).toBe(1);
+    expect(await compiled(1)).toBe(0);
+    expect(await compiled(257)).toBe(1);
+    expect(await compiled(1)).toBe(0);
+    expect(await compiled(3)).toBe(0);
+    expect(await compiled(2)).toBe(1);
+    compile.mockRestore();
   });
 
   it('leave timers time to fire', async () => {

@@ -238,16 +238,16 @@ class CpuKernel implements Kernel, Runnable {
   /** Slot addresses, as the program's views name them. */
   readonly #table: BigUint64Array;
   readonly #tableAddress: number;
-  /** The bound buffers of whose content the program wants to know whether it is the same, and where it finds its numbers. */
-  readonly #contents: readonly number[];
-  readonly #contentNumbers: Float64Array;
+  /** The bound buffers of whose content the program wants to know whether it is the same, with the slots of its numbers. */
+  readonly #contents: ReadonlyMap<number, number>;
+  readonly #numbers: Float64Array;
   readonly written: readonly number[];
   /** For runs that begin while another is under way. */
   readonly #twins: CpuKernel[] = [];
   readonly #mayHaveTwins: boolean;
   /** The scratch memory of the run under way, if one is. */
   #arena: Arena | undefined;
-  /** Native code reads the constants by address only; this keeps them alive. Twins share them. */
+  /** Native code reads the constants by address only; this keeps them alive, twins share them. The segment keeps large ones. */
   readonly #constants: CpuBuffer;
   readonly #result = new Float64Array(new ArrayBuffer(32));
   readonly #resultAddress: number;
@@ -269,12 +269,13 @@ class CpuKernel implements Kernel, Runnable {
     this.#boundBytes = segment.bound.map((buffer) => buffer.bytes);
     this.#table = new BigUint64Array(new ArrayBuffer(8 * encoded.slots));
     this.#contents = encoded.contents;
-    this.#contentNumbers = new Float64Array(this.#table.buffer, 8 * (encoded.slots - encoded.contents.length));
+    this.#numbers = new Float64Array(this.#table.buffer);
     const written = new Set(segment.instructions.flatMap((i) => writesOf(i).map(({ buffer }) => storageOf(buffer))));
     this.written = segment.bound.flatMap((buffer, i) => (written.has(storageOf(buffer)) ? [i] : []));
     // Who writes a variable waits for the other in any case.
     this.#mayHaveTwins = this.written.every((i) => segment.bound[i]!.owner === undefined);
     this.#table[constantsSlot] = this.#constants.address;
+    for (const [data, slot] of encoded.largeConstants) this.#table[slot] = library.address(data);
     this.#tableAddress = Number(library.address(this.#table));
     this.#resultAddress = Number(library.address(this.#result));
     this.instructions = segment.instructions.length;
@@ -346,9 +347,9 @@ class CpuKernel implements Kernel, Runnable {
       if (present < sizes[i]!) throw new InternalError(`bound buffer ${i} needs ${sizes[i]} bytes, but has ${present}`);
       this.#table[firstBoundSlot + i] = this.device.shared.addressOf(buffer);
     }
-    for (const [i, index] of this.#contents.entries()) {
+    for (const [index, slot] of this.#contents) {
       const buffer = bound[index]!;
-      this.#contentNumbers[i] = buffer instanceof CpuBuffer ? buffer.content : ++contents;
+      this.#numbers[slot] = buffer instanceof CpuBuffer ? buffer.content : ++contents;
     }
     for (const index of this.written) {
       const buffer = bound[index]!;

@@ -32,14 +32,19 @@ export const firstBoundSlot = 2;
 const alignment = 64;
 const align = (n: number) => Math.ceil(n / alignment) * alignment;
 
+/** Bytes from which a constant stays where it is, for all programs that read it, and has a slot of its own. */
+const largeConstant = 2 ** 16;
+
 export interface EncodedSegment {
   readonly words: Int32Array;
-  /** The size of all constants, each on a cache line of its own. */
+  /** The size of all constants that are copied, each on a cache line of its own. */
   readonly constantBytes: number;
   /** Slots of the table. */
   readonly slots: number;
-  /** The bound buffers of whose content the native code wants the numbers, in the last slots. */
-  readonly contents: readonly number[];
+  /** The slots of the other constants. */
+  readonly largeConstants: ReadonlyMap<Uint8Array, number>;
+  /** The slots in which the native code wants the number of a bound buffer's content, by the index of the buffer. */
+  readonly contents: ReadonlyMap<number, number>;
   /** Copies the constants to where the native code will find them. */
   copyConstants(memory: Uint8Array): void;
 }
@@ -56,7 +61,8 @@ export function encodeSegment(
   return {
     words: encoder.words.all,
     constantBytes: encoder.constantBytes,
-    slots: firstBoundSlot + segment.bound.length + 1 + encoder.contents.length,
+    slots: encoder.slots,
+    largeConstants: encoder.largeConstants,
     contents: encoder.contents,
     copyConstants: (memory) => encoder.copyConstants(memory),
   };
@@ -75,8 +81,8 @@ class Encoder {
   /** A product without memory, while it is encoded: it is found through the slot behind those of bound buffers. */
   #passing: Buffer | undefined;
   readonly #storages = new Map<object, number>();
-  /** The bound buffers of whose content the numbers are in slots behind all others. */
-  readonly contents: number[] = [];
+  readonly largeConstants = new Map<Uint8Array, number>();
+  readonly contents = new Map<number, number>();
 
   constructor(
     private readonly segment: Segment,
@@ -88,6 +94,11 @@ class Encoder {
 
   get #ownSlot(): number {
     return firstBoundSlot + this.segment.bound.length;
+  }
+
+  /** Behind those of bound buffers there is one for a product without memory, then come those that some segments need. */
+  get slots(): number {
+    return this.#ownSlot + 1 + this.largeConstants.size + this.contents.size;
   }
 
   get constantBytes(): number {
@@ -245,8 +256,7 @@ class Encoder {
 
   #contentSlot(buffer: Buffer): number {
     const index = this.#bound.get(buffer)! - firstBoundSlot;
-    if (!this.contents.includes(index)) this.contents.push(index);
-    return this.#ownSlot + 1 + this.contents.indexOf(index);
+    return slotIn(this.contents, index, this.slots);
   }
 
   #map({ shape, inputs, outputs, results }: MapInstruction): void {
@@ -305,6 +315,7 @@ class Encoder {
       let start = this.#constants.get(buffer);
       if (start === undefined) {
         if (buffer.data.byteLength < buffer.bytes) throw new InternalError('a constant is shorter than its buffer');
+        if (buffer.bytes >= largeConstant) return [slotIn(this.largeConstants, buffer.data, this.slots), 0];
         start = this.#constantBytes;
         this.#constants.set(buffer, start);
         this.#constantBytes += align(buffer.data.byteLength);
@@ -427,3 +438,10 @@ function spacedRows({ shape, strides, dtype }: View): readonly number[] {
   return strides.map((step, axis) => (axis < strides.length - 1 ? (step / columns) * (columns + spacing) : step));
 }
 const spacing = 16;
+
+/** The slot of something, which is the next one if it has none yet. */
+function slotIn<K>(slots: Map<K, number>, key: K, next: number): number {
+  let slot = slots.get(key);
+  if (slot === undefined) slots.set(key, (slot = next));
+  return slot;
+}
