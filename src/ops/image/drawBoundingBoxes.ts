@@ -1,7 +1,8 @@
 /** @file DrawBoundingBoxes: frames drawn into images. */
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
-import { fromElements, type NDArray } from '../../core/ndarray.ts';
+import { eachInTurns } from '../../core/eventLoop.ts';
+import { type NDArray, storeElement } from '../../core/ndarray.ts';
 import { type Dims, showRuntime } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
@@ -36,10 +37,11 @@ function shapeOf(images: Dims, boxes: Dims): Dims {
 
 /** Draws the frame of one box; parts of it may lie outside the image. */
 function draw(
-  image: number[],
+  image: d.TypedArray,
   shape: readonly [number, number, number],
   box: readonly number[],
   color: readonly number[],
+  dtype: d.DType,
 ): void {
   const [height, width, depth] = shape;
   const place = (share: number, length: number) => Math.trunc(Math.fround(share * (length - 1)));
@@ -47,7 +49,7 @@ function draw(
   const [bottom, right] = [place(box[2]!, height), place(box[3]!, width)];
   if (top > bottom || left > right || top >= height || bottom < 0 || left >= width || right < 0) return;
   const paint = (y: number, x: number) => {
-    for (let c = 0; c < depth; c++) image[(y * width + x) * depth + c] = color[c]!;
+    for (let c = 0; c < depth; c++) storeElement(dtype, image, (y * width + x) * depth + c, color[c]!);
   };
   const [from, to] = [Math.max(left, 0), Math.min(right, width - 1)];
   for (const y of [top, bottom]) if (y >= 0 && y < height) for (let x = from; x <= to; x++) paint(y, x);
@@ -76,7 +78,7 @@ function lowerDrawing(p: ProgramBuilder, images: Value, boxes: Value, colors: Va
     );
   }
   const given = [images, boxes, ...(colors ? [colors] : [])];
-  const [output] = p.host(given, [{ dtype, shape }], (arrays) => {
+  const [output] = p.host(given, [{ dtype, shape }], async (arrays) => {
     const [pictures, corners, palette] = arrays as [NDArray, NDArray, NDArray?]; // one for each of `given`
     const own = palette && palette.size > 0 ? palette : undefined;
     const table = own
@@ -84,19 +86,19 @@ function lowerDrawing(p: ProgramBuilder, images: Value, boxes: Value, colors: Va
           Array.from({ length: depth }, (_, c) => own.numberAt(i * own.shape[1]! + c)),
         )
       : defaultColors.map((color) => (depth === 1 ? [1] : color));
-    const pixels = pictures.numbers();
+    const drawn = pictures.copy();
+    const pixels = drawn.data;
     const flat = corners.numbers();
     const perImage = boxes.shape[1]!;
     const size = height * width * depth;
-    const drawn = Array.from({ length: count }, (_, b) => {
-      const image = pixels.slice(b * size, (b + 1) * size);
-      for (let k = 0; k < perImage; k++) {
-        const at = (b * perImage + k) * 4;
-        draw(image, [height, width, depth], flat.slice(at, at + 4), table[k % table.length]!);
-      }
-      return image;
-    });
-    return [fromElements(dtype, shape, drawn.flat())];
+    const drawBox = (at: number) => {
+      const image = Math.floor(at / perImage);
+      const color = table[(at % perImage) % table.length]!;
+      const own = pixels.subarray(image * size, (image + 1) * size);
+      draw(own, [height, width, depth], flat.slice(4 * at, 4 * at + 4), color, dtype);
+    };
+    await eachInTurns(count * perImage, drawBox, 4);
+    return [drawn];
   });
   return output!;
 }

@@ -1,5 +1,6 @@
 /** @file The modified Bessel functions of the first kind, plain and scaled: BesselI0, BesselI0e, BesselI1, BesselI1e. */
 import { type DType, float32 } from '../../core/dtypes.ts';
+import { makeNumbers } from '../../core/makeArray.ts';
 import { fromElements } from '../../core/ndarray.ts';
 import type { Dims } from '../../core/shape.ts';
 import { controlDependencies, nameScope } from '../../graph/scopes.ts';
@@ -60,9 +61,10 @@ const bessel = ({ name, element, grad, cases }: BesselSpec): UnaryOp =>
     }),
     lower(p, { x }) {
       const { dtype, shape } = x;
-      const [y] = p.host([x], [{ dtype, shape }], ([given]) => [
-        fromElements(dtype, shape, given!.numbers().map(element)),
-      ]);
+      const [y] = p.host([x], [{ dtype, shape }], async ([given]) => {
+        const at = given!.numberReader();
+        return [await makeNumbers(dtype, shape, (i) => element(at(i)))];
+      });
       return { y: y! };
     },
     cases,

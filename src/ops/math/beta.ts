@@ -1,8 +1,8 @@
 /** @file Betainc, the incomplete beta function; and the logarithm of the complete one. */
 import { float32, float64 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
-import { fromElements } from '../../core/ndarray.ts';
-import { compatible, type Dims, mergeShapes, type Shape, showRuntime, showShape, sizeOf } from '../../core/shape.ts';
+import { makeNumbers } from '../../core/makeArray.ts';
+import { compatible, type Dims, mergeShapes, type Shape, showRuntime, showShape } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import { nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
@@ -67,10 +67,9 @@ export const Betainc = defineOp({
   },
   lower(p, { a, b, x }, { T }) {
     const common = commonShape({ a: a.shape, b: b.shape, x: x.shape });
-    const [z] = p.host([a, b, x], [{ dtype: T, shape: common }], (arrays) => {
+    const [z] = p.host([a, b, x], [{ dtype: T, shape: common }], async (arrays) => {
       const [ofA, ofB, ofX] = arrays.map((array) => (i: number) => array.numberAt(array.size === 1 ? 0 : i));
-      const elements = Array.from({ length: sizeOf(common) }, (_, i) => betaincOf(ofA!(i), ofB!(i), ofX!(i)));
-      return [fromElements(T, common, elements)];
+      return [await makeNumbers(T, common, (i) => betaincOf(ofA!(i), ofB!(i), ofX!(i)))];
     });
     return { z: z! };
   },

@@ -1,6 +1,7 @@
 /** @file RandomGamma: numbers of the gamma distribution, by Marsaglia and Tsang's method, as TensorFlow draws them. */
 import * as d from '../../core/dtypes.ts';
 import { type DType, float32, int32 } from '../../core/dtypes.ts';
+import { makeNumbers } from '../../core/makeArray.ts';
 import { fromElements, type NDArray } from '../../core/ndarray.ts';
 import { sizeOf } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
@@ -43,15 +44,14 @@ function gamma(alpha: number, random: Philox): number {
   }
 }
 
-function samples(alphas: NDArray, count: number, state: NDArray, dtype: DType): number[] {
+/** Makes number `at` of `count` for each shape parameter, the parameter changing fastest. */
+function sampler(alphas: readonly number[], count: number, state: NDArray): (at: number) => number {
   const random = new Philox(new DataView(state.bytes.buffer, state.bytes.byteOffset), 0);
-  const result = new Array<number>(count * alphas.size);
-  for (let k = 0; k < alphas.size; k++)
-    for (let i = 0; i < count; i++) {
-      random.seek(blocksPerNumber * (k * count + i));
-      result[i * alphas.size + k] = gamma(alphas.numberAt(k), random);
-    }
-  return dtype === d.float32 ? result.map(Math.fround) : result;
+  return (at) => {
+    const k = at % alphas.length;
+    random.seek(blocksPerNumber * (k * count + Math.floor(at / alphas.length)));
+    return gamma(alphas[k]!, random);
+  };
 }
 
 export const RandomGamma = defineOp({
@@ -74,8 +74,8 @@ export const RandomGamma = defineOp({
     const count = sizeOf(dims);
     const all = [...dims, ...alpha.shape];
     const state = hostGenerator(p, () => initialState({ seed, seed2 }), blocksPerNumber * sizeOf(all));
-    const [output] = p.host([alpha, state], [{ dtype: T, shape: all }], ([a, s]) => [
-      fromElements(T, all, samples(a!, count, s!, T)),
+    const [output] = p.host([alpha, state], [{ dtype: T, shape: all }], async ([a, s]) => [
+      await makeNumbers(T, all, sampler(a!.numbers(), count, s!)),
     ]);
     return { output: output! };
   },

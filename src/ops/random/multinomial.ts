@@ -3,7 +3,8 @@
 import * as d from '../../core/dtypes.ts';
 import { type DType, int64 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
-import { fromElements, type NDArray } from '../../core/ndarray.ts';
+import { makeNumbers } from '../../core/makeArray.ts';
+import type { NDArray } from '../../core/ndarray.ts';
 import { showRuntime, showShape } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import { nameScope } from '../../graph/scopes.ts';
@@ -36,19 +37,14 @@ function classAt(totals: Float64Array, mark: number): number {
 }
 
 /** Samples for each row, two random words each. */
-export function sampleClasses(logits: NDArray, words: NDArray, samples: number, dtype: DType): NDArray {
+export function sampleClasses(logits: NDArray, words: NDArray, samples: number, dtype: DType): Promise<NDArray> {
   const [rows, classes] = logits.shape as [number, number]; // checked to be a matrix
-  const chosen: number[] = [];
-  for (let row = 0; row < rows; row++) {
-    const totals = weights(logits, row, classes);
-    const total = totals.at(-1) ?? 0;
-    for (let k = 0; k < samples; k++) {
-      const at = 2 * (row * samples + k);
-      const unit = unitDouble(Number(words.data[at]), Number(words.data[at + 1]));
-      chosen.push(classAt(totals, unit * total));
-    }
-  }
-  return fromElements(dtype, [rows, samples], chosen);
+  let totals: Float64Array = new Float64Array(0);
+  return makeNumbers(dtype, [rows, samples], (i) => {
+    if (i % samples === 0) totals = weights(logits, i / samples, classes);
+    const unit = unitDouble(Number(words.data[2 * i]), Number(words.data[2 * i + 1]));
+    return classAt(totals, unit * (totals.at(-1) ?? 0));
+  });
 }
 
 export const Multinomial = defineOp({
@@ -85,8 +81,8 @@ export const Multinomial = defineOp({
       // TensorFlow rounds the samples of a row up to whole blocks, and sets aside blocks for twice as many.
       reserve: blocksPerNumber * rows * Math.ceil(samples / 4) * 4 * 2,
     });
-    const [output] = p.host([logits, words], [{ dtype: output_dtype, shape: [rows, samples] }], ([x, w]) => [
-      sampleClasses(x!, w!, samples, output_dtype),
+    const [output] = p.host([logits, words], [{ dtype: output_dtype, shape: [rows, samples] }], async ([x, w]) => [
+      await sampleClasses(x!, w!, samples, output_dtype),
     ]);
     return { output: output! };
   },

@@ -1,7 +1,8 @@
 /** @file RandomPoissonV2: numbers of the Poisson distribution, as TensorFlow draws them. */
 import * as d from '../../core/dtypes.ts';
 import { type DType, float32, int32 } from '../../core/dtypes.ts';
-import { fromElements, type NDArray } from '../../core/ndarray.ts';
+import { makeNumbers } from '../../core/makeArray.ts';
+import type { NDArray } from '../../core/ndarray.ts';
 import { sizeOf } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import { nameScope } from '../../graph/scopes.ts';
@@ -57,21 +58,16 @@ function byLargeRate(rate: number, uniform: () => number): number {
   }
 }
 
-function samples(rates: NDArray, count: number, state: NDArray): number[] {
+/** Makes number `at` of `count` for each rate, the rate changing fastest. */
+function sampler(rates: readonly number[], count: number, state: NDArray): (at: number) => number {
   const random = new Philox(new DataView(state.bytes.buffer, state.bytes.byteOffset), 0);
-  const result = new Array<number>(count * rates.size);
-  for (let k = 0; k < rates.size; k++) {
-    const rate = rates.numberAt(k);
-    const draw = rate < 10 ? bySmallRate : byLargeRate;
-    for (let i = 0; i < count; i++) {
-      random.seek(blocksPerNumber * (k * count + i));
-      result[i * rates.size + k] = draw(
-        rate,
-        byPairs(() => uniformPair(random)),
-      );
-    }
-  }
-  return result;
+  return (at) => {
+    const k = at % rates.length;
+    const rate = rates[k]!;
+    random.seek(blocksPerNumber * (k * count + Math.floor(at / rates.length)));
+    const uniform = byPairs(() => uniformPair(random));
+    return rate < 10 ? bySmallRate(rate, uniform) : byLargeRate(rate, uniform);
+  };
 }
 
 const numbers = [d.float16, d.float32, d.float64, d.int32, d.int64];
@@ -98,8 +94,8 @@ export const RandomPoissonV2 = defineOp({
     const dims = concreteShape(p, shape, 'shape');
     const all = [...dims, ...rate.shape];
     const state = hostGenerator(p, () => initialState({ seed, seed2 }), blocksPerNumber * sizeOf(all));
-    const [output] = p.host([rate, state], [{ dtype, shape: all }], ([r, s]) => [
-      fromElements(dtype, all, samples(r!, sizeOf(dims), s!)),
+    const [output] = p.host([rate, state], [{ dtype, shape: all }], async ([r, s]) => [
+      await makeNumbers(dtype, all, sampler(r!.numbers(), sizeOf(dims), s!)),
     ]);
     return { output: output! };
   },

@@ -170,8 +170,8 @@ export const StatelessMultinomial = defineOp({
     const [samples] = p.demandInts(num_samples) as [number]; // a scalar
     const rows = logits.shape[0]!;
     const words = draw(p, stateFromSeed(p, seed), 'bits', d.uint32, [2 * rows * samples]);
-    const [output] = p.host([logits, words], [{ dtype: output_dtype, shape: [rows, samples] }], ([x, w]) => [
-      sampleClasses(x!, w!, samples, output_dtype),
+    const [output] = p.host([logits, words], [{ dtype: output_dtype, shape: [rows, samples] }], async ([x, w]) => [
+      await sampleClasses(x!, w!, samples, output_dtype),
     ]);
     return { output: output! };
   },
