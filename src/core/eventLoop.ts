@@ -55,3 +55,20 @@ async function othersInTurns(from: number, count: number, step: (i: number) => v
     for (; i < end; i++) step(i);
   }
 }
+
+/** Lets work that may take several turns have something to itself: one after the other, in the order they came. */
+export class OneAtATime {
+  /** Ends when all work that came so far has ended. */
+  private busy: Promise<void> | undefined;
+
+  run<T>(work: () => T | Promise<T>): T | Promise<T> {
+    const result = this.busy ? this.busy.then(work) : work();
+    if (!(result instanceof Promise)) return result;
+    const leave = () => {
+      if (this.busy === over) this.busy = undefined;
+    };
+    const over: Promise<void> = result.then(leave, leave);
+    this.busy = over;
+    return result;
+  }
+}

@@ -11,7 +11,7 @@ const texts = (text: (i: number) => string, size = count) =>
     Array.from({ length: size }, (_, i) => encoder.encode(text(i))),
   );
 
-type Fetches = tf.Tensor | readonly tf.Tensor[];
+type Fetches = tf.Tensor | readonly (tf.Tensor | tf.Operation)[];
 /** Arrays to feed, and what is made of them. */
 type Row = readonly [fed: readonly tf.NDArray[], build: (...x: tf.Tensor[]) => Fetches];
 
@@ -41,16 +41,31 @@ const rows: Readonly<Record<string, Row>> = {
   unique: [[numbers], (x) => tf.unique(x).idx],
   'unique strings': [[words], (x) => tf.unique(x).idx],
   setdiff1d: [[numbers, numbers], (x, y) => tf.setdiff1d(x, y).out],
+  randomGamma: [[], () => tf.randomGamma([count], 2.5)],
+  randomPoisson: [[], () => tf.randomPoisson(3, [count])],
+  multinomial: [[numbers], (x) => tf.multinomial(tf.reshape(x, [100, -1]), 50)],
+  besselI0e: [[numbers], (x) => tf.math.besselI0e(x)],
+  betainc: [[numbers], (x) => tf.betainc(2, 3, tf.div(x, 200))],
+  drawBoundingBoxes: [
+    [numbers],
+    (x) => tf.image.drawBoundingBoxes(tf.reshape(x, [50, 20, 20, 1]), tf.tile([[[0, 0, 0.5, 1]]], [50, 5, 1])),
+  ],
+  'lookup in a table': [[words], (x) => tf.contrib.lookup.indexTableFromTensor(['a']).lookup(x)],
+  'insertion into a table': [
+    [words, numbers],
+    (x, y) => [new tf.contrib.lookup.MutableHashTable(tf.string, tf.float32, 0).insert(x, y)],
+  ],
 };
 
 /** How often the event loop comes round during the second run, by a clock of which every question takes a millisecond. */
 async function turnsOf([fed, build]: Row): Promise<number> {
   const graph = new tf.Graph();
-  const [feeds, fetches] = graph.asDefault(() => {
+  const [feeds, fetches, initial] = graph.asDefault(() => {
     const places = fed.map(({ dtype, shape }) => tf.placeholder(dtype, shape));
-    return [places.map((x, i) => [x, fed[i]!] as const), build(...places)] as const;
+    return [places.map((x, i) => [x, fed[i]!] as const), build(...places), tf.tablesInitializer()] as const;
   });
   using session = new tf.Session({ graph });
+  await session.run(initial);
   await session.run(fetches, feeds);
   await new Promise(setImmediate); // what is remembered of this turn, by the usual clock, is forgotten
   let [time, turns, isRunning] = [performance.now(), 0, true];
@@ -75,4 +90,28 @@ describe('many elements', () => {
   test.each(Object.keys(rows))('%s', async (name) => {
     expect(await turnsOf(rows[name]!)).toBeGreaterThan(5); // more than for feeds and fetches
   });
+});
+
+test('a table is not changed while somebody looks into it', async () => {
+  const graph = new tf.Graph();
+  const keys = new tf.NDArray(
+    tf.int32,
+    [count],
+    Int32Array.from({ length: count }, (_, i) => i),
+  );
+  const [insertion, value, found] = graph.asDefault(() => {
+    const table = new tf.contrib.lookup.MutableHashTable(tf.int32, tf.int32, -1);
+    const value = tf.placeholder(tf.int32, []);
+    return [table.insert(keys, tf.fill([count], value)), value, table.lookup(keys)] as const;
+  });
+  using session = new tf.Session({ graph });
+  await session.run(insertion, [[value, 0]]);
+  let time = performance.now();
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => ++time);
+  const runs = [1, 2, 3].map((i) => [session.run(insertion, [[value, i]]), session.run(found)] as const);
+  const results = await Promise.all(runs.map(([, found]) => found));
+  await Promise.all(runs.map(([insertion]) => insertion));
+  await new Promise(setImmediate);
+  clock.mockRestore();
+  for (const { data } of results) expect(new Set(data).size).toBe(1);
 });

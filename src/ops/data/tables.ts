@@ -29,7 +29,7 @@ export const InitializeTableFromDataset = defineOp({
         if (pairs.length > 0) {
           const [keys, values] = stackElements(pairs) as [Element[0], Element[0]]; // they are pairs
           table.checkTypes(keys.dtype, values.dtype);
-          table.initialize(keys, values);
+          await table.line.run(() => table.initialize(keys, values));
         }
         return [];
       }),

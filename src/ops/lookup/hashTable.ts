@@ -1,14 +1,20 @@
 /** @file HashTable: values by keys without a place of their own, filled once or changed at any time. */
 import { FailedPreconditionError, InvalidArgumentError, UnimplementedError } from '../../core/errors.ts';
-import { NDArray } from '../../core/ndarray.ts';
+import { eachInTurns } from '../../core/eventLoop.ts';
+import { NDArray, storeElement } from '../../core/ndarray.ts';
 import { showRuntime } from '../../core/shape.ts';
 import { joinRows, LookupTable, latin1, type Row, type TableSpec } from './table.ts';
 
+/** Whole numbers are bigints only where they have to be, which are found more slowly. */
 type Key = string | number | bigint;
 
-function keyAt(keys: NDArray, i: number): Key {
-  if (keys.dtype.isObject) return latin1(keys.objects[i]!);
-  return keys.data[i]!;
+function keyReader(keys: NDArray): (i: number) => Key {
+  if (keys.dtype.isObject) return (i) => latin1(keys.objects[i]!);
+  const number = keys.numberReader();
+  return (i) => {
+    const key = number(i);
+    return Number.isSafeInteger(key) ? key : keys.data[i]!;
+  };
 }
 
 const sameRow = (a: Row, b: Row): boolean =>
@@ -35,30 +41,33 @@ export class HashTable extends LookupTable {
     if (!this.isReady) throw new FailedPreconditionError('Table not initialized.');
   }
 
-  override find(keys: NDArray, whenMissing: NDArray): NDArray {
+  override async find(keys: NDArray, whenMissing: NDArray): Promise<NDArray> {
     this.checkReady();
     const { shape, isOne } = this.foundShape(keys, whenMissing);
     // A table that is filled once takes the first of many values for all keys, as TensorFlow's does.
     const isFirst = isOne || this.spec.kind === 'HashTable';
-    const rows = Array.from(
-      { length: keys.size },
-      (_, i) => this.rows.get(keyAt(keys, i)) ?? this.valueAt(whenMissing, isFirst ? 0 : i),
-    );
+    const first = isFirst && keys.size > 0 ? this.valueAt(whenMissing, 0) : undefined;
+    const keyAt = keyReader(keys);
+    const rows = new Array<Row>(keys.size);
+    await eachInTurns(rows.length, (i) => {
+      rows[i] = this.rows.get(keyAt(i)) ?? first ?? this.valueAt(whenMissing, i);
+    });
     return joinRows(this.spec.valueType, shape, rows);
   }
 
   /** Fills a table that is filled once. Again is well with as many keys: TensorFlow compares nothing else. */
-  override initialize(keys: NDArray, values: NDArray): void {
-    if (this.spec.kind !== 'HashTable') super.initialize(keys, values);
+  override async initialize(keys: NDArray, values: NDArray): Promise<void> {
+    if (this.spec.kind !== 'HashTable') await super.initialize(keys, values);
     this.checkValues(keys, values);
     if (keys.size === 0) throw new InvalidArgumentError('keys and values cannot be empty tensors.');
     if (this.isReady) {
       if (keys.size === this.rows.size) return;
       throw new FailedPreconditionError('Table was already initialized with different data.');
     }
-    for (let i = 0; i < keys.size; i++) {
+    const keyAt = keyReader(keys);
+    await eachInTurns(keys.size, (i) => {
       const row = this.valueAt(values, i);
-      const key = keyAt(keys, i);
+      const key = keyAt(i);
       const before = this.rows.get(key);
       if (before && !sameRow(before, row)) {
         this.rows.clear();
@@ -68,29 +77,28 @@ export class HashTable extends LookupTable {
         );
       }
       this.rows.set(key, row);
-    }
+    });
     this.isReady = true;
   }
 
-  override insert(keys: NDArray, values: NDArray): void {
+  override async insert(keys: NDArray, values: NDArray): Promise<void> {
     this.checkMutable('Insert');
     this.checkValues(keys, values);
-    for (let i = 0; i < keys.size; i++) this.rows.set(keyAt(keys, i), this.valueAt(values, i));
+    const keyAt = keyReader(keys);
+    await eachInTurns(keys.size, (i) => this.rows.set(keyAt(i), this.valueAt(values, i)));
   }
 
-  override remove(keys: NDArray): void {
+  override async remove(keys: NDArray): Promise<void> {
     this.checkMutable('Remove');
-    for (let i = 0; i < keys.size; i++) this.rows.delete(keyAt(keys, i));
+    const keyAt = keyReader(keys);
+    await eachInTurns(keys.size, (i) => this.rows.delete(keyAt(i)));
   }
 
-  override import(keys: NDArray, values: NDArray): void {
-    if (this.spec.kind === 'HashTable') {
-      this.initialize(keys, values);
-      return;
-    }
+  override async import(keys: NDArray, values: NDArray): Promise<void> {
+    if (this.spec.kind === 'HashTable') return await this.initialize(keys, values);
     this.checkValues(keys, values);
     this.rows.clear();
-    this.insert(keys, values);
+    await this.insert(keys, values);
   }
 
   override export(): [keys: NDArray, values: NDArray] {
@@ -104,7 +112,8 @@ export class HashTable extends LookupTable {
           Array.from(this.rows.keys(), (key) => Buffer.from(String(key), 'latin1')),
         )
       : new NDArray(keyType, [count], keyType.allocate(count));
-    if (!keyType.isObject) for (const [i, key] of [...this.rows.keys()].entries()) Reflect.set(keys.data, i, key);
+    if (!keyType.isObject)
+      for (const [i, key] of [...this.rows.keys()].entries()) storeElement(keyType, keys.data, i, key);
     return [keys, joinRows(valueType, [count, ...valueShape], [...this.rows.values()])];
   }
 

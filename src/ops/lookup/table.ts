@@ -1,6 +1,7 @@
 /** @file LookupTable: values by keys that outlive runs; what all kinds of tables have in common. */
 import type { DType } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
+import { OneAtATime } from '../../core/eventLoop.ts';
 import { NDArray } from '../../core/ndarray.ts';
 import { type Shape, sameShape, showRuntime, sizeOf } from '../../core/shape.ts';
 
@@ -17,7 +18,10 @@ export interface TableSpec {
 /** The elements of one value or key: their bytes, or strings. */
 export type Row = Uint8Array | readonly object[];
 
-export const latin1 = (bytes: object): string => Buffer.from(bytes as Uint8Array).toString('latin1'); // elements of string arrays are bytes
+export function latin1(element: object): string {
+  const { buffer, byteOffset, length } = element as Uint8Array; // elements of string arrays are bytes
+  return Buffer.from(buffer, byteOffset, length).toString('latin1');
+}
 
 /** The values that TensorFlow's tables can have, by kind of table and type of key. */
 const plain = ['int32', 'float32', 'float64'];
@@ -53,18 +57,21 @@ export abstract class LookupTable {
       );
   }
 
+  /** Nobody changes the table while somebody looks into it, which may take several turns of the event loop. */
+  readonly line = new OneAtATime();
+
   abstract get size(): number;
   /** The values of keys, and what stands for keys that are not there: one value, or one for each key. */
-  abstract find(keys: NDArray, whenMissing: NDArray): NDArray;
-  abstract insert(keys: NDArray, values: NDArray): void;
-  abstract remove(keys: NDArray): void;
+  abstract find(keys: NDArray, whenMissing: NDArray): NDArray | Promise<NDArray>;
+  abstract insert(keys: NDArray, values: NDArray): void | Promise<void>;
+  abstract remove(keys: NDArray): void | Promise<void>;
   /** Replaces everything. */
-  abstract import(keys: NDArray, values: NDArray): void;
+  abstract import(keys: NDArray, values: NDArray): void | Promise<void>;
   /** All keys, and their values in the same order. */
   abstract export(): [keys: NDArray, values: NDArray];
 
   /** Fills a table that is filled once. */
-  initialize(_keys: NDArray, _values: NDArray): void {
+  initialize(_keys: NDArray, _values: NDArray): void | Promise<void> {
     throw new InvalidArgumentError(`Table of kind ${this.spec.kind} is not initializable`);
   }
 
@@ -130,16 +137,17 @@ export abstract class LookupTable {
 export function rowOf(array: NDArray, i: number, length: number): Row {
   if (array.dtype.isObject) return array.objects.slice(i * length, (i + 1) * length);
   const bytes = length * array.dtype.size;
-  return Uint8Array.from(array.bytes.subarray(i * bytes, (i + 1) * bytes));
+  return array.bytes.slice(i * bytes, (i + 1) * bytes);
 }
 
 /** Rows as one array. */
 export function joinRows(dtype: DType, shape: Shape, rows: readonly Row[]): NDArray {
   if (dtype.isObject) return new NDArray(dtype, shape, rows.flat() as object[]); // rows of objects
   const result = new NDArray(dtype, shape, dtype.allocate(sizeOf(shape)));
+  const { bytes } = result;
   let offset = 0;
   for (const row of rows as readonly Uint8Array[]) {
-    result.bytes.set(row, offset);
+    bytes.set(row, offset);
     offset += row.length;
   }
   return result;

@@ -22,10 +22,10 @@ function makeFind({ suffix, port, stateful, handleCase }: Form): void {
       // Of a table that is known, so is the shape of what it gives.
       const known = table_handle.known && tableAt(table_handle.known);
       const shape = known && { shape: known.resultShape(keys.shape) };
-      const [values] = p.host([table_handle, keys, default_value], [{ dtype: Tout, ...shape }], ([at, k, d]) => {
+      const [values] = p.host([table_handle, keys, default_value], [{ dtype: Tout, ...shape }], async ([at, k, d]) => {
         const table = tableAt(at);
         table.checkTypes(Tin, Tout);
-        return [table.find(k!, d!)];
+        return [await table.line.run(() => table.find(k!, d!))];
       });
       return { values: values! };
     },
@@ -50,10 +50,10 @@ function makeChange(name: string, method: 'insert' | 'import' | 'initialize', fo
     },
     grad: notDifferentiable,
     lower(p, { table_handle, keys, values }) {
-      p.host([table_handle, keys, values], [], ([at, k, v]) => {
+      p.host([table_handle, keys, values], [], async ([at, k, v]) => {
         const table = tableAt(at);
         table.checkTypes(k!.dtype, v!.dtype);
-        table[method](k!, v!);
+        await table.line.run(() => table[method](k!, v!));
         return [];
       });
       return {};
@@ -72,9 +72,10 @@ function makeSize({ suffix, port, stateful, handleCase }: Form): void {
     shape: () => ({ size: [] }),
     grad: notDifferentiable,
     lower: (p, { table_handle }) => ({
-      size: p.host([table_handle], [{ dtype: int64, shape: [] }], ([at]) => [
-        scalar(int64, BigInt(tableAt(at).size)),
-      ])[0]!,
+      size: p.host([table_handle], [{ dtype: int64, shape: [] }], async ([at]) => {
+        const table = tableAt(at);
+        return [scalar(int64, await table.line.run(() => table.size))];
+      })[0]!,
     }),
     cases: () => [{ shape: `${handleCase} -> []` }],
   });
@@ -91,10 +92,10 @@ function makeExport({ suffix, port, stateful, handleCase }: Form): void {
     shape: () => ({ keys: suffix === '' ? [null] : null, values: null }),
     grad: notDifferentiable,
     lower(p, { table_handle }, { Tkeys, Tvalues }) {
-      const [keys, values] = p.host([table_handle], [{ dtype: Tkeys }, { dtype: Tvalues }], ([at]) => {
+      const [keys, values] = p.host([table_handle], [{ dtype: Tkeys }, { dtype: Tvalues }], async ([at]) => {
         const table = tableAt(at);
         table.checkTypes(Tkeys, Tvalues);
-        return table.export();
+        return await table.line.run(() => table.export());
       });
       return { keys: keys!, values: values! };
     },
@@ -122,10 +123,10 @@ export const LookupTableRemoveV2 = defineOp({
   shape: () => ({}),
   grad: notDifferentiable,
   lower(p, { table_handle, keys }) {
-    p.host([table_handle, keys], [], ([at, k]) => {
+    p.host([table_handle, keys], [], async ([at, k]) => {
       const table = tableAt(at);
       table.checkTypes(k!.dtype, undefined);
-      table.remove(k!);
+      await table.line.run(() => table.remove(k!));
       return [];
     });
     return {};

@@ -93,10 +93,9 @@ function initialize({ suffix, port, stateful, handleCase }: Form): void {
         const path = new TextDecoder().decode(name!.objects[0] as Uint8Array); // a string tensor holds bytes
         const lines = await linesOf(path, attrs.vocab_size);
         const { keyType, valueType } = table.spec;
-        table.initialize(
-          column(lines, attrs.key_index, keyType, attrs),
-          column(lines, attrs.value_index, valueType, attrs),
-        );
+        const keys = column(lines, attrs.key_index, keyType, attrs);
+        const values = column(lines, attrs.value_index, valueType, attrs);
+        await table.line.run(() => table.initialize(keys, values));
         return [];
       });
       return {};
