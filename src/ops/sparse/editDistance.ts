@@ -1,8 +1,9 @@
 /** @file EditDistance: how many insertions, deletions and substitutions lie between sequences. */
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError, ResourceExhaustedError } from '../../core/errors.ts';
+import { eachInTurns } from '../../core/eventLoop.ts';
 import { type Element, NDArray } from '../../core/ndarray.ts';
-import { showRuntime, sizeOf } from '../../core/shape.ts';
+import { showRuntime, sizeOf, stridesOf } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import { SparseTensor } from '../../graph/sparseTensor.ts';
 import type { Tensor } from '../../graph/tensor.ts';
@@ -10,15 +11,20 @@ import { userError } from '../../graph/userError.ts';
 import { anyType, attr } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
 import type { Value } from '../../program/value.ts';
-import { placeOf, positionsIn, sizesIn } from './parts.ts';
+import { placesIn, sizesIn } from './parts.ts';
 
 /** Levenshtein's distance of two sequences. */
 function distance(a: readonly unknown[], b: readonly unknown[]): number {
-  let row = Array.from({ length: b.length + 1 }, (_, k) => k);
-  for (const [i, x] of a.entries()) {
-    const next = [i + 1];
-    for (const [k, y] of b.entries()) next.push(Math.min(row[k]! + (x === y ? 0 : 1), row[k + 1]! + 1, next[k]! + 1));
-    row = next;
+  const row = new Int32Array(b.length + 1);
+  for (let k = 0; k <= b.length; k++) row[k] = k;
+  for (let i = 0; i < a.length; i++) {
+    let corner = row[0]!;
+    row[0] = i + 1;
+    for (let k = 0; k < b.length; k++) {
+      const [above, before] = [row[k + 1]!, row[k]!];
+      row[k + 1] = Math.min(corner + (a[i] === b[k] ? 0 : 1), above + 1, before + 1);
+      corner = above;
+    }
   }
   return row[b.length]!;
 }
@@ -32,15 +38,16 @@ const keyOf = (element: Element): unknown =>
       : element;
 
 /** The sequences along the last axis of a sparse tensor, by where they begin. */
-function sequences(indices: NDArray, values: NDArray, shape: NDArray, groups: readonly number[]) {
+async function sequences(indices: NDArray, values: NDArray, shape: NDArray, groups: readonly number[]) {
+  const places = await placesIn(indices, sizesIn(shape), { strides: [...stridesOf(groups), 0] });
   const found = new Map<number, unknown[]>();
-  for (const [i, position] of positionsIn(indices, sizesIn(shape)).entries()) {
-    const at = placeOf(position.slice(0, -1), groups);
+  await eachInTurns(places.length, (i) => {
+    const at = places[i]!;
     const sequence = found.get(at);
     const key = keyOf(values.at(i));
     if (sequence) sequence.push(key);
     else found.set(at, [key]);
-  }
+  });
   return found;
 }
 
@@ -105,19 +112,23 @@ export const EditDistance = defineOp({
       throw new InvalidArgumentError(
         `Expected truth and hypothesis to have matching ranks, but their shapes are: ${showRuntime(i.truth_shape.shape)} and ${showRuntime(i.hypothesis_shape.shape)}`,
       );
-    const [output] = p.host(Object.values(i), [{ dtype: d.float32 }], (arrays) => {
+    const [output] = p.host(Object.values(i), [{ dtype: d.float32 }], async (arrays) => {
       const [hi, hv, hs, ti, tv, ts] = arrays as [NDArray, NDArray, NDArray, NDArray, NDArray, NDArray]; // as many as inputs
       const groups = sizesIn(ts).slice(0, -1).map((size, axis) => Math.max(size, hs.numberAt(axis))); // biome-ignore format: one step after the other
-      const [hypotheses, truths] = [sequences(hi, hv, hs, groups), sequences(ti, tv, ts, groups)];
+      const hypotheses = await sequences(hi, hv, hs, groups);
+      const truths = await sequences(ti, tv, ts, groups);
       if (sizeOf(groups) > 2 ** 27)
         throw new ResourceExhaustedError(`OOM when allocating a tensor of shape ${showRuntime(groups)}`);
       const distances = new Float32Array(sizeOf(groups));
       // Where neither has a sequence, the distance is 0.
-      for (const at of new Set([...hypotheses.keys(), ...truths.keys()])) {
+      const places = [...new Set([...hypotheses.keys(), ...truths.keys()])];
+      const measure = (i: number) => {
+        const at = places[i]!;
         const [hypothesis, truth] = [hypotheses.get(at) ?? [], truths.get(at) ?? []];
         const steps = distance(truth, hypothesis);
         distances[at] = normalize && steps > 0 ? steps / truth.length : steps;
-      }
+      };
+      await eachInTurns(places.length, measure, 8);
       return [new NDArray(d.float32, groups, distances)];
     });
     return { output: output! };

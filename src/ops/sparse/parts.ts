@@ -1,7 +1,9 @@
 /** @file The three parts of a sparse tensor in lowering: what is checked of them, and elements picked on the device. */
-import { type DType, int64 } from '../../core/dtypes.ts';
+import { type DType, int64, type TypedArray } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
-import { type Complex, type Element, fromElements, intVector, NDArray } from '../../core/ndarray.ts';
+import { eachInTurns } from '../../core/eventLoop.ts';
+import { Int64s } from '../../core/int64s.ts';
+import { type Complex, type Element, intVector, NDArray, storeElement } from '../../core/ndarray.ts';
 import { type Dims, type Shape, showRuntime, stridesOf } from '../../core/shape.ts';
 import type { ProgramBuilder } from '../../program/builder.ts';
 import type { Value } from '../../program/value.ts';
@@ -48,40 +50,99 @@ export function sizesIn(shape: NDArray): Shape {
   return sizes;
 }
 
-/** The rows of a matrix of positions; each must lie in the shape. */
-export function positionsIn(indices: NDArray, sizes: Shape, what = ''): number[][] {
+/**
+ * Where the rows of a matrix of positions lie: the sum of each position times its stride, which are those of the shape unless
+ * given. Each row must lie in the shape.
+ */
+export async function placesIn(
+  indices: NDArray,
+  sizes: Shape,
+  { what = '', strides = stridesOf(sizes) }: { what?: string; strides?: readonly number[] } = {},
+): Promise<Float64Array> {
   const [count, rank] = indices.shape as readonly [number, number]; // a matrix, as checked before
-  return Array.from({ length: count }, (_, i) => {
-    const row = sizes.map((_, axis) => indices.numberAt(i * rank + axis));
-    if (row.some((at, axis) => at < 0 || at >= sizes[axis]!))
-      throw new InvalidArgumentError(`${what}indices[${i}] = [${row}] is out of bounds: need 0 <= index < [${sizes}]`);
-    return row;
+  const at = indices.numberReader();
+  const places = new Float64Array(count);
+  await eachInTurns(count, (i) => {
+    let place = 0;
+    for (let axis = 0; axis < rank; axis++) {
+      const index = at(i * rank + axis);
+      if (index < 0 || index >= sizes[axis]!) {
+        const row = sizes.map((_, k) => at(i * rank + k));
+        throw new InvalidArgumentError(
+          `${what}indices[${i}] = [${row}] is out of bounds: need 0 <= index < [${sizes}]`,
+        );
+      }
+      place += index * strides[axis]!;
+    }
+    places[i] = place;
   });
+  return places;
 }
 
-/** Where a position lies among all of a shape. */
-export function placeOf(position: readonly number[], sizes: Shape): number {
+/** Places in a shape as an indices part. */
+export async function indexMatrix(places: Float64Array, sizes: Shape): Promise<NDArray> {
+  const rank = sizes.length;
   const strides = stridesOf(sizes);
-  return position.reduce((sum, at, axis) => sum + at * strides[axis]!, 0);
+  const result = new Int64s(places.length * rank);
+  await eachInTurns(places.length, (i) => {
+    let rest = places[i]!;
+    for (let axis = 0; axis < rank; axis++) {
+      const index = Math.floor(rest / strides[axis]!);
+      result.set(i * rank + axis, index);
+      rest -= index * strides[axis]!;
+    }
+  });
+  return new NDArray(int64, [places.length, rank], result.data);
 }
 
-/** Positions as an indices part. */
-export function indexMatrix(positions: readonly (readonly number[])[], rank: number): NDArray {
-  const data = new BigInt64Array(positions.length * rank);
-  for (const [i, row] of positions.entries())
-    for (let axis = 0; axis < rank; axis++) data[i * rank + axis] = BigInt(row[axis]!);
-  return new NDArray(int64, [positions.length, rank], data);
+/** Whole numbers as a vector of int64. */
+export async function wideVector(numbers: ArrayLike<number>): Promise<NDArray> {
+  const result = new Int64s(numbers.length);
+  await eachInTurns(numbers.length, (i) => result.set(i, numbers[i]!), 4096);
+  return new NDArray(int64, [numbers.length], result.data);
 }
 
-/** Indices and values of a sparse tensor with these elements. */
-export function partsOf(
-  dtype: DType,
-  elements: readonly { readonly position: readonly number[]; readonly value: Element }[],
-  rank: number,
-): [indices: NDArray, values: NDArray] {
-  const values = elements.map(({ value }) => value);
-  const positions = elements.map(({ position }) => position);
-  return [indexMatrix(positions, rank), fromElements(dtype, [values.length], values)];
+/** For each row of a matrix, moved back by `from`, which row of another one it is, the last of several; -1 where it is none. */
+export async function rowsAmong(rows: NDArray, others: NDArray, from?: NDArray): Promise<Int32Array> {
+  const rank = others.shape[1]!;
+  const keyReader = (array: NDArray, start: readonly number[]) => {
+    const at = array.numberReader();
+    return (i: number) => {
+      let key = '';
+      for (let axis = 0; axis < rank; axis++) key += `${at(i * rank + axis) - start[axis]!},`;
+      return key;
+    };
+  };
+  const [own, other] = [
+    keyReader(rows, from?.numbers() ?? new Array(rank).fill(0)),
+    keyReader(others, new Array(rank).fill(0)),
+  ];
+  const known = new Map<string, number>();
+  await eachInTurns(others.shape[0]!, (i) => known.set(other(i), i));
+  const found = new Int32Array(rows.shape[0]!);
+  await eachInTurns(found.length, (i) => {
+    found[i] = known.get(own(i)) ?? -1;
+  });
+  return found;
+}
+
+/** Values of one type, made one by one. */
+export class ValueList {
+  private readonly data: TypedArray;
+  length = 0;
+  constructor(
+    private readonly dtype: DType,
+    most: number,
+  ) {
+    this.data = dtype.allocate(most);
+  }
+  push(value: Element): void {
+    storeElement(this.dtype, this.data, this.length++, value);
+  }
+  vector(): NDArray {
+    const { dtype, length, data } = this;
+    return new NDArray(dtype, [length], data.slice(0, length * dtype.entries));
+  }
 }
 
 export const int64Vector = (values: readonly number[]): NDArray => intVector(values, int64);

@@ -1,7 +1,9 @@
 /** @file Sums of sparse tensors, and of sparse and dense ones; the larger and the smaller of two. */
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
+import { eachInTurns, inTurns, type Work } from '../../core/eventLoop.ts';
 import type { Complex, Element, NDArray } from '../../core/ndarray.ts';
+import { risingOrder } from '../../core/risingOrder.ts';
 import { sameShape, showRuntime, sizeOf } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import { nameScope } from '../../graph/scopes.ts';
@@ -16,30 +18,37 @@ import { gatherNd } from '../array/gatherNd.ts';
 import { denseGradient } from '../array/indexedSlices.ts';
 import {
   checkParts,
+  indexMatrix,
   int64Vector,
   partsDims,
-  partsOf,
   picked,
-  placeOf,
+  placesIn,
   plus,
-  positionsIn,
+  rowsAmong,
   sizesIn,
+  ValueList,
+  wideVector,
   zeroOf,
 } from './parts.ts';
 
-/** The elements of a sparse tensor by the place where they lie. */
+/** The elements of a sparse tensor and the places where they lie, rising; of several at one place, the last. */
 interface Elements {
-  readonly positions: ReadonlyMap<number, readonly number[]>;
-  readonly values: ReadonlyMap<number, Element>;
+  readonly places: Float64Array;
+  readonly value: (k: number) => Element;
 }
 
-function elementsOf(indices: NDArray, values: NDArray, sizes: readonly number[]): Elements {
-  const rows = positionsIn(indices, sizes);
-  const places = rows.map((row) => placeOf(row, sizes));
-  return {
-    positions: new Map(places.map((place, i) => [place, rows[i]!])),
-    values: new Map(places.map((place, i) => [place, values.at(i)])),
-  };
+async function elementsOf(indices: NDArray, values: NDArray, sizes: readonly number[]): Promise<Elements> {
+  const places = await placesIn(indices, sizes);
+  const order = await risingOrder(places);
+  const rising = new Float64Array(order.length);
+  let count = 0;
+  await eachInTurns(order.length, (i) => {
+    const place = places[order[i]!]!;
+    if (count > 0 && rising[count - 1] === place) count--;
+    rising[count] = place;
+    order[count++] = order[i]!;
+  });
+  return { places: rising.subarray(0, count), value: (k) => values.at(order[k]!) };
 }
 
 function bothShapes(a: NDArray, b: NDArray): readonly number[] {
@@ -51,14 +60,39 @@ function bothShapes(a: NDArray, b: NDArray): readonly number[] {
   return sizes;
 }
 
-/** All places of two sparse tensors, in rising order, with what the two have there combined. */
-function combined(a: Elements, b: Elements, zero: Element, of: (x: Element, y: Element) => Element) {
-  const places = [...new Set([...a.positions.keys(), ...b.positions.keys()])].sort((x, y) => x - y);
-  return places.map((place) => ({
-    position: a.positions.get(place) ?? b.positions.get(place)!,
-    value: of(a.values.get(place) ?? zero, b.values.get(place) ?? zero),
-    isInBoth: a.values.has(place) && b.values.has(place),
-  }));
+/** Takes what two sparse tensors have at a place, where it is missing in one of them zero. */
+type Take = (place: number, x: Element, y: Element, isInBoth: boolean) => void;
+
+/** Goes through all places of two sparse tensors, in rising order. */
+function* together(a: Elements, b: Elements, zero: Element, take: Take): Work {
+  let [i, j] = [0, 0];
+  while (i < a.places.length || j < b.places.length) {
+    const [x, y] = [a.places[i] ?? Number.POSITIVE_INFINITY, b.places[j] ?? Number.POSITIVE_INFINITY];
+    take(Math.min(x, y), x <= y ? a.value(i) : zero, y <= x ? b.value(j) : zero, x === y);
+    if (x <= y) i++;
+    if (y <= x) j++;
+    if ((i + j) % 512 < 2) yield;
+  }
+}
+
+/** The elements that `of` makes of those of two sparse tensors; where it makes nothing, there is none. */
+async function combined(
+  [ai, av, bi, bv]: readonly [NDArray, NDArray, NDArray, NDArray],
+  sizes: readonly number[],
+  of: (x: Element, y: Element, isInBoth: boolean) => Element | undefined,
+): Promise<[indices: NDArray, values: NDArray]> {
+  const [a, b] = [await elementsOf(ai, av, sizes), await elementsOf(bi, bv, sizes)];
+  const most = a.places.length + b.places.length;
+  const places = new Float64Array(most);
+  const values = new ValueList(av.dtype, most);
+  const work = together(a, b, zeroOf(av.dtype), (place, x, y, isInBoth) => {
+    const value = of(x, y, isInBoth);
+    if (value === undefined) return;
+    places[values.length] = place;
+    values.push(value);
+  });
+  await inTurns(work);
+  return [await indexMatrix(places.subarray(0, values.length), sizes), values.vector()];
 }
 
 const magnitude = (x: Element): number =>
@@ -115,13 +149,16 @@ export const SparseAdd = defineOp({
       );
     const inputs = [a_indices, a_values, a_shape, b_indices, b_values, b_shape, thresh];
     const results = [d.int64, T, d.int64].map((dtype) => ({ dtype }));
-    const [sum_indices, sum_values, sum_shape] = p.host(inputs, results, (arrays) => {
+    const [sum_indices, sum_values, sum_shape] = p.host(inputs, results, async (arrays) => {
       const [ai, av, as, bi, bv, bs, least] = arrays as [NDArray, NDArray, NDArray, NDArray, NDArray, NDArray, NDArray]; // as many as inputs
       const sizes = bothShapes(as, bs);
-      const all = combined(elementsOf(ai, av, sizes), elementsOf(bi, bv, sizes), zeroOf(T), plus);
-      // As in TensorFlow, what only one of them has stays, however small.
-      const kept = all.filter(({ value, isInBoth }) => !isInBoth || magnitude(value) >= least.numberAt(0));
-      return [...partsOf(T, kept, sizes.length), int64Vector(sizes)];
+      const smallest = least.numberAt(0);
+      const parts = await combined([ai, av, bi, bv], sizes, (x, y, isInBoth) => {
+        const sum = plus(x, y);
+        // As in TensorFlow, what only one of them has stays, however small.
+        return !isInBoth || magnitude(sum) >= smallest ? sum : undefined;
+      });
+      return [...parts, int64Vector(sizes)];
     });
     return { sum_indices: sum_indices!, sum_values: sum_values!, sum_shape: sum_shape! };
   },
@@ -163,13 +200,9 @@ export const SparseAddGrad = defineOp({
     const grads = p.concat([backprop_val_grad, p.fill(backprop_val_grad.dtype, [1], 0)], 0);
     const at = (indices: typeof a_indices) => {
       const results = [{ dtype: d.int64, shape: [indices.shape[0]!] }];
-      const [found] = p.host([indices, sum_indices], results, ([own, sums]) => {
-        const keys = (array: NDArray) =>
-          Array.from({ length: array.shape[0]! }, (_, i) =>
-            Array.from({ length: array.shape[1]! }, (_, j) => array.at(i * array.shape[1]! + j)).join(),
-          );
-        const known = new Map(keys(sums!).map((key, i) => [key, i]));
-        return [int64Vector(keys(own!).map((key) => known.get(key) ?? count))];
+      const [found] = p.host([indices, sum_indices], results, async ([own, sums]) => {
+        const at = await rowsAmong(own!, sums!);
+        return [await wideVector(at.map((row) => (row < 0 ? count : row)))];
       });
       return picked(p, grads, found!);
     };
@@ -206,12 +239,12 @@ export const SparseTensorDenseAdd = defineOp({
     checkParts(a_indices, a_values, a_shape);
     const { shape } = b;
     const count = a_values.shape[0]!;
-    const [at] = p.host([a_indices, a_shape], [{ dtype: d.int64, shape: [count] }], ([indices, sizes]) => {
+    const [at] = p.host([a_indices, a_shape], [{ dtype: d.int64, shape: [count] }], async ([indices, sizes]) => {
       if (!sameShape(sizes!.numbers(), shape))
         throw new InvalidArgumentError(
           `Dimension mismatch: a_shape is [${sizes!.numbers()}] and the shape of b is ${showRuntime(shape)}`,
         );
-      return [int64Vector(positionsIn(indices!, shape, 'invalid index: ').map((row) => placeOf(row, shape)))];
+      return [await wideVector(await placesIn(indices!, shape, { what: 'invalid index: ' }))];
     });
     const size = sizeOf(shape);
     const target = p.copy(p.reshape(b, [size, 1]));
@@ -246,13 +279,10 @@ const extreme = (name: string, types: typeof realNumbers, isLarger: boolean) =>
       checkParts(a_indices, a_values, a_shape);
       checkParts(b_indices, b_values, b_shape);
       const inputs = [a_indices, a_values, a_shape, b_indices, b_values, b_shape];
-      const [output_indices, output_values] = p.host(inputs, [{ dtype: d.int64 }, { dtype: T }], (arrays) => {
+      const [output_indices, output_values] = p.host(inputs, [{ dtype: d.int64 }, { dtype: T }], async (arrays) => {
         const [ai, av, as, bi, bv, bs] = arrays as [NDArray, NDArray, NDArray, NDArray, NDArray, NDArray]; // as many as inputs
         const sizes = bothShapes(as, bs);
-        const all = combined(elementsOf(ai, av, sizes), elementsOf(bi, bv, sizes), zeroOf(T), (x, y) =>
-          x > y === isLarger ? x : y,
-        );
-        return partsOf(T, all, sizes.length);
+        return await combined([ai, av, bi, bv], sizes, (x, y) => (x > y === isLarger ? x : y));
       });
       return { output_indices: output_indices!, output_values: output_values! };
     },

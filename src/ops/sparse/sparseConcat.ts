@@ -1,7 +1,9 @@
 /** @file SparseConcat, `sparseConcat` and `sparseRetain`: sparse tensors side by side, and some of the elements of one. */
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
+import { eachInTurns } from '../../core/eventLoop.ts';
 import { intVector, type NDArray } from '../../core/ndarray.ts';
+import { risingOrder } from '../../core/risingOrder.ts';
 import { type Dims, isFullyDefined, normalizeAxis, showRuntime, sizeOf, stridesOf } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import { SparseTensor } from '../../graph/sparseTensor.ts';
@@ -14,9 +16,10 @@ import { gather } from '../array/gather.ts';
 import { identity } from '../array/identity.ts';
 import { where } from '../array/index.ts';
 import { reshape } from '../array/reshape.ts';
+import { indexMatrix, wideVector } from './parts.ts';
 
 /** Where the elements of the parts come to lie: their positions, in order, and which element each was. */
-function merged(indices: readonly NDArray[], shapes: readonly NDArray[], concatDim: number) {
+async function merged(indices: readonly NDArray[], shapes: readonly NDArray[], concatDim: number) {
   const sizes = shapes.map((s) => s.numbers());
   const [first] = sizes as [number[]]; // at least two parts
   const rank = first.length;
@@ -24,8 +27,9 @@ function merged(indices: readonly NDArray[], shapes: readonly NDArray[], concatD
   if (axis < 0 || axis >= rank)
     throw new InvalidArgumentError(`Concat dimension must be in range [${-rank}, ${rank}), got ${concatDim}`);
   const shape = [...first];
+  /** Where each part begins along the axis. */
+  const starts: number[] = [];
   let start = 0;
-  const rows: number[][] = [];
   for (const [i, own] of sizes.entries()) {
     if (own.length !== rank)
       throw new InvalidArgumentError(
@@ -41,15 +45,30 @@ function merged(indices: readonly NDArray[], shapes: readonly NDArray[], concatD
       throw new InvalidArgumentError(
         `SparseTensor cannot have non-zero indices if dense shape has zero volume: dense_shape = ${own} with nnz = ${count} at position ${i}`,
       );
-    for (let k = 0; k < count; k++)
-      rows.push(first.map((_, j) => indices[i]!.numberAt(k * rank + j) + (j === axis ? start : 0)));
+    starts.push(start);
     start += own[axis]!;
   }
   shape[axis] = start;
   const strides = stridesOf(shape);
-  const places = rows.map((row) => row.reduce((sum, at, j) => sum + at * strides[j]!, 0));
-  const order = places.map((_, i) => i).sort((a, b) => places[a]! - places[b]!);
-  return { shape, order, rows: order.map((i) => rows[i]!) };
+  const places = new Float64Array(indices.reduce((sum, own) => sum + own.shape[0]!, 0));
+  let next = 0;
+  for (const [i, own] of indices.entries()) {
+    const at = own.numberReader();
+    await eachInTurns(own.shape[0]!, (k) => {
+      let place = starts[i]! * strides[axis]!;
+      for (let j = 0; j < rank; j++) place += at(k * rank + j) * strides[j]!;
+      places[next++] = place;
+    });
+  }
+  const order = await risingOrder(places);
+  return {
+    shape,
+    order,
+    rows: await indexMatrix(
+      Float64Array.from(order, (i) => places[i]!),
+      shape,
+    ),
+  };
 }
 
 export const SparseConcat = defineOp({
@@ -93,13 +112,9 @@ export const SparseConcat = defineOp({
       { dtype: d.int64, shape: [count] },
       { dtype: d.int64, shape: [rank] },
     ];
-    const [places, order, shape] = p.host([...indices, ...shapes], results, (arrays) => {
-      const found = merged(arrays.slice(0, n), arrays.slice(n), concat_dim);
-      return [
-        intVector(found.rows.flat(), d.int64).reshape([count, rank]),
-        intVector(found.order, d.int64),
-        intVector(found.shape, d.int64),
-      ];
+    const [places, order, shape] = p.host([...indices, ...shapes], results, async (arrays) => {
+      const found = await merged(arrays.slice(0, n), arrays.slice(n), concat_dim);
+      return [found.rows, await wideVector(found.order), intVector(found.shape, d.int64)];
     });
     const all = p.concat(values, 0);
     const sorted = p.gather(p.reshape(all, [1, 1, count, 1]), p.reshape(order!, [1, count, 1]));

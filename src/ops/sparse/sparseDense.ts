@@ -1,8 +1,11 @@
 /** @file Sparse tensors with dense ones: products of matrices and of elements; and the softmax of a sparse tensor. */
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
-import { fromElements, type NDArray } from '../../core/ndarray.ts';
-import { type Shape, showRuntime, sizeOf } from '../../core/shape.ts';
+import { eachInTurns } from '../../core/eventLoop.ts';
+import { makeNumbers } from '../../core/makeArray.ts';
+import type { NDArray } from '../../core/ndarray.ts';
+import { risingOrder } from '../../core/risingOrder.ts';
+import { type Shape, showRuntime, sizeOf, stridesOf } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import { nameScope } from '../../graph/scopes.ts';
 import { SparseTensor } from '../../graph/sparseTensor.ts';
@@ -29,7 +32,7 @@ import { matmul } from '../math/matmul.ts';
 import { floorOver, minus, minusOf, over, times } from '../math/operators.ts';
 import { square } from '../math/sqrt.ts';
 import { zerosLike } from '../math/zerosLike.ts';
-import { checkParts, int64Vector, partsDims, picked, placeOf, positionsIn, sizesIn } from './parts.ts';
+import { checkParts, partsDims, picked, placesIn, sizesIn, wideVector } from './parts.ts';
 import { sparseAdd } from './sparseAdd.ts';
 import { sparseReduceSum } from './sparseReduce.ts';
 
@@ -94,19 +97,20 @@ export const SparseTensorDenseMatMul = defineOp({
       { dtype: d.int64, shape: [count] },
       { dtype: d.int64, shape: [count] },
     ];
-    const [to, from] = p.host([a_indices], results, ([indices]) => {
-      const [m, k] = [0, 1].map((column) =>
-        Array.from({ length: count }, (_, i) => indices!.numberAt(2 * i + (adjoint_a ? 1 - column : column))),
-      ) as [number[], number[]]; // rows and columns
-      for (let i = 0; i < count; i++) {
-        if (k[i]! < 0 || k[i]! >= inner)
-          throw new InvalidArgumentError(
-            `k (${k[i]}) from index[${i},${adjoint_a ? 0 : 1}] out of bounds (>=${inner})`,
-          );
-        if (m[i]! < 0 || m[i]! >= rows)
-          throw new InvalidArgumentError(`m (${m[i]}) from index[${i},${adjoint_a ? 1 : 0}] out of bounds (>=${rows})`);
-      }
-      return [int64Vector(m), int64Vector(k)];
+    const [to, from] = p.host([a_indices], results, async ([indices]) => {
+      const at = indices!.numberReader();
+      const [ofRow, ofColumn] = adjoint_a ? [1, 0] : [0, 1];
+      const [m, k] = [new Float64Array(count), new Float64Array(count)];
+      await eachInTurns(count, (i) => {
+        const [row, column] = [at(2 * i + ofRow), at(2 * i + ofColumn)];
+        if (column < 0 || column >= inner)
+          throw new InvalidArgumentError(`k (${column}) from index[${i},${ofColumn}] out of bounds (>=${inner})`);
+        if (row < 0 || row >= rows)
+          throw new InvalidArgumentError(`m (${row}) from index[${i},${ofRow}] out of bounds (>=${rows})`);
+        m[i] = row;
+        k[i] = column;
+      });
+      return [await wideVector(m), await wideVector(k)];
     });
     const product = p.copy(p.fill(inside, [rows, columns], 0));
     if (count > 0 && columns > 0) {
@@ -169,18 +173,22 @@ const cwise = (name: string, kind: Cwise) =>
     lower(p, { sp_indices, sp_values, sp_shape, dense }, { T }) {
       checkParts(sp_indices, sp_values, sp_shape);
       const count = sp_values.shape[0]!;
-      const [places] = p.host([sp_indices, sp_shape], [{ dtype: d.int64, shape: [count] }], ([indices, whole]) => {
-        const sizes = sizesIn(whole!);
-        const fewer = sizes.length - dense.shape.length;
-        const fits = fewer >= 0 && dense.shape.every((own, axis) => own === 1 || own === sizes[axis + fewer]);
-        if (!fits)
-          throw new InvalidArgumentError(
-            `SparseDenseBinaryOpShared broadcasts dense to sparse only; got incompatible shapes: [${sizes}] vs. ${showRuntime(dense.shape)}`,
-          );
-        const own = (row: readonly number[]) =>
-          dense.shape.map((length, axis) => (length === 1 ? 0 : row[axis + fewer]!));
-        return [int64Vector(positionsIn(indices!, sizes).map((row) => placeOf(own(row), dense.shape)))];
-      });
+      const [places] = p.host(
+        [sp_indices, sp_shape],
+        [{ dtype: d.int64, shape: [count] }],
+        async ([indices, whole]) => {
+          const sizes = sizesIn(whole!);
+          const fewer = sizes.length - dense.shape.length;
+          const fits = fewer >= 0 && dense.shape.every((own, axis) => own === 1 || own === sizes[axis + fewer]);
+          if (!fits)
+            throw new InvalidArgumentError(
+              `SparseDenseBinaryOpShared broadcasts dense to sparse only; got incompatible shapes: [${sizes}] vs. ${showRuntime(dense.shape)}`,
+            );
+          const own = stridesOf(dense.shape).map((stride, axis) => (dense.shape[axis] === 1 ? 0 : stride));
+          const strides = [...new Array<number>(fewer).fill(0), ...own];
+          return [await wideVector(await placesIn(indices!, sizes, { strides }))];
+        },
+      );
       const others = picked(p, p.reshape(dense, [sizeOf(dense.shape)]), places!);
       const divides = kind === 'div' && T.isInteger ? 'floordiv' : kind;
       return { output: p.map([sp_values, others], (x, y) => e[divides](x!, y!)) };
@@ -227,21 +235,23 @@ function cwiseGradient(
 }
 
 /** Softmax of every row, on the host in double precision. */
-function softmaxed(indices: NDArray, values: NDArray, sizes: Shape): number[] {
-  const rows = new Map<string, number[]>();
-  for (const [i, position] of positionsIn(indices, sizes).entries()) {
-    const key = position.slice(0, -1).join();
-    const row = rows.get(key);
-    if (row) row.push(i);
-    else rows.set(key, [i]);
-  }
-  const result = new Array<number>(values.size);
-  for (const row of rows.values()) {
-    const largest = row.reduce((most, i) => Math.max(most, values.numberAt(i)), Number.NEGATIVE_INFINITY);
-    const powers = row.map((i) => Math.exp(values.numberAt(i) - largest));
-    const total = powers.reduce((a, b) => a + b, 0);
-    for (const [k, i] of row.entries()) result[i] = powers[k]! / total;
-  }
+async function softmaxed(indices: NDArray, values: NDArray, sizes: Shape): Promise<Float64Array> {
+  const rows = await placesIn(indices, sizes, { strides: [...stridesOf(sizes.slice(0, -1)), 0] });
+  const order = await risingOrder(rows);
+  const result = new Float64Array(values.size);
+  const at = values.numberReader();
+  const finish = (first: number, end: number) => {
+    let [largest, total] = [Number.NEGATIVE_INFINITY, 0];
+    for (let k = first; k < end; k++) largest = Math.max(largest, at(order[k]!));
+    for (let k = first; k < end; k++) total += result[order[k]!] = Math.exp(at(order[k]!) - largest);
+    for (let k = first; k < end; k++) result[order[k]!]! /= total;
+  };
+  let first = 0;
+  await eachInTurns(order.length, (k) => {
+    if (k + 1 < order.length && rows[order[k + 1]!] === rows[order[k]!]) return;
+    finish(first, k + 1);
+    first = k + 1;
+  });
   return result;
 }
 
@@ -269,7 +279,10 @@ export const SparseSoftmax = defineOp({
     const [output] = p.host(
       [sp_indices, sp_values, sp_shape],
       [{ dtype: T, shape: [count] }],
-      ([indices, values, whole]) => [fromElements(T, [count], softmaxed(indices!, values!, sizesIn(whole!)))],
+      async ([indices, values, whole]) => {
+        const softmax = await softmaxed(indices!, values!, sizesIn(whole!));
+        return [await makeNumbers(T, [count], (i) => softmax[i]!, 2048)];
+      },
     );
     return { output: output! };
   },

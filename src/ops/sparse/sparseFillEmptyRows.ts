@@ -1,7 +1,10 @@
 /** @file SparseFillEmptyRows: every row of a sparse tensor gets at least one element. */
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
-import { type Element, fromElements, type NDArray } from '../../core/ndarray.ts';
+import { eachInTurns } from '../../core/eventLoop.ts';
+import { Int64s } from '../../core/int64s.ts';
+import { makeNumbers } from '../../core/makeArray.ts';
+import { type Element, fromElements, NDArray } from '../../core/ndarray.ts';
 import { showRuntime } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import { nameScope } from '../../graph/scopes.ts';
@@ -12,47 +15,45 @@ import { convertToTensor } from '../../op/convert.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
 import { type Named, ofRank } from '../array/common.ts';
 import { denseGradient } from '../array/indexedSlices.ts';
-import {
-  checkParts,
-  indexMatrix,
-  int64Vector,
-  partsDims,
-  picked,
-  plus,
-  positionsIn,
-  sizesIn,
-  zeroOf,
-} from './parts.ts';
+import { checkParts, partsDims, picked, placesIn, plus, sizesIn, wideVector, zeroOf } from './parts.ts';
 
 /** The elements row by row: positions, which element each was (or none, in an empty row), and where each went. */
-function filledRows(indices: NDArray, shape: NDArray) {
+async function filledRows(indices: NDArray, shape: NDArray) {
   const sizes = sizesIn(shape);
+  const rank = sizes.length;
   const [rows] = sizes;
   if (rows === undefined) throw new InvalidArgumentError('Dense shape cannot be empty.');
-  for (let i = 0; i < indices.shape[0]!; i++) {
-    const row = indices.numberAt(i * sizes.length);
+  const count = indices.shape[0]!;
+  const at = indices.numberReader();
+  await eachInTurns(count, (i) => {
+    const row = at(i * rank);
     if (row < 0 || row >= rows)
       throw new InvalidArgumentError(`indices(${i}, 0) is invalid: ${row < 0 ? `${row} < 0` : `${row} >= ${rows}`}`);
-  }
-  const positions = positionsIn(indices, sizes);
+  });
+  await placesIn(indices, sizes);
   if (rows > 2 ** 27) throw new InvalidArgumentError(`${rows} rows are more than can be filled`);
-  const byRow = Array.from({ length: rows }, (): number[] => []);
-  for (const [i, position] of positions.entries()) byRow[position[0]!]!.push(i);
-  const order: number[] = [];
-  const filled: (readonly number[])[] = [];
-  const wentTo = new Array<number>(positions.length);
-  for (const [row, elements] of byRow.entries()) {
-    if (elements.length === 0) {
-      filled.push(sizes.map((_, axis) => (axis === 0 ? row : 0)));
-      order.push(positions.length);
-    }
-    for (const i of elements) {
-      wentTo[i] = filled.length;
-      filled.push(positions[i]!);
-      order.push(i);
-    }
-  }
-  return { filled, order, wentTo, isEmpty: byRow.map((elements) => elements.length === 0) };
+  const perRow = new Int32Array(rows);
+  await eachInTurns(count, (i) => perRow[at(i * rank)]!++);
+  /** Where the next element of each row goes. */
+  const next = new Int32Array(rows);
+  const isEmpty = new Uint8Array(rows);
+  let total = 0;
+  await eachInTurns(rows, (row) => {
+    next[row] = total;
+    isEmpty[row] = Number(perRow[row] === 0);
+    total += Math.max(perRow[row]!, 1);
+  });
+  const filled = new Int64s(total * rank);
+  const order = new Int32Array(total).fill(count);
+  await eachInTurns(rows, (row) => filled.set(next[row]! * rank, row));
+  const wentTo = new Int32Array(count);
+  await eachInTurns(count, (i) => {
+    const to = next[at(i * rank)]!++;
+    wentTo[i] = to;
+    order[to] = i;
+    for (let axis = 0; axis < rank; axis++) filled.set(to * rank + axis, at(i * rank + axis));
+  });
+  return { filled: new NDArray(d.int64, [total, rank], filled.data), order, wentTo, isEmpty };
 }
 
 const ints = (value: readonly number[] | readonly (readonly number[])[]) => ({ dtype: 'int64' as const, value });
@@ -84,18 +85,17 @@ export const SparseFillEmptyRows = defineOp({
     checkParts(indices, values, dense_shape);
     if (default_value.shape.length > 0)
       throw new InvalidArgumentError(`default_value must be a scalar, saw: ${showRuntime(default_value.shape)}`);
-    const rank = indices.shape[1]!;
     const results = [d.int64, d.int64, d.bool, d.int64].map((dtype) => ({ dtype }));
     const [output_indices, order, empty_row_indicator, reverse_index_map] = p.host(
       [indices, dense_shape],
       results,
-      ([places, shape]) => {
-        const { filled, order, wentTo, isEmpty } = filledRows(places!, shape!);
+      async ([places, shape]) => {
+        const { filled, order, wentTo, isEmpty } = await filledRows(places!, shape!);
         return [
-          indexMatrix(filled, rank),
-          int64Vector(order),
-          fromElements(d.bool, [isEmpty.length], isEmpty),
-          int64Vector(wentTo),
+          filled,
+          await wideVector(order),
+          new NDArray(d.bool, [isEmpty.length], isEmpty),
+          await wideVector(wentTo),
         ];
       },
     );
@@ -163,17 +163,22 @@ export const SparseFillEmptyRowsGrad = defineOp({
       { dtype: T, shape: [count] },
       { dtype: T, shape: [] },
     ];
-    const [d_values, d_default_value] = p.host([reverse_index_map, grad_values], results, ([map, grads]) => {
-      const unused = new Set(Array.from({ length: given }, (_, i) => i));
-      const taken = map!.numbers().map((at): Element => {
-        if (at < 0 || at >= given)
-          throw new InvalidArgumentError(`Elements in reverse index must be in [0, ${given}) but got ${at}`);
-        unused.delete(at);
-        return grads!.at(at);
-      });
+    const [d_values, d_default_value] = p.host([reverse_index_map, grad_values], results, async ([map, grads]) => {
+      const at = map!.numberReader();
+      const isUsed = new Uint8Array(given);
+      const take = (i: number): Element => {
+        const from = at(i);
+        if (from < 0 || from >= given)
+          throw new InvalidArgumentError(`Elements in reverse index must be in [0, ${given}) but got ${from}`);
+        isUsed[from] = 1;
+        return grads!.at(from);
+      };
+      const taken = await makeNumbers(T, [count], take, 512);
       let rest = zeroOf(T);
-      for (const i of unused) rest = plus(rest, grads!.at(i));
-      return [fromElements(T, [count], taken), fromElements(T, [], [rest])];
+      await eachInTurns(given, (i) => {
+        if (isUsed[i] === 0) rest = plus(rest, grads!.at(i));
+      });
+      return [taken, fromElements(T, [], [rest])];
     });
     return { d_values: d_values!, d_default_value: d_default_value! };
   },

@@ -1,8 +1,10 @@
 /** @file Sums and largest elements of sparse tensors along axes, dense or sparse. */
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError, ResourceExhaustedError } from '../../core/errors.ts';
-import { type Element, fromElements, type NDArray, zeros } from '../../core/ndarray.ts';
-import { type Shape, showRuntime, sizeOf } from '../../core/shape.ts';
+import { eachInTurns } from '../../core/eventLoop.ts';
+import { type Element, type NDArray, zeros } from '../../core/ndarray.ts';
+import { risingOrder } from '../../core/risingOrder.ts';
+import { type Shape, showRuntime, sizeOf, stridesOf } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import { SparseTensor } from '../../graph/sparseTensor.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
@@ -19,7 +21,7 @@ import { rank } from '../array/shape.ts';
 import { cast } from '../math/cast.ts';
 import { floorOver } from '../math/operators.ts';
 import { reducedShape } from '../math/reductionGradients.ts';
-import { checkParts, int64Vector, partsDims, partsOf, placeOf, plus, positionsIn, sizesIn } from './parts.ts';
+import { checkParts, indexMatrix, int64Vector, partsDims, placesIn, plus, sizesIn, ValueList } from './parts.ts';
 
 type Join = (x: Element, y: Element) => Element;
 
@@ -42,24 +44,27 @@ function foldedShape(sizes: Shape, axes: readonly number[], keepsDims: boolean) 
   };
 }
 
-/** The elements joined that differ only in folded axes: where each group lies in the result, and its value. */
-function folded(arrays: readonly NDArray[], keepsDims: boolean, join: Join) {
+/** The elements joined that differ only in folded axes: where each group lies in the result, rising, and its value. */
+async function folded(arrays: readonly NDArray[], keepsDims: boolean, join: Join) {
   const [indices, values, shape, axes] = arrays as [NDArray, NDArray, NDArray, NDArray]; // as the ops have inputs
   const sizes = sizesIn(shape);
   const { kept, shape: result } = foldedShape(sizes, axes.numbers(), keepsDims);
-  const left = kept.map((axis) => sizes[axis]!);
-  const groups = new Map<number, { position: number[]; value: Element }>();
-  for (const [i, position] of positionsIn(indices, sizes).entries()) {
-    const own = kept.map((axis) => position[axis]!);
-    const place = placeOf(own, left);
-    const group = groups.get(place);
-    if (group) group.value = join(group.value, values.at(i));
-    else {
-      const at = keepsDims ? sizes.map((_, axis) => (kept.includes(axis) ? position[axis]! : 0)) : own;
-      groups.set(place, { position: at, value: values.at(i) });
-    }
-  }
-  return { result, groups: [...groups].sort(([a], [b]) => a - b) };
+  const strides = sizes.map(() => 0);
+  for (const [k, stride] of stridesOf(kept.map((axis) => sizes[axis]!)).entries()) strides[kept[k]!] = stride;
+  const places = await placesIn(indices, sizes, { strides });
+  const order = await risingOrder(places);
+  const groups = new Float64Array(order.length);
+  const joined = new ValueList(values.dtype, order.length);
+  let value: Element = 0;
+  await eachInTurns(order.length, (k) => {
+    const i = order[k]!;
+    const isFirst = k === 0 || places[order[k - 1]!] !== places[i];
+    value = isFirst ? values.at(i) : join(value, values.at(i));
+    if (k + 1 < order.length && places[order[k + 1]!] === places[i]) return;
+    groups[joined.length] = places[i]!;
+    joined.push(value);
+  });
+  return { result, places: groups.subarray(0, joined.length), values: joined.vector() };
 }
 
 const inputs = { input_indices: 'int64', input_values: 'T', input_shape: 'int64', reduction_axes: 'int32' } as const;
@@ -88,19 +93,15 @@ const some = {
 const axes = (...value: number[]) => ({ dtype: 'int32' as const, value, shape: [value.length] });
 
 function lowerDense(p: ProgramBuilder, given: readonly Value[], dtype: d.DType, keepsDims: boolean, join: Join): Value {
-  const [output] = p.host(given, [{ dtype }], (arrays) => {
-    const { result, groups } = folded(arrays, keepsDims, join);
+  const [output] = p.host(given, [{ dtype }], async (arrays) => {
+    const { result, places, values } = await folded(arrays, keepsDims, join);
     if (sizeOf(result) > 2 ** 31)
       throw new ResourceExhaustedError(`OOM when allocating a tensor of shape ${showRuntime(result)}`);
     const dense = zeros(dtype, result);
-    const elements = fromElements(
-      dtype,
-      [groups.length],
-      groups.map(([, { value }]) => value),
-    );
-    const [from, to, width] = [elements.data, dense.data, dtype.entries];
-    for (const [i, [place]] of groups.entries())
-      for (let k = 0; k < width; k++) to[place * width + k] = from[i * width + k]!;
+    const [from, to, width] = [values.data, dense.data, dtype.entries];
+    await eachInTurns(places.length, (i) => {
+      for (let k = 0; k < width; k++) to[places[i]! * width + k] = from[i * width + k]!;
+    });
     return [dense];
   });
   return output!;
@@ -171,10 +172,9 @@ const sparseResult = (name: string, types: typeof numbers, join: Join, sums: rea
     grad: gradientPending('TensorFlow has none either'),
     lower(p, ports, { keep_dims, T }) {
       const results = [d.int64, T, d.int64].map((dtype) => ({ dtype }));
-      const [output_indices, output_values, output_shape] = p.host(checkInputs(ports), results, (arrays) => {
-        const { result, groups } = folded(arrays, keep_dims, join);
-        const sums = groups.map(([, group]) => group);
-        return [...partsOf(T, sums, result.length), int64Vector(result)];
+      const [output_indices, output_values, output_shape] = p.host(checkInputs(ports), results, async (arrays) => {
+        const { result, places, values } = await folded(arrays, keep_dims, join);
+        return [await indexMatrix(places, result), values, int64Vector(result)];
       });
       return { output_indices: output_indices!, output_values: output_values!, output_shape: output_shape! };
     },

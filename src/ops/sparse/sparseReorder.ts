@@ -1,7 +1,9 @@
 /** @file SparseReorder: the elements of a sparse tensor in row-major order; and sparseMerge, which puts ids in the positions. */
 import { int64 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
+import { eachInTurns } from '../../core/eventLoop.ts';
 import { NDArray } from '../../core/ndarray.ts';
+import { risingOrder } from '../../core/risingOrder.ts';
 import { isFullyDefined, showRuntime } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import { nameScope } from '../../graph/scopes.ts';
@@ -22,32 +24,38 @@ import { invertPermutation } from '../array/transpose.ts';
 import { cast } from '../math/cast.ts';
 
 /** The order in which the rows of a matrix of positions rise; equal ones stay as they are. */
-function risingOrder(indices: NDArray): number[] {
+async function risingRows(indices: NDArray): Promise<Int32Array> {
   const [count, rank] = indices.shape as readonly [number, number]; // a matrix
-  const data = indices.data as BigInt64Array; // int64
-  const compare = (a: number, b: number) => {
-    for (let axis = 0; axis < rank; axis++) {
-      const [x, y] = [data[a * rank + axis]!, data[b * rank + axis]!];
-      if (x !== y) return x < y ? -1 : 1;
-    }
-    return 0;
-  };
-  return Array.from({ length: count }, (_, i) => i).sort(compare);
+  const at = indices.numberReader();
+  let order = Int32Array.from({ length: count }, (_, i) => i);
+  // By the last column first: sorting by the others leaves the order of equal rows as it is.
+  for (let axis = rank - 1; axis >= 0; axis--) {
+    const keys = new Float64Array(count);
+    const before = order;
+    await eachInTurns(count, (i) => {
+      keys[i] = at(before[i]! * rank + axis);
+    });
+    const next = await risingOrder(keys);
+    order = next.map((i) => before[i]!);
+  }
+  return order;
 }
 
 /** Rows of an array in another order. */
-function reordered(array: NDArray, order: readonly number[]): NDArray {
+async function reordered(array: NDArray, order: Int32Array): Promise<NDArray> {
   const width = array.shape.slice(1).reduce((a, b) => a * b, 1) * array.dtype.entries;
-  if (array.dtype.isObject)
-    return new NDArray(
-      array.dtype,
-      array.shape,
-      order.map((i) => array.objects[i]!),
-    );
+  if (array.dtype.isObject) {
+    const objects = new Array<object>(order.length);
+    await eachInTurns(order.length, (i) => {
+      objects[i] = array.objects[order[i]!]!;
+    });
+    return new NDArray(array.dtype, array.shape, objects);
+  }
+  const from = array.data;
   const result = array.dtype.allocate(array.size);
-  const bytes = new Uint8Array(result.buffer, result.byteOffset, result.byteLength);
-  const size = width * result.BYTES_PER_ELEMENT;
-  for (const [to, from] of order.entries()) bytes.set(array.bytes.subarray(from * size, (from + 1) * size), to * size);
+  await eachInTurns(order.length, (i) => {
+    for (let k = 0; k < width; k++) result[i * width + k] = from[order[i]! * width + k]!;
+  });
   return new NDArray(array.dtype, array.shape, result);
 }
 
@@ -86,10 +94,14 @@ export const SparseReorder = defineOp({
         `Number of elements of indices ${showRuntime(input_indices.shape)}, values ${showRuntime(input_values.shape)} and shape ${showRuntime(input_shape.shape)} do not match`,
       );
     const results = [input_indices, input_values].map(({ dtype, shape: sizes }) => ({ dtype, shape: sizes }));
-    const [output_indices, output_values] = p.host([input_indices, input_values], results, ([indices, values]) => {
-      const order = risingOrder(indices!);
-      return [reordered(indices!, order), reordered(values!, order)];
-    });
+    const [output_indices, output_values] = p.host(
+      [input_indices, input_values],
+      results,
+      async ([indices, values]) => {
+        const order = await risingRows(indices!);
+        return [await reordered(indices!, order), await reordered(values!, order)];
+      },
+    );
     return { output_indices: output_indices!, output_values: output_values! };
   },
   // biome-ignore format: a table reads better in rows

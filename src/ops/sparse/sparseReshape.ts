@@ -1,6 +1,8 @@
 /** @file SparseReshape: the same elements of a sparse tensor under another shape. */
 import { int64 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
+import { eachInTurns } from '../../core/eventLoop.ts';
+import { Int64s } from '../../core/int64s.ts';
 import { intVector, NDArray } from '../../core/ndarray.ts';
 import { type Dims, isFullyDefined, type Shape, sameShape, showRuntime, sizeOf, stridesOf } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
@@ -41,7 +43,7 @@ function wantedShape(from: Shape, to: readonly number[]): Shape {
   return shape;
 }
 
-function reshaped(indices: NDArray, from: Shape, to: Shape): NDArray {
+async function reshaped(indices: NDArray, from: Shape, to: Shape): Promise<NDArray> {
   if (sameShape(from, to)) return indices;
   const count = indices.shape[0]!;
   if (count > 0 && sizeOf(to) === 0)
@@ -50,16 +52,17 @@ function reshaped(indices: NDArray, from: Shape, to: Shape): NDArray {
     );
   const [inner, outer] = [stridesOf(from), stridesOf(to)];
   const rank = from.length;
-  const result = new BigInt64Array(count * to.length);
-  for (let i = 0; i < count; i++) {
+  const at = indices.numberReader();
+  const result = new Int64s(count * to.length);
+  await eachInTurns(count, (i) => {
     let place = 0;
-    for (let axis = 0; axis < rank; axis++) place += indices.numberAt(i * rank + axis) * inner[axis]!;
-    for (const [axis, stride] of outer.entries()) {
-      result[i * to.length + axis] = BigInt(Math.floor(place / stride));
-      place %= stride;
+    for (let axis = 0; axis < rank; axis++) place += at(i * rank + axis) * inner[axis]!;
+    for (let axis = 0; axis < outer.length; axis++) {
+      result.set(i * to.length + axis, Math.floor(place / outer[axis]!));
+      place %= outer[axis]!;
     }
-  }
-  return new NDArray(int64, [count, to.length], result);
+  });
+  return new NDArray(int64, [count, to.length], result.data);
 }
 
 export const SparseReshape = defineOp({
@@ -92,14 +95,14 @@ export const SparseReshape = defineOp({
     const [output_indices, output_shape] = p.host(
       [input_indices, input_shape, new_shape],
       results,
-      ([indices, from, to]) => {
+      async ([indices, from, to]) => {
         const old = from!.numbers();
         if (indices!.shape[1] !== old.length)
           throw new InvalidArgumentError(
             `Input tensor rank must match input shape length: ${indices!.shape[1]} vs. ${old.length}`,
           );
         const shape = wantedShape(old, to!.numbers());
-        return [reshaped(indices!, old, shape), intVector(shape, int64)];
+        return [await reshaped(indices!, old, shape), intVector(shape, int64)];
       },
     );
     return { output_indices: output_indices!, output_shape: output_shape! };

@@ -1,7 +1,9 @@
 /** @file Parts of sparse tensors: SparseSlice with its gradient, and SparseSplit. */
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
-import type { NDArray } from '../../core/ndarray.ts';
+import { eachInTurns } from '../../core/eventLoop.ts';
+import { Int64s } from '../../core/int64s.ts';
+import { NDArray } from '../../core/ndarray.ts';
 import { showRuntime, sizeOf } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import { nameScope } from '../../graph/scopes.ts';
@@ -12,20 +14,36 @@ import { convertToTensor } from '../../op/convert.ts';
 import { defineOp, gradientPending, notDifferentiable } from '../../op/defineOp.ts';
 import { mergeDim, type Named, ofRank } from '../array/common.ts';
 import { denseGradient } from '../array/indexedSlices.ts';
-import { checkParts, indexMatrix, int64Vector, partsDims, picked, positionsIn, sizesIn } from './parts.ts';
+import { checkParts, int64Vector, partsDims, picked, placesIn, rowsAmong, sizesIn, wideVector } from './parts.ts';
 
 /** The elements in a box: their positions seen from its corner, which they were, and how large the box really is. */
-function cut(
-  positions: readonly (readonly number[])[],
+async function cut(
+  indices: NDArray,
   sizes: readonly number[],
   start: readonly number[],
   size: readonly number[],
-) {
+): Promise<[positions: NDArray, order: NDArray, box: NDArray]> {
+  const rank = sizes.length;
   const box = sizes.map((whole, axis) => Math.max(0, Math.min(size[axis]!, whole - start[axis]!)));
-  const order = positions
-    .map((_, i) => i)
-    .filter((i) => positions[i]!.every((at, axis) => at >= start[axis]! && at - start[axis]! < box[axis]!));
-  return { box, order, rows: order.map((i) => positions[i]!.map((at, axis) => at - start[axis]!)) };
+  const at = indices.numberReader();
+  const order = new Int32Array(indices.shape[0]!);
+  let count = 0;
+  await eachInTurns(order.length, (i) => {
+    for (let axis = 0; axis < rank; axis++) {
+      const place = at(i * rank + axis) - start[axis]!;
+      if (place < 0 || place >= box[axis]!) return;
+    }
+    order[count++] = i;
+  });
+  const positions = new Int64s(count * rank);
+  await eachInTurns(count, (k) => {
+    for (let axis = 0; axis < rank; axis++) positions.set(k * rank + axis, at(order[k]! * rank + axis) - start[axis]!);
+  });
+  return [
+    new NDArray(d.int64, [count, rank], positions.data),
+    await wideVector(order.subarray(0, count)),
+    int64Vector(box),
+  ];
 }
 
 const ints = (value: readonly number[] | readonly (readonly number[])[]) => ({ dtype: 'int64' as const, value });
@@ -70,14 +88,14 @@ export const SparseSlice = defineOp({
           `Expected ${name} to be a vector of length ${rank} but got shape ${showRuntime(own.shape)}`,
         );
     const results = [d.int64, d.int64, d.int64].map((dtype) => ({ dtype }));
-    const [output_indices, order, output_shape] = p.host([indices, shape, start, size], results, (arrays) => {
+    const [output_indices, order, output_shape] = p.host([indices, shape, start, size], results, async (arrays) => {
       const [places, whole, from, count] = arrays as [NDArray, NDArray, NDArray, NDArray]; // as many as inputs
       const sizes = sizesIn(whole);
       const [starts, counts] = [from.numbers(), count.numbers()];
       const wrong = counts.findIndex((length) => length < 0);
       if (wrong >= 0) throw new InvalidArgumentError(`size[${wrong}] must not be negative: ${counts[wrong]}`);
-      const found = cut(positionsIn(places, sizes), sizes, starts, counts);
-      return [indexMatrix(found.rows, rank), int64Vector(found.order), int64Vector(found.box)];
+      await placesIn(places, sizes);
+      return await cut(places, sizes, starts, counts);
     });
     return { output_indices: output_indices!, output_values: picked(p, values, order!), output_shape: output_shape! };
   },
@@ -130,12 +148,9 @@ export const SparseSliceGrad = defineOp({
       );
     const grads = p.concat([backprop_val_grad, p.fill(backprop_val_grad.dtype, [1], 0)], 0);
     const results = [{ dtype: d.int64, shape: [input_indices.shape[0]!] }];
-    const [at] = p.host([input_indices, input_start, output_indices], results, ([inputs, start, outputs]) => {
-      const key = (array: NDArray, i: number, minus?: NDArray) =>
-        Array.from({ length: rank }, (_, j) => array.numberAt(i * rank + j) - (minus?.numberAt(j) ?? 0)).join();
-      const known = new Map(Array.from({ length: count }, (_, i) => [key(outputs!, i), i]));
-      const found = Array.from({ length: inputs!.shape[0]! }, (_, i) => known.get(key(inputs!, i, start)) ?? count);
-      return [int64Vector(found)];
+    const [at] = p.host([input_indices, input_start, output_indices], results, async ([inputs, start, outputs]) => {
+      const found = await rowsAmong(inputs!, outputs!, start);
+      return [await wideVector(found.map((row) => (row < 0 ? count : row)))];
     });
     return { val_grad: picked(p, grads, at!) };
   },
@@ -172,7 +187,7 @@ export const SparseSplit = defineOp({
       );
     const rank = shape.shape[0]!;
     const results = Array.from({ length: 3 * num_split }, () => ({ dtype: d.int64 }));
-    const parts = p.host([split_dim, indices, shape], results, ([dim, places, whole]) => {
+    const parts = p.host([split_dim, indices, shape], results, async ([dim, places, whole]) => {
       const given = dim!.numberAt(0);
       const axis = given < 0 ? given + rank : given;
       const sizes = sizesIn(whole!);
@@ -182,20 +197,17 @@ export const SparseSplit = defineOp({
         throw new InvalidArgumentError(
           `Input num_split should be between 1 and the splitting dimension size (${sizes[axis]}), got ${num_split}`,
         );
-      const positions = positionsIn(places!, sizes);
+      await placesIn(places!, sizes);
       let from = 0;
-      return Array.from({ length: num_split }, (_, k) => {
+      const found: NDArray[] = [];
+      for (let k = 0; k < num_split; k++) {
         const length = Math.floor(sizes[axis]! / num_split) + (k < sizes[axis]! % num_split ? 1 : 0);
         const start = sizes.map((_, i) => (i === axis ? from : 0));
         from += length;
-        const found = cut(
-          positions,
-          sizes,
-          start,
-          sizes.map((size, i) => (i === axis ? length : size)),
-        );
-        return [indexMatrix(found.rows, rank), int64Vector(found.order), int64Vector(found.box)];
-      }).flat();
+        const size = sizes.map((whole, i) => (i === axis ? length : whole));
+        found.push(...(await cut(places!, sizes, start, size)));
+      }
+      return found;
     });
     const every = (k: number) => Array.from({ length: num_split }, (_, i) => parts[3 * i + k]!);
     return {

@@ -1,7 +1,9 @@
 /** @file SparseToDense: a tensor from the positions and values of some of its elements. */
 import { int64 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
-import { intVector, type NDArray } from '../../core/ndarray.ts';
+import { eachInTurns } from '../../core/eventLoop.ts';
+import { Int64s } from '../../core/int64s.ts';
+import { NDArray } from '../../core/ndarray.ts';
 import { type Shape, showRuntime, showShape, sizeOf, stridesOf } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { SparseTensor } from '../../graph/sparseTensor.ts';
@@ -16,25 +18,31 @@ import { reduceSum } from '../math/reductions.ts';
 import { zerosLike } from '../math/zerosLike.ts';
 
 /** The place of every row of indices in the flat tensor. With `ordered`, rows must rise and none may be repeated. */
-function flatPlaces(indices: NDArray, shape: Shape, ordered: boolean): number[] {
+async function flatPlaces(indices: NDArray, shape: Shape, ordered: boolean): Promise<NDArray> {
   const strides = stridesOf(shape);
   const rank = shape.length;
   const count = rank === 0 ? indices.size : indices.size / rank;
+  const at = indices.numberReader();
+  const places = new Int64s(count);
   let before = -1;
-  return Array.from({ length: count }, (_, i) => {
-    const row = Array.from({ length: rank }, (_, axis) => indices.numberAt(i * rank + axis));
-    const place = row.reduce((sum, at, axis) => sum + at * strides[axis]!, 0);
-    const shown = `indices[${i}] = [${row.join(',')}]`;
-    if (row.some((at, axis) => at < 0 || at >= shape[axis]!))
-      throw new InvalidArgumentError(`${shown} is out of bounds: need 0 <= index < [${shape.join(',')}]`);
-    if (ordered && place === before) throw new InvalidArgumentError(`${shown} is repeated`);
+  const shown = (i: number) => `indices[${i}] = [${shape.map((_, axis) => at(i * rank + axis)).join(',')}]`;
+  await eachInTurns(count, (i) => {
+    let place = 0;
+    for (let axis = 0; axis < rank; axis++) {
+      const index = at(i * rank + axis);
+      if (index < 0 || index >= shape[axis]!)
+        throw new InvalidArgumentError(`${shown(i)} is out of bounds: need 0 <= index < [${shape.join(',')}]`);
+      place += index * strides[axis]!;
+    }
+    if (ordered && place === before) throw new InvalidArgumentError(`${shown(i)} is repeated`);
     if (ordered && place < before)
       throw new InvalidArgumentError(
-        `${shown} is out of order. Many sparse ops require sorted indices.\n    Use \`tf.sparse.reorder\` to create a correctly ordered copy.\n\n`,
+        `${shown(i)} is out of order. Many sparse ops require sorted indices.\n    Use \`tf.sparse.reorder\` to create a correctly ordered copy.\n\n`,
       );
     before = place;
-    return place;
+    places.set(i, place);
   });
+  return new NDArray(int64, [count], places.data);
 }
 
 export const SparseToDense = defineOp({
@@ -83,8 +91,8 @@ export const SparseToDense = defineOp({
       throw new InvalidArgumentError(
         `default_value should be a scalar, not of shape ${showRuntime(default_value.shape)}`,
       );
-    const [places] = p.host([sparse_indices], [{ dtype: int64, shape: [count] }], ([indices]) => [
-      intVector(flatPlaces(indices!, shape, validate_indices), int64),
+    const [places] = p.host([sparse_indices], [{ dtype: int64, shape: [count] }], async ([indices]) => [
+      await flatPlaces(indices!, shape, validate_indices),
     ]);
     const target = filled(p, p.reshape(default_value, [1, 1]), [sizeOf(shape), 1]);
     const updates = p.reshape(p.broadcast(p.reshape(sparse_values, [sizeOf(sparse_values.shape), 1]), [count, 1]), [
