@@ -34,6 +34,8 @@ double errorOf(float got, double want) {
 struct Function {
   const char* name;
   double (*of)(double);
+  /** Whether the C library computes it where products are rounded before they are added to. */
+  bool isFused = false;
 };
 const Function functions[] = {
     {"exp", std::exp},
@@ -48,6 +50,14 @@ const Function functions[] = {
     {"sqrt", std::sqrt},
     {"rsqrt", [](double x) { return 1 / std::sqrt(x); }},
     {"reciprocal", [](double x) { return 1 / x; }},
+    {"sinh", std::sinh, true},
+    {"cosh", std::cosh, true},
+    {"atanh", std::atanh, true},
+    {"erfc", std::erfc, true},
+    {"tan", std::tan, true},
+    {"asin", std::asin, true},
+    {"acos", std::acos, true},
+    {"atan", std::atan, true},
 };
 
 bool isRight = true;
@@ -71,7 +81,10 @@ void sweep(const std::vector<Variant>& variants, const Function& function, doubl
   std::vector<Worst> worst(2 * variants.size());
   std::vector<void*> programs;
   for (const Variant& variant : variants)
-    for (const bool widened : {false, true}) programs.push_back(variant.isThere() ? variant.program(function.name, 1, "f32", widened) : nullptr);
+    for (const bool widened : {false, true}) {
+      const bool isOurs = variant.isThere() && !(function.isFused && &variant == &variants[0]);
+      programs.push_back(isOurs ? variant.program(function.name, 1, "f32", widened) : nullptr);
+    }
   for (uint64_t bits = 0; bits >> 32 == 0;) {
     for (int64_t i = 0; i < kBlock; i++, bits += step) {
       const uint32_t word = static_cast<uint32_t>(bits >> 32 == 0 ? bits : 0);
@@ -92,6 +105,35 @@ void sweep(const std::vector<Variant>& variants, const Function& function, doubl
   }
   for (size_t p = 0; p < programs.size(); p++)
     if (programs[p]) report(function.name, (std::string(kVariants[p / 2]) + (p % 2 ? ", alone" : "")).c_str(), worst[p], bound);
+}
+
+/** Pairs of coordinates of all lengths, and of like ones. */
+void tryAngles(const std::vector<Variant>& variants, double bound, uint64_t step) {
+  std::mt19937_64 random(13);
+  std::vector<float> y(kBlock), x(kBlock), got(kBlock);
+  std::vector<double> want(kBlock);
+  for (size_t v = 1; v < variants.size(); v++) {
+    if (!variants[v].isThere()) continue;
+    void* const program = variants[v].program("atan2", 2, "f32", false);
+    Worst worst;
+    for (uint64_t round = 0; round < 8192 / step + 2; round++) {
+      for (int64_t i = 0; i < kBlock; i++) {
+        const uint64_t word = random();
+        const uint32_t first = static_cast<uint32_t>(word), second = static_cast<uint32_t>(word >> 32);
+        std::memcpy(&y[i], &first, sizeof(first));
+        std::memcpy(&x[i], &second, sizeof(second));
+        if (round % 2 == 1) x[i] = static_cast<float>(static_cast<int32_t>(first)), y[i] = static_cast<float>(static_cast<int32_t>(second));
+        const auto normal = [](float value) { return std::fabs(value) < 0x1p-126f ? std::copysign(0.0f, value) : value; };
+        want[i] = std::atan2(static_cast<double>(normal(y[i])), static_cast<double>(normal(x[i])));
+      }
+      variants[v].run(program, {y.data(), x.data(), got.data()});
+      for (int64_t i = 0; i < kBlock; i++) {
+        const double error = errorOf(got[i], want[i]);
+        if (error > worst.error) worst = {error, want[i], y[i], x[i], got[i]};
+      }
+    }
+    report("atan2", kVariants[v], worst, bound);
+  }
 }
 
 /** Powers are too many to try all: random bases, also close to 1, with exponents whose results are not all 0 or infinite. */
@@ -135,5 +177,6 @@ int main(int argc, char** argv) {
   for (const Function& function : functions)
     if (only == "all" || only == function.name) sweep(variants, function, promised(argv[2], function.name, 0), step);
   if (only == "all" || only == "pow") tryPowers(variants, promised(argv[2], "pow", 0), step);
+  if (only == "all" || only == "atan2") tryAngles(variants, promised(argv[2], "atan2", 0), step);
   return isRight ? 0 : 1;
 }

@@ -107,6 +107,9 @@ const fileFlags = {
   // Its polynomials are written for it.
   'map/transcendental.simd.cpp': ['-ffp-contract=fast'],
   'map/doubles.simd.cpp': ['-ffp-contract=fast'],
+  'map/doubleAngles.simd.cpp': ['-ffp-contract=fast'],
+  'map/doubleErrors.simd.cpp': ['-ffp-contract=fast'],
+  'map/arcs.simd.cpp': ['-ffp-contract=fast'],
   'conv/lanes.simd.cpp': ['-ffp-contract=fast'],
   // All arguments that it can have were tried so.
   'random/normals.simd.cpp': ['-ffp-contract=fast'],

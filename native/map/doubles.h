@@ -42,12 +42,15 @@ template <class X> TL_INLINE Sum<X> anySumOf(X x, X y) {
 }
 /** x y - z in one rounding, which is the error of a product z: spelled out, because the compiler would see that both products are one. */
 template <class X> TL_INLINE X productLess(X x, X y, X z) {
-  return each([](D u, D v, D w) TL_INLINE_LAMBDA {
+  return each([](Single<X> u, Single<X> v, Single<X> w) TL_INLINE_LAMBDA {
+    constexpr bool isDouble = sizeof(Element<X>) == 8;
 #if defined(__FMA__)
-    asm("vfmsub231pd %2, %1, %0" : "+v"(w) : "v"(u), "v"(v));
+    if constexpr (isDouble) asm("vfmsub231pd %2, %1, %0" : "+v"(w) : "v"(u), "v"(v));
+    else asm("vfmsub231ps %2, %1, %0" : "+v"(w) : "v"(u), "v"(v));
 #elif defined(__aarch64__)
     w = -w;
-    asm("fmla %0.2d, %1.2d, %2.2d" : "+w"(w) : "w"(u), "w"(v));
+    if constexpr (isDouble) asm("fmla %0.2d, %1.2d, %2.2d" : "+w"(w) : "w"(u), "w"(v));
+    else asm("fmla %0.4s, %1.4s, %2.4s" : "+w"(w) : "w"(u), "w"(v));
 #endif
     return w;
   }, x, y, z);
@@ -88,11 +91,12 @@ template <class X> TL_INLINE X quotientOf(Sum<X> x, Sum<X> y) {
 }
 template <class X> TL_INLINE X quotientOf(X x, X y) {
 #if defined(__AVX512F__)
-  const X r = roughInverse(y), q = x * r;
-  return (x - q * y) * r + q;
-#else
-  return x / y;
+  if constexpr (sizeof(Element<X>) == 8) {
+    const X r = roughInverse(y), q = x * r;
+    return (x - q * y) * r + q;
+  }
 #endif
+  return x / y;
 }
 
 /** x = n ln 2 + r + low, |r| <= ln 2 / 2; n is whole and the lower bits of `shifted` are n + 1023, an exponent field. */

@@ -130,31 +130,35 @@ template <class T> using Beside = Two<Two<Full<T>>>;
 #else
 template <class T> using Beside = Two<Full<T>>;
 #endif
-/** The vectors of x lie `step` elements apart. */
-template <class X> TL_INLINE void load(const Element<X>* from, int64_t step, X& x) {
+/** The vectors of x lie `step` elements apart; those of another type are converted. */
+template <class M, class X> TL_INLINE void load(const M* from, int64_t step, X& x) {
   if constexpr (isTwo<X>) {
     load(from, step, x.a);
     load(from + step * static_cast<int64_t>(sizeof(x.a) / sizeof(Single<X>)), step, x.b);
   } else {
-    x = loadVector(from);
+    x = __builtin_convertvector((loadVector<M, lanesOf<Element<X>>>(from)), X);
   }
 }
-template <class X> TL_INLINE void store(Element<X>* to, X x) {
+template <class M, class X> TL_INLINE void store(M* to, X x) {
   if constexpr (isTwo<X>) {
     store(to, x.a);
     store(to + sizeof(x.a) / sizeof(Element<X>), x.b);
   } else {
-    storeVector(to, x);
+    constexpr int N = lanesOf<Element<X>>;
+    storeVector<M, N>(to, __builtin_convertvector(x, typename VectorOf<M, N>::type));
   }
 }
 
-/** out[i] = F::of(in[0][i], …) of `Count` operands, several vectors at a time; see storeVectors for the last one. */
-template <int Count, class F, class T = float> void besides(int64_t n, const BlockArgs& args) {
+/**
+ * out[i] = F::of(in[0][i], …) of `Count` operands, several vectors at a time; see storeVectors for the last one. It is computed in T
+ * and is of type M in memory.
+ */
+template <int Count, class F, class T = float, class M = T> void besides(int64_t n, const BlockArgs& args) {
   constexpr int64_t N = lanesOf<T>, kMany = sizeof(Beside<T>) / sizeof(T);
-  if (n < N) return finishBlock(besides<Count, F, T>, 0, n, N, args, {sizeof(T), {sizeof(T), Count > 1 ? sizeof(T) : 0}});
-  T* const out = static_cast<T*>(args.out);
-  const T* const x = static_cast<const T*>(args.in[0]);
-  const T* const y = static_cast<const T*>(args.in[Count - 1]);
+  if (n < N) return finishBlock(besides<Count, F, T, M>, 0, n, N, args, {sizeof(M), {sizeof(M), Count > 1 ? sizeof(M) : 0}});
+  M* const out = static_cast<M*>(args.out);
+  const M* const x = static_cast<const M*>(args.in[0]);
+  const M* const y = static_cast<const M*>(args.in[Count - 1]);
   const int64_t mx = -args.step[0], my = -args.step[Count - 1];
   const auto at = [&](int64_t i, auto&& some) TL_INLINE_LAMBDA {
     if constexpr (Count == 1) {
@@ -170,8 +174,8 @@ template <int Count, class F, class T = float> void besides(int64_t n, const Blo
   const Full<T> last = at(n - N, Full<T>{});
   int64_t i = 0;
   for (; i + kMany <= n; i += kMany) store(out + i, at(i, Beside<T>{}));
-  for (; i < n - N; i += N) storeVector(out + i, at(i, Full<T>{}));
-  storeVector(out + n - N, last);
+  for (; i < n - N; i += N) store(out + i, at(i, Full<T>{}));
+  store(out + n - N, last);
 }
 
 #define FUNCTION(Name, function)                                                    \

@@ -18,6 +18,9 @@ namespace tl {
   void fillJoined(SimdKernels&);              \
   void fillTranscendental(SimdKernels&);      \
   void fillDoubles(SimdKernels&);             \
+  void fillDoubleAngles(SimdKernels&);        \
+  void fillDoubleErrors(SimdKernels&);        \
+  void fillArcs(SimdKernels&);                \
   void fillCasts(SimdKernels&);               \
   void fillConversions(SimdKernels&);         \
   void fillFolds(SimdKernels&);               \
@@ -59,6 +62,9 @@ bool getMatrixUnit() {
     variant::fillJoined(k);                   \
     variant::fillTranscendental(k);           \
     variant::fillDoubles(k);                  \
+    variant::fillDoubleAngles(k);             \
+    variant::fillDoubleErrors(k);             \
+    variant::fillArcs(k);                     \
     variant::fillCasts(k);                    \
     variant::fillConversions(k);              \
     variant::fillFolds(k);                    \

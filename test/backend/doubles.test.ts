@@ -25,6 +25,87 @@ const functions = {
   sinh: [e.sinh, Math.sinh, 1.8, 2],
   cosh: [e.cosh, Math.cosh, 1.5, 1],
   atanh: [e.atanh, Math.atanh, 1, 1],
+  sin: [e.sin, Math.sin, 1, 1],
+  cos: [e.cos, Math.cos, 1, 1],
+  tan: [e.tan, Math.tan, 1, 1],
+  asin: [e.asin, Math.asin, 0.7, 1],
+  acos: [e.acos, Math.acos, 0.7, 1],
+  atan: [e.atan, Math.atan, 2, 1],
+} as const;
+
+/** Some values of functions that JavaScript does not have, and the error that native/README.md promises. */
+const tables = {
+  erf: {
+    of: e.erf,
+    bound: 1.2,
+    values: [
+      [0.1, 0.1124629160182849],
+      [0.25, 0.27632639016823696],
+      [0.4375, 0.463898135749933],
+      [0.5, 0.5204998778130465],
+      [0.5625, 0.5736744566155919],
+      [0.75, 0.7111556336535151],
+      [0.875, 0.7840750610598597],
+      [0.9375, 0.8151024010343998],
+      [1, 0.8427007929497149],
+      [1.0625, 0.8670582694349528],
+      [1.25, 0.9229001282564583],
+      [1.5, 0.9661051464753108],
+      [1.75, 0.9866716712191824],
+      [2, 0.9953222650189527],
+      [2.5, 0.999593047982555],
+      [3, 0.9999779095030014],
+      [4, 0.9999999845827421],
+      [5, 0.9999999999984626],
+      [-0.75, -0.7111556336535151],
+      [-2, -0.9953222650189527],
+      [0, 0],
+      [-0, -0],
+      [8, 1],
+      [-8, -1],
+      [Infinity, 1],
+      [-Infinity, -1],
+      [NaN, NaN],
+    ],
+  },
+  erfc: {
+    of: e.erfc,
+    bound: 1.8,
+    values: [
+      [-6, 2.0],
+      [-3, 1.9999779095030015],
+      [-1.5, 1.9661051464753108],
+      [-0.75, 1.7111556336535152],
+      [-0.5, 1.5204998778130465],
+      [-0.25, 1.276326390168237],
+      [0.1, 0.887537083981715],
+      [0.25, 0.7236736098317631],
+      [0.4375, 0.536101864250067],
+      [0.5, 0.4795001221869535],
+      [0.5625, 0.42632554338440803],
+      [0.75, 0.28884436634648486],
+      [1, 0.15729920705028513],
+      [1.5, 0.033894853524689274],
+      [2, 0.004677734981047266],
+      [3, 2.209049699858544e-5],
+      [4.5, 1.9661604415428876e-10],
+      [6, 2.1519736712498913e-17],
+      [8, 1.1224297172982926e-29],
+      [10, 2.088487583762545e-45],
+      [13, 1.7395573154667246e-75],
+      [17, 1.0212280150942608e-127],
+      [20, 5.395865611607901e-176],
+      [24, 1.6489825831519335e-252],
+      [26, 5.663192408856143e-296],
+      [26.5, 2.2109076642637343e-307],
+      [27, 0],
+      [0, 1],
+      [-0, 1],
+      [Infinity, 0],
+      [-Infinity, 2],
+      [NaN, NaN],
+    ],
+  },
 } as const;
 
 const smallest = 2 ** -1022;
@@ -108,9 +189,53 @@ describe.runIf(cpu)('float64 functions of the cpu device', () => {
     });
   }
 
+  for (const [name, { of, bound, values }] of Object.entries(tables))
+    it(`${name} is within ${bound} units of the last place`, async () => {
+      const got = await run(
+        Float64Array.from(values, ([at]) => at),
+        of,
+      );
+      for (const [i, [at, want]] of values.entries())
+        expect(errorOf(got[i]!, want), `${name}(${at}) is ${got[i]}`).toBeLessThanOrEqual(bound + 0.5);
+    });
+
+  it('atan2 is within 2 units of the last place in all directions', async () => {
+    const values = [0, -0, 1, -1, 2.5, -0.3, 1e-300, -1e300, 1.7e308, 2 ** -1022, 1e150, Infinity, -Infinity, NaN];
+    const pairs = values.flatMap((y) => values.map((x) => [y, x] as const));
+    for (let i = 0; i < 3000; i++) pairs.push([Math.cos(i) * 2 ** (i % 9), Math.sin(i * 0.7)]);
+    const b = new SegmentBuilder();
+    const shape = [pairs.length];
+    const [ys, xs] = ([0, 1] as const).map((side) =>
+      b.bind(
+        new NDArray(
+          d.float64,
+          shape,
+          Float64Array.from(pairs, (pair) => pair[side]),
+        ),
+      ),
+    );
+    const to = b.output(d.float64, shape);
+    b.add({
+      kind: 'map',
+      shape,
+      inputs: [ys!, xs!],
+      outputs: [to],
+      results: [e.atan2(e.input(0, d.float64), e.input(1, d.float64))],
+    });
+    const got = (await (await b.run(cpu!))(to)).numbers();
+    for (const [i, [y, x]] of pairs.entries())
+      expect(errorOf(got[i]!, Math.atan2(y, x)), `atan2(${y}, ${x}) is ${got[i]}`).toBeLessThanOrEqual(2 + 1);
+  });
+
   it('keep what native/README.md promises', () => {
     const readme = readFileSync(new URL('../../native/README.md', import.meta.url), 'utf8');
-    for (const [name, [, , bound]] of Object.entries(functions))
+    const promises = [
+      ...Object.entries(functions).map(([name, [, , bound]]) => [name, bound] as const),
+      ['erf', 1.2],
+      ['erfc', 1.8],
+      ['atan2', 2],
+    ];
+    for (const [name, bound] of promises)
       expect(readme).toMatch(new RegExp(`^\\| \`${name}\` \\| [0-9.]* ?\\| ${bound} \\|`, 'm'));
   });
 });

@@ -23,6 +23,14 @@ const functions = {
   sqrt: [e.sqrt, 0.5],
   rsqrt: [e.rsqrt, 1.5],
   reciprocal: [e.reciprocal, 0.5],
+  sinh: [e.sinh, 0.51],
+  cosh: [e.cosh, 0.51],
+  atanh: [e.atanh, 0.51],
+  erfc: [e.erfc, 0.51],
+  tan: [e.tan, 0.51],
+  asin: [e.asin, 0.7],
+  acos: [e.acos, 0.7],
+  atan: [e.atan, 2],
 } as const;
 
 const smallest = 2 ** -126;
