@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "inverseErf.h"
 #include "variants.h"
 
 namespace {
@@ -54,6 +55,8 @@ const Function functions[] = {
     {"cosh", std::cosh, true},
     {"atanh", std::atanh, true},
     {"erfc", std::erfc, true},
+    {"erfinv", [](double x) -> double { return erfinvBy<long double>(x, erfl, erfcl, expl); }, true},
+    {"ndtri", [](double p) -> double { return ndtriBy<long double>(p, erfl, erfcl, expl); }, true},
     {"tan", std::tan, true},
     {"asin", std::asin, true},
     {"acos", std::acos, true},

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <random>
 
+#include "inverseErf.h"
 #include "variants.h"
 
 namespace {
@@ -47,6 +48,8 @@ const Function functions[] = {
     {"atanh", atanhq},
     {"erf", erfq},
     {"erfc", erfcq},
+    {"erfinv", [](Quad x) { return erfinvBy(x, erfq, erfcq, expq); }},
+    {"ndtri", [](Quad p) { return ndtriBy(p, erfq, erfcq, expq); }},
     {"sin", sinq},
     {"cos", cosq},
     {"tan", tanq},

@@ -101,14 +101,9 @@ struct ArcTangent2 {
  * 1, where the root is.
  */
 template <class X> TL_INLINE Sum<X> arcPart(X a) {
-  using V = Single<X>;
   using T = Element<X>;
   const X z = whereLess(a, T(0.5), a * a, T(0.5) - T(0.5) * a);
-  const X root = each([](V v) TL_INLINE_LAMBDA {
-    V r;
-    for (int i = 0; i < lanesOf<T>; i++) r[i] = sqrtOf(v[i]);
-    return r;
-  }, z);
+  const X root = rootOf(z);
   // What the root has lost: (z - root^2) / (2 root). It is 0 only where z is.
   const X lost = quotientOf(productLess(root, root, z), T(-2) * atLeast(T(0x1p-60), root));
   const X s = whereLess(a, T(0.5), a, root), low = whereLess(a, T(0.5), allOf<X>(T(0)), lost);

@@ -99,6 +99,14 @@ template <class X> TL_INLINE X quotientOf(X x, X y) {
   return x / y;
 }
 
+template <class X> TL_INLINE X rootOf(X x) {
+  return each([](Single<X> v) TL_INLINE_LAMBDA {
+    Single<X> r;
+    for (int i = 0; i < lanesOf<Element<X>>; i++) r[i] = sqrtOf(v[i]);
+    return r;
+  }, x);
+}
+
 /** x = n ln 2 + r + low, |r| <= ln 2 / 2; n is whole and the lower bits of `shifted` are n + 1023, an exponent field. */
 template <class X> struct DoubleParts {
   X shifted, n, r, low;

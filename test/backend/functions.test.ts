@@ -27,6 +27,8 @@ const functions = {
   cosh: [e.cosh, 0.51],
   atanh: [e.atanh, 0.51],
   erfc: [e.erfc, 0.51],
+  erfinv: [e.erfinv, 0.51],
+  ndtri: [e.ndtri, 0.51],
   tan: [e.tan, 0.51],
   asin: [e.asin, 0.7],
   acos: [e.acos, 0.7],
