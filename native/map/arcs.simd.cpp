@@ -115,7 +115,10 @@ struct ArcSine {
   template <class X> static TL_INLINE X of(X x) {
     const X a = magnitudeOf(x);
     const Sum<X> part = arcPart(a);
-    return withSign(whereLess(a, Element<X>(0.5), total(part), total(lessThan(1, twice(part)))), x);
+    const X angle = withSign(whereLess(a, Element<X>(0.5), total(part), total(lessThan(1, twice(part)))), x);
+    // TensorFlow has the C library compute it in float64, and that leaves alone what is below the normal range.
+    if constexpr (sizeof(Element<X>) == 8) return orItself(angle, x);
+    else return angle;
   }
 };
 struct ArcCosine {

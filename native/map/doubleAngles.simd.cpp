@@ -26,8 +26,7 @@ template <class X> TL_INLINE Turned<X> turnedOf(X x) {
                              2.48015872894767294178e-05, -1.38888888888741095749e-03, 4.16666666666666019037e-02});
   const Sum<X> sine = sumOf(r, s * (z * r) + rounded(low * one));
   const Sum<X> cosine = sumOf(one, (z * z) * c + (((1.0 - one) - half) - r * low));
-  // The sum for x = -0 would be 0.
-  return {{withSign(sine.high, second), sine.low}, cosine, turn};
+  return {sine, cosine, turn};
 }
 TL_INLINE Longs isOdd(D turn) { return ((Longs)turn & 1) != 0; }
 
@@ -55,7 +54,7 @@ template <class X> TL_INLINE X sineOf(X x, int64_t quarter) {
   }, turned.sine.high, turned.cosine.high, turned.turn);
 }
 struct Sine {
-  template <class X> static TL_INLINE X of(X x) { return nearOr([](double v) { return __builtin_sin(v); }, sineOf(x, 0), x); }
+  template <class X> static TL_INLINE X of(X x) { return nearOr([](double v) { return __builtin_sin(v); }, orItself(sineOf(x, 0), x), x); }
 };
 struct Cosine {
   template <class X> static TL_INLINE X of(X x) { return nearOr([](double v) { return __builtin_cos(v); }, sineOf(x, 1), x); }
@@ -70,18 +69,17 @@ struct Tangent {
                           each(first, turned.sine.low, turned.cosine.low, turned.turn)};
     const Sum<X> below = {each(second, turned.sine.high, turned.cosine.high, turned.turn),
                           each(second, turned.sine.low, turned.cosine.low, turned.turn)};
-    return nearOr([](double v) { return __builtin_tan(v); }, withSign(quotientOf(above, below), above.high * below.high), x);
+    return nearOr([](double v) { return __builtin_tan(v); }, orItself(withSign(quotientOf(above, below), above.high * below.high), x), x);
   }
 };
 
 }  // namespace
 
 void fillDoubleAngles(SimdKernels& k) {
-  const auto set = [&](Op op, Kind kind, BlockFn function) { k.ops[static_cast<int>(op)][static_cast<int>(kind)] = function; };
-  set(Op::sin, Kind::f64, besides<1, Sine, double>);
-  set(Op::cos, Kind::f64, besides<1, Cosine, double>);
-  set(Op::tan, Kind::f64, besides<1, Tangent, double>);
-  set(Op::tan, Kind::f32, besides<1, Tangent, double, float>);
+  const auto set = [&](Op op, BlockFn function) { k.ops[static_cast<int>(op)][static_cast<int>(Kind::f64)] = function; };
+  set(Op::sin, besides<1, Sine, double>);
+  set(Op::cos, besides<1, Cosine, double>);
+  set(Op::tan, besides<1, Tangent, double>);
 }
 #else
 void fillDoubleAngles(SimdKernels&) {}

@@ -99,6 +99,12 @@ template <class X> TL_INLINE X quotientOf(X x, X y) {
   return x / y;
 }
 
+/** A function that is x where x is small, also below the normal range: parts of x would not be. */
+template <class X> TL_INLINE X orItself(X function, X x) {
+  using V = Single<X>;
+  return each([](V y, V v) TL_INLINE_LAMBDA { return magnitudeOf(v) < Element<X>(0x1p-54) ? v : y; }, function, x);
+}
+
 template <class X> TL_INLINE X rootOf(X x) {
   return each([](Single<X> v) TL_INLINE_LAMBDA {
     Single<X> r;

@@ -12,11 +12,6 @@ template <class X> TL_INLINE X expOf(X x) {
   return scale(((exponentialRest(r) * (r * r) + parts.low) + r) + 1.0, parts);
 }
 
-/** A function that is x where x is small: half of x may be below the normal range. */
-template <class X> TL_INLINE X orItself(X function, X x) {
-  return each([](D y, D v) TL_INLINE_LAMBDA { return (D)((Longs)v & INT64_MAX) < 0x1p-54 ? v : y; }, function, x);
-}
-
 template <class X> TL_INLINE X expm1Of(X x) {
   const Sum<X> half = partOfExpm1<1>(atLeast(-40.0, atMost(710.0, x)));
   return orItself(withSign(2.0 * (half.high + half.low), x), x);
@@ -103,7 +98,6 @@ void fillDoubles(SimdKernels& k) {
   set(Op::cosh, Kind::f64, besides<1, Cosh, double>);
   set(Op::atanh, Kind::f64, besides<1, Atanh, double>);
   // Of float32 these are computed in float64, which is faster than the C library and nearly rounds right.
-  set(Op::sinh, Kind::f32, besides<1, Sinh, double, float>);
   set(Op::cosh, Kind::f32, besides<1, Cosh, double, float>);
   set(Op::atanh, Kind::f32, besides<1, Atanh, double, float>);
 }
