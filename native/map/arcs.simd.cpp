@@ -83,7 +83,7 @@ struct ArcTangent2 {
     }, longer);
     const X large = atLeast(1 / kFar / kFar, atMost(kFar * kFar, longer * factor));
     const X small = each([](V l, V s, V scaled) TL_INLINE_LAMBDA {
-      return (l > kLargest<T>) & (s <= kLargest<T>) ? V{} : scaled;
+      return ((l > kLargest<T>) & (s <= kLargest<T>)) ? V{} : scaled;
     }, longer, shorter, atMost(kFar * kFar, shorter * factor));
     const Sum<X> angle = angleOf(small, large), steep = lessThan(1, angle);
     const auto select = [](V u, V v, V s, V f) TL_INLINE_LAMBDA { return u > v ? s : f; };
