@@ -34,11 +34,21 @@ struct Sweep {
   const Turn* turns;
 };
 
+/** The same with a complex sine: (x, y) becomes (c x + s y, c y - conj(s) x). */
+struct ComplexTurn {
+  double c;
+  ComplexDouble s;
+};
+
 struct LinalgKernels {
   RowKernels<double> real;
   RowKernels<ComplexDouble> complex;
   /** Applies sweeps to columns [begin, end) of rows that are `step` apart. */
   void (*turnRows)(const Sweep* sweeps, int64_t count, double* rows, int64_t step, int64_t begin, int64_t end);
+  /** Turns two rows. */
+  void (*turnPair)(int64_t n, ComplexTurn turn, ComplexDouble* x, ComplexDouble* y);
+  /** Turns columns 0, 1 ... with the column behind each, in this order. */
+  void (*turnColumns)(int64_t rows, int64_t count, const ComplexTurn* turns, ComplexDouble* a, int64_t step);
 };
 
 }  // namespace tl

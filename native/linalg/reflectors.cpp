@@ -8,7 +8,7 @@ Reflection<T> reflectionOf(T* x, int64_t n) {
   double below = 0;
   for (int64_t i = 1; i < n; i++) below += squareOf(x[i]);
   const double a = realOf(x[0]), b = imaginaryOf(x[0]);
-  if (below == 0 && b == 0) {
+  if (below + b * b == 0) {
     x[0] = numberOf<T>(1);
     return {T{}, a};
   }

@@ -171,12 +171,71 @@ void turnRows(const Sweep* sweeps, int64_t count, double* rows, int64_t step, in
     for (int64_t k = 0; k < count; k++) turnColumn(sweeps[k], rows + j, step);
 }
 
+/** Factors of a turn for vectors of complex numbers: c x + s y is c x + along y + across swapped(y). */
+struct TurnFactors {
+  Real c, along, across;
+  TL_INLINE explicit TurnFactors(ComplexTurn turn)
+      : c(splat<Real>(turn.c)), along(splat<Real>(turn.s.re)), across(alternating(-turn.s.im, turn.s.im)) {}
+  TL_INLINE Real first(Real x, Real y) const { return c * x + along * y + across * swapped(y); }
+  TL_INLINE Real second(Real x, Real y) const { return c * y - along * x + across * swapped(x); }
+};
+
+void turnNumbers(ComplexTurn turn, ComplexDouble& x, ComplexDouble& y) {
+  const ComplexDouble s = turn.s, old = x;
+  x = {turn.c * old.re + s.re * y.re - s.im * y.im, turn.c * old.im + s.re * y.im + s.im * y.re};
+  y = {turn.c * y.re - s.re * old.re - s.im * old.im, turn.c * y.im - s.re * old.im + s.im * old.re};
+}
+
+void turnPair(int64_t n, ComplexTurn turn, ComplexDouble* first, ComplexDouble* second) {
+  double *x = reinterpret_cast<double*>(first), *y = reinterpret_cast<double*>(second);
+  const TurnFactors factors(turn);
+  int64_t j = 0;
+  for (; j + N <= 2 * n; j += N) {
+    const Real a = loadVector(x + j), b = loadVector(y + j);
+    storeVector(x + j, factors.first(a, b));
+    storeVector(y + j, factors.second(a, b));
+  }
+  for (; j < 2 * n; j += 2) turnNumbers(turn, first[j / 2], second[j / 2]);
+}
+
+/** A vector has one number of each of some rows. */
+void turnColumns(int64_t rows, int64_t count, const ComplexTurn* turns, ComplexDouble* a, int64_t step) {
+  constexpr int64_t kRows = N / 2;
+  int64_t i = 0;
+  for (; i + kRows <= rows; i += kRows) {
+    ComplexDouble* at = a + i * step;
+    const auto load = [&](int64_t k) TL_INLINE_LAMBDA {
+      Real x;
+      for (int64_t r = 0; r < kRows; r++) {
+        x[2 * r] = at[r * step + k].re;
+        x[2 * r + 1] = at[r * step + k].im;
+      }
+      return x;
+    };
+    const auto store = [&](int64_t k, Real x) TL_INLINE_LAMBDA {
+      for (int64_t r = 0; r < kRows; r++) at[r * step + k] = {x[2 * r], x[2 * r + 1]};
+    };
+    Real x = load(0);
+    for (int64_t k = 0; k < count; k++) {
+      const TurnFactors factors(turns[k]);
+      const Real y = load(k + 1);
+      store(k, factors.first(x, y));
+      x = factors.second(x, y);
+    }
+    store(count, x);
+  }
+  for (; i < rows; i++)
+    for (int64_t k = 0; k < count; k++) turnNumbers(turns[k], a[i * step + k], a[i * step + k + 1]);
+}
+
 }  // namespace
 
 void fillLinalg(SimdKernels& k) {
   k.linalg.real = {addScaled, dot, subtractOuter, times, turnedTimes};
   k.linalg.complex = {addScaledComplex, dotComplex, subtractOuterComplex, timesComplex, turnedTimesComplex};
   k.linalg.turnRows = turnRows;
+  k.linalg.turnPair = turnPair;
+  k.linalg.turnColumns = turnColumns;
 }
 
 }  // namespace tl::TL_SIMD

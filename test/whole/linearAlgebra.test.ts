@@ -3,6 +3,8 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import * as tf from '../../src/api/index.ts';
 import { fromElements } from '../../src/core/ndarray.ts';
 import { nativeFunctions } from '../../src/io/native.ts';
+import { Eig } from '../../src/ops/math/eig.ts';
+import { MatrixSolveLs } from '../../src/ops/math/leastSquares.ts';
 import { nothingCalled, type WatchedLibrary } from './watchedLibrary.ts';
 
 const library = vi.hoisted((): WatchedLibrary => ({ isOff: false, later: [], now: [] }));
@@ -394,6 +396,96 @@ describeNative('spectra', () => {
   });
 });
 
+/** Ops that have no function in 1.x. */
+const typeOfValues = ({ dtype }: tf.Tensor) =>
+  dtype.size === 4 || dtype === tf.complex64 ? tf.complex64 : tf.complex128;
+const eig = (input: tf.Tensor) => Eig.build({ input }, { attrs: { Tout: typeOfValues(input) } });
+const eigvals = (input: tf.Tensor) =>
+  Eig.build({ input }, { attrs: { Tout: typeOfValues(input), compute_v: false } }).e;
+const solveLs = (matrix: tf.Tensor, rhs: tf.Tensor, { l2Regularizer = 0, fast = true } = {}) =>
+  MatrixSolveLs.build({ matrix, rhs, l2_regularizer: tf.constant(l2Regularizer, tf.float64) }, { attrs: { fast } })
+    .output;
+
+describeNative('functions of square matrices', () => {
+  for (const dtype of exactTypes)
+    describe(dtype.name, () => {
+      const complex = (x: tf.Tensor) => tf.cast(x, tf.complex128);
+      const checkEig = async (input: tf.NDArray, tolerance: number) => {
+        const build: Build = (a) => {
+          const { e, v } = eig(a!);
+          const difference = tf.subtract(tf.matmul(complex(a!), v), tf.multiply(v, tf.expandDims(e, -2)));
+          const lengths = tf.reduceSum(tf.square(tf.abs(v)), -2);
+          return [tf.abs(difference), lengths, tf.abs(e), tf.abs(eigvals(a!))];
+        };
+        const [difference, lengths, sizes, alone] = (await run(build, input)).map((array) => array.numbers());
+        const largest = Math.max(...sizes!, 1e-300);
+        expect(Math.max(...difference!) / largest).toBeLessThan(tolerance);
+        for (const length of lengths!) expect(length).toBeCloseTo(1, 10);
+        expect([...sizes!].sort((x, y) => x - y)).toEqual(sizes);
+        expect(alone).toEqual(sizes);
+      };
+      it.each([1, 2, 3, 9, 33, 90])('eigenvalues of %i rows', async (n) => {
+        const input = matrices(dtype, [n, n], { seed: n });
+        await checkEig(input, 1e-10);
+        // Their sizes are the same in both versions, though pairs of equal size may come in either order.
+        if (n <= 33) await expectAgreement((a) => [tf.abs(eigvals(a!))], input);
+      });
+      it.each(Object.keys(awkward))('eigenvalues of %s', async (name) => {
+        await checkEig(awkward[name]!(dtype), 1e-9);
+      });
+
+      it('a matrix with one vector only', async () => {
+        const input = scaled(matrices(dtype, [80, 80]), 0);
+        for (let i = 0; i < 80; i++) input.data[(81 * i + (i < 79 ? 1 : 0)) * dtype.entries] = 1;
+        const [e, v] = await run((a) => Object.values(eig(a!)), input);
+        expect([...partsOf(e!), ...partsOf(v!)].every(Number.isFinite)).toBe(true);
+      });
+
+      it.each([1, 2, 5, 34, 70])('roots and logarithms of %i rows', async (n) => {
+        const input = matrices(dtype, [2, n, n], { diagonal: n + 1 });
+        const [square, root] = await run((a) => {
+          const found = tf.linalg.sqrtm(a!);
+          return [tf.matmul(found, found), found];
+        }, input);
+        expect(apart(square!, input)).toBeLessThan(1e-11);
+        if (n > 34) return;
+        const [plain] = await runPlain((a) => [tf.linalg.sqrtm(a!)], input);
+        expect(apart(root!, plain!)).toBeLessThan(1e-11);
+        await expectAgreement((a) => [tf.linalg.logm(complex(a!))], input);
+      });
+
+      it.each(shapes)('least squares of %i × %i', async (m, n) => {
+        const [a, b] = [matrices(dtype, [2, m, n], { diagonal: 3 }), matrices(dtype, [2, m, 3], { seed: 5 })];
+        for (const options of [{}, { l2Regularizer: 0.5 }, { fast: false }])
+          await expectAgreement((x, y) => [solveLs(x!, y!, options)], a, b);
+      });
+    });
+
+  it('leaves out what is zero but for rounding', async () => {
+    const a = rankOf(tf.float64, 12, 4);
+    const b = matrices(tf.float64, [12, 2]);
+    await expectAgreement((x, y) => [solveLs(x!, y!, { fast: false })], a, b);
+    await expect(run((x, y) => [solveLs(x!, y!)], scaled(a, 0), b)).rejects.toThrow(
+      'Input matrix was rank deficient or ill-conditioned.',
+    );
+  });
+
+  it('has no real root where that is complex', async () => {
+    const [root] = await run((a) => [tf.linalg.sqrtm(a!)], fromElements(tf.float64, [2, 2], [-1, 0, 0, 1]));
+    expect(root!.numbers()).toEqual([Number.NaN, Number.NaN, Number.NaN, Number.NaN]);
+  });
+
+  it('ends with NaN for numbers that are not finite', async () => {
+    for (const odd of [Number.NaN, Number.POSITIVE_INFINITY])
+      for (const n of [3, 50]) {
+        const input = matrices(tf.complex128, [n, n]);
+        input.data[n] = odd;
+        const results = await run((a) => [...Object.values(eig(a!)), tf.linalg.sqrtm(a!), tf.linalg.logm(a!)], input);
+        for (const array of results) expect(array.numbers().some((x) => !Number.isNaN(x))).toBe(false);
+      }
+  });
+});
+
 describeNative('the event loop', () => {
   const builds: readonly (readonly [name: string, build: Build])[] = [
     ['tl_solve', (a) => [tf.matrixInverse(a!)]],
@@ -404,6 +496,10 @@ describeNative('the event loop', () => {
     ['tl_qr', (a) => [tf.linalg.qr(a!).r]],
     ['tl_self_adjoint_eig', (a) => [tf.selfAdjointEigvals(a!)]],
     ['tl_svd', (a) => [tf.svd(a!, { computeUv: false }).s]],
+    ['tl_eig', (a) => [eigvals(a!)]],
+    ['tl_matrix_square_root', (a) => [tf.linalg.sqrtm(a!)]],
+    ['tl_matrix_logarithm', (a) => [tf.linalg.logm(tf.cast(a!, tf.complex64))]],
+    ['tl_least_squares', (a) => [solveLs(a!, a!, { fast: false })]],
   ];
   it.each(builds)('is free while %s has much to do', async (name, build) => {
     const order: string[] = [];

@@ -1,7 +1,5 @@
 /** @file Eig: eigenvalues and eigenvectors of square matrices of any kind. */
 import * as d from '../../core/dtypes.ts';
-import { fromElements } from '../../core/ndarray.ts';
-import type { Shape } from '../../core/shape.ts';
 import { controlDependencies } from '../../graph/scopes.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { type AttrSpec, attr } from '../../op/attrs.ts';
@@ -13,12 +11,12 @@ import { matrixDiagPart } from '../array/matrixDiagPart.ts';
 import { matrixSetDiag } from '../array/matrixSetDiag.ts';
 import { cast } from './cast.ts';
 import { conj, real } from './complex.ts';
-import { arrayOf, matricesOf } from './hostMatrix.ts';
-import { eigen } from './hostSchur.ts';
 import { adjoint, matrixSolve } from './linalg.ts';
 import { checkSquare, squareDims, type TypeAttr } from './linalgShapes.ts';
 import { matmul } from './matmul.ts';
+import { promises } from './nativeMatrix.ts';
 import { minus, plus, times } from './operators.ts';
+import { eigen } from './schurFunctions.ts';
 import { safeReciprocal } from './svdGradient.ts';
 import { zerosLike } from './zerosLike.ts';
 
@@ -64,17 +62,9 @@ export const Eig: EigOp = defineOp({
   },
   lower(p, { input }, { compute_v, Tout }) {
     checkSquare(input.shape);
-    const values = input.shape.slice(0, -1);
-    const vectors: Shape = compute_v ? input.shape : [0];
-    const results = [
-      { dtype: Tout, shape: values },
-      { dtype: Tout, shape: vectors },
-    ];
-    const [e, v] = p.host([input], results, ([x]) => {
-      const found = matricesOf(x!).map(eigen);
-      const numbers = found.flatMap((f) => Array.from(f.e.re, (re, i) => ({ re, im: f.e.im[i]! })));
-      return [fromElements(Tout, values, numbers), arrayOf(Tout, vectors, compute_v ? found.map((f) => f.v) : [])];
-    });
+    const shapes = { e: input.shape.slice(0, -1), v: compute_v ? input.shape : [0] };
+    const results = [shapes.e, shapes.v].map((shape) => ({ dtype: Tout, shape }));
+    const [e, v] = p.host([input], results, ([x]) => eigen(x!, Tout, shapes), promises);
     return { e: e!, v: v! };
   },
   cases: () => {

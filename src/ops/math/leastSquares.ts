@@ -1,11 +1,11 @@
 /** @file MatrixSolveLs: solutions of linear equations that there are too many or too few of. */
-import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { type Dims, mergeShapes, type Shape, showRuntime, showShape } from '../../core/shape.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { attr } from '../../op/attrs.ts';
 import { defineOp } from '../../op/defineOp.ts';
+import type { HostCall } from '../../program/instructions.ts';
 import { getItem } from '../array/getItem.ts';
 import { denseGradient } from '../array/indexedSlices.ts';
 import { eye } from '../array/meshgrid.ts';
@@ -13,47 +13,12 @@ import { shape } from '../array/shape.ts';
 import { matrixTranspose } from '../array/transpose.ts';
 import { cast } from './cast.ts';
 import { Cholesky } from './factorizations.ts';
-import { arrayOf, cholesky, Matrix, matricesOf, solveTriangular } from './hostMatrix.ts';
-import { multiply } from './hostSchur.ts';
-import { svd } from './hostSpectrum.ts';
+import { leastSquares } from './leastSquaresSolutions.ts';
 import { choleskySolve } from './linalg.ts';
 import { matrixDims, matrixTypes } from './linalgShapes.ts';
 import { matmul } from './matmul.ts';
+import { promises } from './nativeMatrix.ts';
 import { minus, minusOf, plus, times } from './operators.ts';
-
-/** The solution by the normal equations: fast, and less exact the more the singular values differ. */
-function byNormalEquations(a: Matrix, b: Matrix, regularizer: number): Matrix {
-  const turned = a.adjoint();
-  const isTall = a.rows >= a.columns;
-  const gramian = isTall ? multiply(turned, a) : multiply(a, turned);
-  for (let i = 0; i < gramian.rows; i++) gramian.re[i * gramian.rows + i]! += regularizer;
-  const lower = cholesky(gramian);
-  if (lower.re.some(Number.isNaN))
-    throw new InvalidArgumentError(
-      'Input matrix was rank deficient or ill-conditioned. Try setting fast=False or provide a larger l2_regularizer > 0.',
-    );
-  const solved = (right: Matrix) => solveTriangular(lower.adjoint(), solveTriangular(lower, right, true), false);
-  return isTall ? solved(multiply(turned, b)) : multiply(turned, solved(b));
-}
-
-/** The shortest of the best solutions, by singular values: those that are 0 but for rounding are left out. */
-function bySingularValues(a: Matrix, b: Matrix, epsilon: number): Matrix {
-  // Wide matrices by their adjoint, for the values are those of a tall one.
-  const isTall = a.rows >= a.columns;
-  const { s, u, v } = svd(isTall ? a : a.adjoint());
-  const [left, right] = isTall ? [u, v] : [v, u];
-  const inner = s.length;
-  const parts = multiply(left.corner(left.rows, inner).adjoint(), b);
-  const least = epsilon * Math.max(a.rows, a.columns) * (s[0] ?? 0);
-  for (let i = 0; i < inner; i++)
-    for (let k = 0; k < b.columns; k++) {
-      const at = i * b.columns + k;
-      const factor = s[i]! > least ? 1 / s[i]! : 0;
-      parts.re[at]! *= factor;
-      parts.im[at]! *= factor;
-    }
-  return multiply(right.corner(right.rows, inner), parts);
-}
 
 function solutionDims(matrix: Dims, rhs: Dims): Dims {
   const [left, right] = [matrixDims('matrix', matrix), matrixDims('rhs', rhs)];
@@ -122,17 +87,17 @@ export const MatrixSolveLs = defineOp({
     if (l2_regularizer.shape.length > 0) throw new InvalidArgumentError('Regularizer must be scalar.');
     const whole: Shape = [...left.slice(0, -2), left.at(-1)!, right.at(-1)!];
     const { dtype } = rhs;
-    const epsilon = dtype === d.float64 || dtype === d.complex128 ? 2 ** -52 : 2 ** -23;
-    const [output] = p.host([matrix, rhs, l2_regularizer], [{ dtype, shape: whole }], ([a, b, weight]) => {
+    const call: HostCall = async ([a, b, weight]) => {
       const regularizer = weight!.numberAt(0);
       if (regularizer < 0) throw new InvalidArgumentError('Regularizer must be non-negative.');
-      const rights = matricesOf(b!);
-      const solutions = matricesOf(a!).map((m, i) => {
-        if (m.rows === 0 || m.columns === 0) return new Matrix(m.columns, rights[i]!.columns);
-        return fast ? byNormalEquations(m, rights[i]!, regularizer) : bySingularValues(m, rights[i]!, epsilon);
-      });
-      return [arrayOf(dtype, whole, solutions)];
-    });
+      const solution = await leastSquares(a!, b!, whole, fast ? { regularizer } : 'shortest');
+      if (!solution)
+        throw new InvalidArgumentError(
+          'Input matrix was rank deficient or ill-conditioned. Try setting fast=False or provide a larger l2_regularizer > 0.',
+        );
+      return [solution];
+    };
+    const [output] = p.host([matrix, rhs, l2_regularizer], [{ dtype, shape: whole }], call, promises);
     return { output: output! };
   },
   cases: () => {

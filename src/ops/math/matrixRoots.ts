@@ -1,13 +1,12 @@
 /** @file MatrixSquareRoot and MatrixLogarithm: functions of whole matrices, by way of their Schur form. */
 
-import type { DType } from '../../core/dtypes.ts';
 import * as d from '../../core/dtypes.ts';
-import type { NDArray } from '../../core/ndarray.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { attr } from '../../op/attrs.ts';
 import { defineOp, gradientPending, type Op } from '../../op/defineOp.ts';
 import type { Gradient } from '../../op/registry.ts';
+import type { HostCall } from '../../program/instructions.ts';
 import { concat } from '../array/concat.ts';
 import { getItem } from '../array/getItem.ts';
 import { eye } from '../array/meshgrid.ts';
@@ -18,24 +17,13 @@ import { tile } from '../array/tile.ts';
 import { matrixTranspose } from '../array/transpose.ts';
 import { add } from './add.ts';
 import type { NameOption } from './elementwise.ts';
-import { arrayOf, type Matrix, matricesOf } from './hostMatrix.ts';
-import { logarithm, squareRoot } from './hostSchur.ts';
 import { matrixSolve } from './linalg.ts';
 import { checkSquare, matrixTypes, squareDims, type TypeAttr } from './linalgShapes.ts';
+import { promises } from './nativeMatrix.ts';
 import { times } from './operators.ts';
 import { reduceProd } from './reductions.ts';
+import { logarithms, squareRoots } from './schurFunctions.ts';
 import { subtract } from './subtract.ts';
-
-/** Real matrices whose root is not real have none. */
-function rootsOf(input: NDArray, dtype: DType): Matrix[] {
-  return matricesOf(input).map((matrix) => {
-    const root = squareRoot(matrix);
-    if (dtype.isComplex) return root;
-    const largest = root.re.reduce((most, x) => Math.max(most, Math.abs(x)), 0);
-    if (root.im.some((x) => Math.abs(x) > 1e-7 * largest)) root.re.fill(Number.NaN);
-    return root;
-  });
-}
 
 /** The Kronecker product of the square matrices of two batches. */
 function kronecker(a: Tensor, b: Tensor): Tensor {
@@ -75,10 +63,8 @@ export const MatrixSquareRoot: RootOp = defineOp({
   grad: ({ outputs: { output } }, dy) => ({ input: rootGradient(output, dy.output) }),
   lower(p, { input }) {
     checkSquare(input.shape);
-    const { dtype } = input;
-    const [output] = p.host([input], [{ dtype, shape: input.shape }], ([x]) => [
-      arrayOf(dtype, x!.shape, rootsOf(x!, dtype)),
-    ]);
+    const call: HostCall = async ([x]) => [await squareRoots(x!)];
+    const [output] = p.host([input], [{ dtype: input.dtype, shape: input.shape }], call, promises);
     return { output: output! };
   },
   cases: () => [
@@ -138,10 +124,8 @@ export const MatrixLogarithm = defineOp({
   grad: gradientPending('TensorFlow has none either'),
   lower(p, { input }) {
     checkSquare(input.shape);
-    const { dtype } = input;
-    const [output] = p.host([input], [{ dtype, shape: input.shape }], ([x]) => [
-      arrayOf(dtype, x!.shape, matricesOf(x!).map(logarithm)),
-    ]);
+    const call: HostCall = async ([x]) => [await logarithms(x!)];
+    const [output] = p.host([input], [{ dtype: input.dtype, shape: input.shape }], call, promises);
     return { output: output! };
   },
   cases: () => {
