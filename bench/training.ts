@@ -50,20 +50,25 @@ function summary(times: number[]): Times {
 }
 
 function ourselves(threads: number): Runner {
-  const ready = new Map<string, Awaited<ReturnType<typeof prepare>>>();
+  const ready = new Map<string, () => Promise<unknown>>();
   return {
     name: 'tensorloom',
     async run(name, runs) {
-      let prepared = ready.get(name);
-      if (!prepared) {
-        prepared = await prepare(steps[name]!.build, { intraOpParallelismThreads: threads });
-        ready.set(name, prepared);
-        for (let i = 0; i < 3; i++) await prepared.run();
+      let step = ready.get(name);
+      if (!step) {
+        const { build, sessions = 1 } = steps[name]!;
+        const prepared = await Promise.all(
+          Array.from({ length: sessions }, () => prepare(build, { intraOpParallelismThreads: threads })),
+        );
+        const [only] = prepared;
+        step = sessions === 1 ? only!.run : () => Promise.all(prepared.map(({ run }) => run()));
+        ready.set(name, step);
+        for (let i = 0; i < 3; i++) await step();
       }
       const times: number[] = [];
       for (let i = 0; i < runs; i++) {
         const start = clock();
-        await prepared.run();
+        await step();
         times.push(clock() - start);
       }
       return summary(times);

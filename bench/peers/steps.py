@@ -1,5 +1,6 @@
 """The training steps of bench/steps in TensorFlow or PyTorch. Reads a step's name and a number of runs per line, and prints the
 best and the median time of one run in microseconds: python steps.py tensorflow|pytorch THREADS"""
+import concurrent.futures
 import os
 import statistics
 import sys
@@ -173,13 +174,25 @@ def pytorch_steps():
 
 
 prepare = tensorflow_steps() if framework == 'tensorflow' else pytorch_steps()
+
+
+def prepare_any(name):
+    """A step by its name; that of mlpx4 is four of mlp at once, each with variables of its own."""
+    if 'x' not in name or name.startswith('product'):
+        return prepare(name)
+    step, count = name.split('x')
+    runs = [prepare(step) for _ in range(int(count))]
+    threads = concurrent.futures.ThreadPoolExecutor(len(runs))
+    return lambda: [done.result() for done in [threads.submit(run) for run in runs]]
+
+
 clock = time.process_time if sys.argv[3:] == ['cpu'] else time.perf_counter
 ready = {}
 print('ready', flush=True)
 for line in sys.stdin:
     name, runs = line.split()
     if name not in ready:
-        ready[name] = prepare(name)
+        ready[name] = prepare_any(name)
         for _ in range(3):
             ready[name]()
     times = []

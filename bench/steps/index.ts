@@ -10,6 +10,8 @@ import { transformer } from './transformer.ts';
 interface Step {
   readonly title: string;
   build(): Model;
+  /** Of steps that several sessions take at once, how many do. */
+  readonly sessions?: number;
   /** Of steps whose speed is told by operations per second, how many there are. */
   readonly operations?: number;
 }
@@ -23,6 +25,7 @@ const productOf = (m: number, k: number, n: number): Step => ({
 export const steps: Readonly<Record<string, Step>> = {
   logistic: { title: 'logistic regression [3,5]·[5,2], SGD', build: logistic },
   mlp: { title: 'MLP 784-512-512-10, batch 128, SGD', build: mlp },
+  mlpx4: { title: '4 such MLPs at once, each in a session of its own', build: mlp, sessions: 4 },
   cnn: { title: 'CNN 5x5x32, pool, 5x5x64, pool, 1024, 10; batch 64, Adam', build: cnn },
   lstm: { title: 'LSTM 128 over [32,50,64], dense head, Adam', build: lstm },
   transformer: { title: 'transformer 2 layers, d 128, 4 heads, batch 8 × 64, Adam', build: transformer },
