@@ -5,7 +5,6 @@
 #include <cstring>
 #include <ctime>
 #include <exception>
-#include <map>
 #include <new>
 
 #include "../tensorloom.h"
@@ -21,17 +20,18 @@ struct Program {
   Packs packs;
   /** Whether all instructions are. */
   bool isBrief = true;
-  /** By the number of the instruction that each begins with. */
-  std::map<size_t, Chain> chains;
+  /** By the number of the instruction that each begins with; null for others. */
+  std::vector<Owned<Chain>> chains;
 
   void findChains() {
     std::vector<RowWise*> rowWise;
     for (InstructionPtr& instruction : instructions) rowWise.push_back(instruction->rowWise());
+    chains.resize(rowWise.size());
     for (size_t i = 0; i < rowWise.size(); i++) {
-      Chain chain({rowWise.begin() + static_cast<int64_t>(i), rowWise.end()});
-      const size_t length = chain.length();
+      auto chain = make<Chain>(std::vector<RowWise*>(rowWise.begin() + static_cast<int64_t>(i), rowWise.end()));
+      const size_t length = chain->length();
       if (length < 2) continue;
-      chains.emplace(i, std::move(chain));
+      chains[i] = std::move(chain);
       i += length - 1;
     }
   }
@@ -151,10 +151,10 @@ static int64_t runFrom(int64_t first, Program& program, void* const* table, doub
     Failure failure;
     try {
       // Who wants to know how long instructions take gets them one by one.
-      const auto chain = times ? program.chains.end() : program.chains.find(i);
-      if (chain != program.chains.end() && chain->second.pays()) {
-        chain->second.run(table);
-        i += chain->second.length() - 1;
+      Chain* const chain = times ? nullptr : program.chains[i].get();
+      if (chain && chain->pays()) {
+        chain->run(table);
+        i += chain->length() - 1;
       } else {
         failure = instructions[i]->run(table);
       }

@@ -235,7 +235,8 @@ class Dot final : public Instruction, public RowWise {
     if (alwaysPacks() && simd().tiles.suitsPacked(m_, n_, k_)) return true;
     // What may be packed already need not be read as it is.
     if (pairs() > 1 || canPack()) return simd().tiles.suitsGemm(m_, n_, k_ * pairs());
-    return suitsTiles({m_, n_, k_, nullptr, a_.row, a_.column, nullptr, b_.row, b_.column, nullptr, c_.row, c_.column});
+    return suitsTiles({m_, n_, k_, nullptr, a_.row, a_.column, nullptr, b_.row, b_.column, nullptr, c_.row, c_.column},
+                      around_.after.get() != nullptr);
   }
   /** Whether the second factor is packed in every run: results must not depend on whether it was. */
   bool alwaysPacks() const {

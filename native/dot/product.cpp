@@ -7,7 +7,7 @@ namespace tl {
 namespace {
 
 Method<float> methodFor(const Gemm<float>& g) {
-  return suitsTiles(g) ? withTiles() : withVectors(simd().gemmF32);
+  return suitsTiles(g, false) ? withTiles() : withVectors(simd().gemmF32);
 }
 Method<double> methodFor(const Gemm<double>&) { return withVectors(simd().gemmF64); }
 

@@ -354,6 +354,7 @@ describe.runIf(cpu)('matrix products', () => {
       ['in passes over long sums, which go on in tiles that are not whole', [100, 2100, 129]],
       ['in pieces that begin within blocks of tiles', [70, 2100, 512]],
       ['of few rows by a matrix from memory', [50, 2100, 1100]],
+      ['of few terms with a large result', [2100, 30, 300]],
     ] as const)('%s', async (_, sizes) => {
       for (const dtype of [d.float32, d.float64]) for (const c of both) await same(dtype, sizes, c);
     });
