@@ -50,7 +50,11 @@ RowBytes RowBytes::of(const View& v, bool isWritten) {
   return x;
 }
 
-RowBytes RowBytes::shared(const View& v) { return bytesFrom(0, v, false); }
+RowBytes RowBytes::shared(const View& v) {
+  RowBytes x = bytesFrom(0, v, false);
+  x.isEarly = true;
+  return x;
+}
 
 RowBytes RowBytes::late(const View& v) {
   RowBytes x = bytesFrom(0, v, true);
@@ -81,7 +85,7 @@ bool Chain::add(RowWise& instruction) {
     for (const RowBytes& earlier : steps_[i].touched)
       for (const RowBytes& later : step.touched) {
         if (!meet(earlier, later, rows_)) continue;
-        if (earlier.isLate) return false;
+        if (earlier.isLate || (later.isEarly && earlier.isWritten)) return false;
         step.needs = static_cast<int64_t>(i) + 1;
       }
   steps_.push_back(std::move(step));

@@ -18,10 +18,12 @@ struct RowBytes {
   bool isWritten;
   /** Whether it is written only when all rows of all instructions are there. */
   bool isLate = false;
+  /** Whether it is read before any row of any instruction is there. */
+  bool isEarly = false;
 
   /** What a view whose first dim is the rows touches. */
   static RowBytes of(const View&, bool isWritten);
-  /** All of a view, which all rows read. */
+  /** All of a view, which is read in the beginning, and maybe by all rows too. */
   static RowBytes shared(const View&);
   /** All of a view, which is written in the end. */
   static RowBytes late(const View&);

@@ -111,6 +111,34 @@ describe.runIf(cpu)('instructions that threads go through with their rows', () =
       );
   });
 
+  it('multiply by a factor that they have computed on the way', async () => {
+    const compute: Run = async (threads, seed) => {
+      const b = new SegmentBuilder();
+      const shape = [width, width] as const;
+      const wave = (scale: number) =>
+        new NDArray(
+          d.float32,
+          shape,
+          Float32Array.from({ length: width * width }, (_, i) => Math.sin(i * scale + seed) / 5),
+        );
+      const left = b.bind(wave(0.3));
+      const [product, factor, first, second] = [1, 2, 3, 4].map(() => b.temp(d.float32, shape)) as [
+        View,
+        View,
+        View,
+        View,
+      ]; // of four
+      const output = b.output(d.float32, shape);
+      b.add({ kind: 'dot', a: left, b: b.constant(wave(0.7)), output: product });
+      b.add({ kind: 'map', shape, inputs: [product], outputs: [factor], results: [e.sin(x)] });
+      b.add({ kind: 'dot', a: left, b: factor, output: first });
+      b.add({ kind: 'dot', a: first, b: factor, output: second });
+      b.add({ kind: 'dot', a: second, b: factor, output });
+      return (await (await b.run(cpu!.withThreads(threads)))(output)).numbers();
+    };
+    await expectSame(compute, 'a factor');
+  });
+
   it('train a recurrent network', async () => {
     const [batch, steps, inputs] = [32, 12, 32];
     const graph = new tf.Graph();
