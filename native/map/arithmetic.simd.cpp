@@ -41,6 +41,10 @@ template <class T> struct LessOrEqual {
   static TL_INLINE uint8_t of(T x, T y) { return x <= y; }
 };
 
+template <class T> struct FloorOfQuotient {
+  static TL_INLINE T of(T x, T y) { return floorOf(x / y); }
+};
+
 /** x > y is y < x. It is not the opposite of x <= y, as neither holds of NaN. */
 template <BlockFn compare> void mirrored(int64_t n, const BlockArgs& a) {
   compare(n, {a.out, {a.in[1], a.in[0]}, {a.step[1], a.step[0]}, a.bits, a.failure});
@@ -124,6 +128,7 @@ template <class T> void fillFloat(SimdKernels& k, Kind kind) {
   SINGLE(floor, kind, T, floorOf(x));
   SINGLE(ceil, kind, T, ceilOf(x));
   SINGLE(rint, kind, T, rintOf(x));
+  ENTRY(floordiv, kind) = lanes2<T, T, FloorOfQuotient<T>>;
   fillEqual<T>(k, kind);
   fillOrder<T>(k, kind);
   SINGLE(isnan, kind, uint8_t, x != x);

@@ -60,7 +60,6 @@ void fillReal(SimdKernels& k, Kind type) {
   TL_UNARY(imag, (void(x), T(0)));
   TL_UNARY(arg, std::atan2(T(0), x));
   TL_UNARY(cabs, std::fabs(x));
-  TL_BINARY(floordiv, std::floor(x / y));
   TL_BINARY(floormod, floorMod(x, y));
   TL_BINARY(truncmod, std::fmod(x, y));
   TL_BINARY(pow, std::pow(normalOrZero(x), normalOrZero(y)));
