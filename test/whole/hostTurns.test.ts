@@ -102,6 +102,27 @@ async function turnsOf([fed, build]: Row): Promise<number> {
   return turns - 1;
 }
 
+/** The next element of a dataset. */
+const nextOf = (dataset: tf.data.Dataset<tf.Tensor>) => {
+  const iterator = dataset.makeInitializableIterator();
+  tf.addToCollection(tf.GraphKeys.TABLE_INITIALIZERS, iterator.initializer);
+  return iterator.getNext();
+};
+
+const datasets: typeof rows = {
+  'a batch of many': [[], () => nextOf(tf.data.Dataset.range(1e9).batch(count))],
+  'a batch of large elements': [
+    [],
+    () =>
+      nextOf(
+        tf.data.Dataset.fromTensorSlices(tf.zeros([50, 100_000]))
+          .repeat()
+          .batch(50),
+      ),
+  ],
+  'a large shuffle': [[], () => nextOf(tf.data.Dataset.range(1e9).batch(2).shuffle(count).take(1).repeat())],
+};
+
 describe('many elements', () => {
   test('strings fed and fetched', async () => {
     expect(await turnsOf([[words], (x) => tf.identity(x)])).toBe(3);
@@ -109,6 +130,10 @@ describe('many elements', () => {
 
   test.each(Object.keys(rows))('%s', async (name) => {
     expect(await turnsOf(rows[name]!)).toBeGreaterThan(5); // more than for feeds and fetches
+  });
+
+  test.each(Object.keys(datasets))('%s', async (name) => {
+    expect(await turnsOf(datasets[name]!)).toBeGreaterThan(5);
   });
 });
 

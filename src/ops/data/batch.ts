@@ -1,6 +1,7 @@
 /** @file Datasets of batches: consecutive elements stacked, padded or not; and their opposite. */
 import type { DType, TypedArray } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
+import { eachInTurns, yieldIfLong } from '../../core/eventLoop.ts';
 import { NDArray } from '../../core/ndarray.ts';
 import { sameShape, showRuntime, sizeOf } from '../../core/shape.ts';
 
@@ -14,38 +15,58 @@ import {
   type Iteration,
   infinite,
   type Pulled,
+  type Soon,
   unknown,
 } from './dataset.ts';
 import { datasetOp, deterministic, elementAttrs, flag, metadata, scalarOf } from './kit.ts';
 import { Following, type Saved, succeeded } from './saved.ts';
 
-/** Arrays of one shape as the rows of a new one. */
-function stacked(arrays: readonly NDArray[], component: number): NDArray {
-  const { dtype, shape } = arrays[0]!;
-  for (const [i, array] of arrays.entries())
-    if (!sameShape(array.shape, shape))
-      throw new InvalidArgumentError(
-        `Cannot batch tensors with different shapes in component ${component}. First element had shape ${showRuntime(shape)} and element ${i} had shape ${showRuntime(array.shape)}.`,
-      );
-  return rowsTogether(dtype, [arrays.length, ...shape], arrays);
+/** Arrays become the rows of a new one, one below the other. */
+class Rows {
+  readonly array: NDArray;
+  private readonly data: TypedArray | undefined;
+  private readonly objects: object[] = [];
+  private at = 0;
+
+  constructor(dtype: DType, shape: readonly number[]) {
+    const size = sizeOf(shape);
+    if (dtype.isObject) this.objects = new Array<object>(size);
+    else this.data = uncleared(dtype, size);
+    this.array = new NDArray(dtype, shape, this.data ?? this.objects);
+  }
+
+  add(row: NDArray): void {
+    const { data, objects } = this;
+    if (!data) for (const object of row.objects) objects[this.at++] = object;
+    else {
+      const { data: own } = row;
+      if (own.length === 1) data[this.at] = own[0]!;
+      else data.set(own as never, this.at); // both are the dtype's kind of typed array
+      this.at += own.length;
+    }
+  }
 }
 
 /** Arrays one below the other, in an array of this shape. */
 export function rowsTogether(dtype: DType, shape: readonly number[], arrays: readonly NDArray[]): NDArray {
-  if (dtype.isObject)
-    return new NDArray(
-      dtype,
-      shape,
-      arrays.flatMap((array) => array.objects),
-    );
-  const data = uncleared(dtype, sizeOf(shape));
-  let at = 0;
-  for (const { data: row } of arrays) {
-    if (row.length === 1) data[at] = row[0]!;
-    else data.set(row as never, at); // both are the dtype's kind of typed array
-    at += row.length;
-  }
-  return new NDArray(dtype, shape, data);
+  const rows = new Rows(dtype, shape);
+  for (const array of arrays) rows.add(array);
+  return rows.array;
+}
+
+/** Adds component `c` of elements to an array, row by row; their shapes must be those of the first. */
+function stacker(elements: readonly Element[], c: number): { readonly array: NDArray; add(i: number): void } {
+  const { dtype, shape } = elements[0]![c]!;
+  const rows = new Rows(dtype, [elements.length, ...shape]);
+  const add = (i: number) => {
+    const row = elements[i]![c]!;
+    if (!sameShape(row.shape, shape))
+      throw new InvalidArgumentError(
+        `Cannot batch tensors with different shapes in component ${c}. First element had shape ${showRuntime(shape)} and element ${i} had shape ${showRuntime(row.shape)}.`,
+      );
+    rows.add(row);
+  };
+  return { array: rows.array, add };
 }
 
 /** Larger arrays that are filled anyway are not cleared first. */
@@ -59,13 +80,35 @@ function uncleared(dtype: DType, count: number): TypedArray {
 
 /** Consecutive elements as one. */
 export function stackElements(elements: readonly Element[]): Element {
-  return elements[0]!.map((_, c) =>
-    stacked(
-      elements.map((element) => element[c]!),
-      c,
-    ),
-  );
+  return elements[0]!.map((_, c) => {
+    const { array, add } = stacker(elements, c);
+    for (let i = 0; i < elements.length; i++) add(i);
+    return array;
+  });
 }
+
+/** So many rows, or bytes of them, are copied in a tenth of a millisecond or so. */
+const quick = { rows: 1024, bytes: 2 ** 18 };
+
+/** The same, with pauses for the event loop where there is much of them. */
+function stackSoon(elements: readonly Element[]): Soon<Element> {
+  const bytes = Math.max(...elements[0]!.map(({ dtype, size }) => dtype.size * size));
+  const rowsAtOnce = Math.max(1, Math.min(quick.rows, Math.floor(quick.bytes / bytes)));
+  return elements.length <= 4 * rowsAtOnce ? stackElements(elements) : stackInTurns(elements, rowsAtOnce);
+}
+
+async function stackInTurns(elements: readonly Element[], rowsAtOnce: number): Promise<Element> {
+  const stacked: NDArray[] = [];
+  for (const c of elements[0]!.keys()) {
+    const { array, add } = stacker(elements, c);
+    await eachInTurns(elements.length, add, rowsAtOnce);
+    stacked.push(array);
+  }
+  return stacked;
+}
+
+/** A pause for the event loop, if it is time for one after so many elements of a batch. */
+const pauseAfter = (count: number) => (count % 256 === 255 ? yieldIfLong() : undefined);
 
 /** Elements and rows of elements, which are scalars, as rows of one. */
 function joinRows(parts: readonly Element[], count: number): Element {
@@ -89,10 +132,10 @@ export class BatchIterator extends Following {
     input: ElementIterator,
     private readonly size: number,
     private readonly dropsRemainder: boolean,
-    private readonly join: (elements: readonly Element[]) => Element,
+    private readonly join: (elements: readonly Element[]) => Soon<Element> = stackSoon,
   ) {
     super(input);
-    this.takesRows = input.atHand !== undefined && join === stackElements;
+    this.takesRows = input.atHand !== undefined && join === stackSoon;
   }
 
   next(): Pulled {
@@ -103,6 +146,8 @@ export class BatchIterator extends Following {
   /** A batch in which an element failed is lost as a whole: the others of it are taken all the same. */
   private gather(elements: (Element | Failed)[]): Pulled {
     while (elements.length < this.size) {
+      const pause = pauseAfter(elements.length);
+      if (pause) return pause.then(() => this.gather(elements));
       const pulled = attempted(this.input);
       if (pulled instanceof Promise) return pulled.then((element) => this.goOn(elements, element));
       if (!pulled) return this.end(elements);
@@ -117,7 +162,7 @@ export class BatchIterator extends Following {
     return this.gather(elements);
   }
 
-  private end(elements: readonly (Element | Failed)[]): Element | undefined {
+  private end(elements: readonly (Element | Failed)[]): Pulled {
     this.hasEnded = true;
     const whole = succeeded(elements);
     return whole.length === 0 || this.dropsRemainder ? undefined : this.join(whole);
@@ -132,6 +177,8 @@ export class BatchIterator extends Following {
         count += rows[0]!.shape[0]!;
         continue;
       }
+      const pause = pauseAfter(parts.length);
+      if (pause) return pause.then(() => this.gatherRows(parts, count));
       const pulled = attempted(this.input);
       if (pulled instanceof Promise) return pulled.then((element) => this.goOnRows(parts, count, element));
       if (!pulled) return this.endRows(parts, count);
@@ -173,7 +220,7 @@ export function batched(
   input: Dataset,
   batch: { readonly size: number; readonly dropsRemainder: boolean; readonly kind?: string },
   { output_types, output_shapes }: { output_types: Dataset['types']; output_shapes: Dataset['shapes'] },
-  join: (elements: readonly Element[]) => Element = stackElements,
+  join?: (elements: readonly Element[]) => Soon<Element>,
 ): Dataset {
   const { size, dropsRemainder, kind = 'Batch' } = batch;
   if (size <= 0) throw new InvalidArgumentError('Batch size must be greater than zero.');

@@ -5,7 +5,7 @@ import { NDArray } from '../../core/ndarray.ts';
 import { showRuntime, sizeOf } from '../../core/shape.ts';
 import { attr } from '../../op/attrs.ts';
 
-import { BatchIterator, batched, stackElements } from './batch.ts';
+import { BatchIterator, batched } from './batch.ts';
 import { Dataset, datasetIn, type Element, type ElementIterator, type Pulled, soon, unknown } from './dataset.ts';
 import { argumentTypes, datasetOp, elementAttrs, flag, metadata, scalarOf } from './kit.ts';
 import { parallelCalls } from './map.ts';
@@ -48,12 +48,7 @@ const mapAndBatchOp = (name: string, extra: object) =>
         sharesMemory: false,
         cardinality: () => (attrs.preserve_cardinality ? batches.cardinality : unknown),
         iterate: (scope) =>
-          new BatchIterator(
-            new ParallelCalls(input.iterate(scope), scope, calls, fn(scope)),
-            size,
-            dropsRemainder,
-            stackElements,
-          ),
+          new BatchIterator(new ParallelCalls(input.iterate(scope), scope, calls, fn(scope)), size, dropsRemainder),
       });
     },
   });

@@ -1,5 +1,6 @@
 /** @file Shuffling: elements in the order in which a random generator picks them from a buffer. */
 import { InvalidArgumentError } from '../../core/errors.ts';
+import { yieldIfLong } from '../../core/eventLoop.ts';
 import type { NDArray } from '../../core/ndarray.ts';
 
 import { repeatedCount } from './count.ts';
@@ -119,6 +120,8 @@ class ShuffleIterator implements ElementIterator {
   /** Fills the buffer; gives a promise when it has to wait for elements. */
   private fill(): Promise<void> | undefined {
     while (this.wantsMore) {
+      const pause = this.pause();
+      if (pause) return pause.then(() => this.fillOn());
       this.input ??= this.begin();
       const pulled = this.input.next();
       if (pulled instanceof Promise) return this.fillLater(pulled);
@@ -128,8 +131,18 @@ class ShuffleIterator implements ElementIterator {
   }
 
   private async fillLater(first: Promise<Element | undefined>): Promise<void> {
-    if (!this.put(await first)) return;
+    if (this.put(await first)) await this.fillOn();
+  }
+
+  /** A pause for the event loop, if it is time for one. */
+  private pause(): Promise<void> | undefined {
+    return this.buffer.length % 256 === 255 ? yieldIfLong() : undefined;
+  }
+
+  private async fillOn(): Promise<void> {
     while (this.wantsMore) {
+      const pause = this.pause();
+      if (pause) await pause;
       this.scope.check();
       this.input ??= this.begin();
       const pulled = this.input.next();

@@ -1,6 +1,7 @@
 /** @file Datasets of some elements of another: each value once, a random part, those that say so. */
 import { bool, int32, int64, string } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
+import { yieldIfLong } from '../../core/eventLoop.ts';
 import type { NDArray } from '../../core/ndarray.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
 import { Dataset, datasetIn, type Element, type ElementIterator, type Iteration, someOf, unknown } from './dataset.ts';
@@ -20,6 +21,8 @@ abstract class PickingIterator extends Following {
 
   async next(): Promise<Element | undefined> {
     for (;;) {
+      const pause = yieldIfLong();
+      if (pause) await pause;
       this.scope.check();
       const element = await this.input.next();
       if (!element || this.wants(element)) return element;
