@@ -99,5 +99,7 @@ function join(from: MapInstruction, reader: Reader, between: Buffer, sizes: Map<
 
 /** How many nodes an instruction's expressions have; an upper bound once instructions were joined. */
 function sizeOf(i: Reader | MapInstruction, sizes: Map<object, number>): number {
-  return sizes.get(i) ?? countNodes(i.kind === 'map' ? i.results : [i.result]);
+  let size = sizes.get(i);
+  if (size === undefined) sizes.set(i, (size = countNodes(i.kind === 'map' ? i.results : [i.result])));
+  return size;
 }

@@ -68,6 +68,7 @@ function join(first: MapInstruction, second: MapInstruction): (MapInstruction & 
     const known = inputs.findIndex((o) => o.buffer === v.buffer && o.dtype === v.dtype && sameElements(o, v));
     places.push(known >= 0 ? known : inputs.push(v) - 1);
   }
+  if (inputs.length > maxInputs) return undefined;
   // What the second writes may lie on what the first reads only element by element.
   for (const o of second.outputs) {
     if (first.outputs.some((v) => storageOf(v.buffer) === storageOf(o.buffer) && !areApart(v, o))) return undefined;
@@ -79,7 +80,7 @@ function join(first: MapInstruction, second: MapInstruction): (MapInstruction & 
     return typeof place === 'number' ? input(place, e.dtype) : place;
   };
   const results = [...first.results, ...second.results.map((r) => rebuild(r, replace, shared))];
-  if (inputs.length > maxInputs || countNodes(results) > maxNodes) return undefined;
+  if (countNodes(results) > maxNodes) return undefined;
   return { ...second, inputs, outputs: [...first.outputs, ...second.outputs], results };
 }
 
