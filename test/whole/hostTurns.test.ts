@@ -49,6 +49,7 @@ const rows: Readonly<Record<string, Row>> = {
   unique: [[numbers], (x) => tf.unique(x).idx],
   'unique strings': [[words], (x) => tf.unique(x).idx],
   setdiff1d: [[numbers, numbers], (x, y) => tf.setdiff1d(x, y).out],
+  randomShuffle: [[], () => tf.randomShuffle(tf.range(10 * count))],
   randomGamma: [[], () => tf.randomGamma([count], 2.5)],
   randomPoisson: [[], () => tf.randomPoisson(3, [count])],
   multinomial: [[numbers], (x) => tf.multinomial(tf.reshape(x, [100, -1]), 50)],
@@ -115,7 +116,7 @@ const datasets: typeof rows = {
     [],
     () =>
       nextOf(
-        tf.data.Dataset.fromTensorSlices(tf.zeros([50, 100_000]))
+        tf.data.Dataset.fromTensors(tf.zeros([100_000]))
           .repeat()
           .batch(50),
       ),

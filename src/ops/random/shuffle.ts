@@ -1,5 +1,6 @@
 /** @file RandomShuffle and `randomCrop`: rows in a random order, and a random part of a tensor. */
 import * as d from '../../core/dtypes.ts';
+import { eachInTurns } from '../../core/eventLoop.ts';
 import { NDArray } from '../../core/ndarray.ts';
 import { sizeOf } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
@@ -22,19 +23,24 @@ import { getSeed, initialState } from './seed.ts';
 import { draw, keyOneTwo, stateFromKey } from './stateless.ts';
 
 /** The order in which Fisher and Yates's method leaves 0 … n-1, given n-1 random words. */
-function permutation(words: NDArray): NDArray {
-  const order = Int32Array.from({ length: words.size + 1 }, (_, i) => i);
-  for (let i = 0; i < words.size; i++) {
-    const j = i + ((words.data[i] as number) % (order.length - i)); // uint32 words are numbers
-    [order[i], order[j]] = [order[j]!, order[i]!];
-  }
+async function permutation({ data, size }: NDArray): Promise<NDArray> {
+  const words = data as Uint32Array; // as they were drawn
+  const order = new Int32Array(size + 1);
+  for (let i = 0; i <= size; i++) order[i] = i;
+  const swap = (i: number) => {
+    const j = i + (words[i]! % (order.length - i));
+    const moved = order[i]!;
+    order[i] = order[j]!;
+    order[j] = moved;
+  };
+  await eachInTurns(size, swap, 4096);
   return new NDArray(d.int32, [order.length], order);
 }
 
 /** The rows in the order that random words, one fewer than rows, give them. */
 function shuffled(p: ProgramBuilder, value: Value, words: Value): Value {
   const rows = value.shape[0]!;
-  const [order] = p.host([words], [{ dtype: d.int32, shape: [rows] }], ([w]) => [permutation(w!)]);
+  const [order] = p.host([words], [{ dtype: d.int32, shape: [rows] }], async ([w]) => [await permutation(w!)]);
   const inner = sizeOf(value.shape.slice(1));
   const moved = p.gather(p.reshape(value, [1, 1, rows, inner]), p.reshape(order!, [1, rows, 1]));
   return p.reshape(moved, value.shape);
