@@ -99,6 +99,8 @@ struct Surroundings {
   Owned<PieceMap> after;
   /** What that map reads and what it writes. */
   std::vector<View> afterReads, afterWrites;
+  /** Whether it computes with whole numbers, which can fail. */
+  bool afterMayFail = false;
   /** The slot through which `after` finds c when c is in no memory of the program; or -1. */
   int64_t ownSlot = -1;
 };
@@ -142,7 +144,9 @@ class Dot final : public Instruction, public RowWise {
 
   /** One whose second factor is packed before: its rows have nothing else in common. */
   RowWise* rowWise() override {
-    return tiles_ && batchDims_.empty() && c_.view.dims.size() == 2 && alwaysPacks() && !around_.plus ? this : nullptr;
+    return tiles_ && batchDims_.empty() && c_.view.dims.size() == 2 && alwaysPacks() && !around_.plus && !around_.afterMayFail
+               ? this
+               : nullptr;
   }
   double products() const override { return work(); }
   int64_t rows() const override { return m_; }
@@ -624,6 +628,10 @@ InstructionPtr decodeDot(Reader& in) {
     around.after = make<PieceMap>(code);
     around.afterReads = code.expression.inputs;
     around.afterWrites = code.outputs;
+    around.afterMayFail = std::any_of(code.expression.nodes.begin(), code.expression.nodes.end(), [](const Node& n) {
+      const Kind kind = kindOf(n.dtype);
+      return kind == Kind::i32 || kind == Kind::i64 || kind == Kind::u32 || kind == Kind::u64;
+    });
   }
   around.ownSlot = in.word(-1, INT32_MAX, "slot");
   return make<Dot>(a, b, c, std::move(around));

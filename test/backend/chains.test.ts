@@ -139,6 +139,20 @@ describe.runIf(cpu)('instructions that threads go through with their rows', () =
     await expectSame(compute, 'a factor');
   });
 
+  it('say that a map behind a product has failed', async () => {
+    const shape = [width, width] as const;
+    const b = new SegmentBuilder();
+    const factor = b.constant(new NDArray(d.float32, shape, new Float32Array(width * width).fill(1)));
+    const [left, product] = [b.output(d.float32, shape), b.temp(d.float32, shape)];
+    const [zeros, quotients] = [b.output(d.int32, shape), b.output(d.int32, shape)];
+    const quotient = e.floordiv(e.cast(x, d.int32), e.input(1, d.int32));
+    const after = { kind: 'map', shape, inputs: [product, zeros], outputs: [quotients], results: [quotient] } as const;
+    b.add({ kind: 'dot', a: left, b: factor, output: product, after });
+    b.add({ kind: 'dot', a: product, b: factor, output: b.output(d.float32, shape) });
+    for (const threads of [1, 2])
+      await expect(b.run(cpu!.withThreads(threads)), `${threads} threads`).rejects.toThrow('divisionByZero');
+  });
+
   it('train a recurrent network', async () => {
     const [batch, steps, inputs] = [32, 12, 32];
     const graph = new tf.Graph();
