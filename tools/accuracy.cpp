@@ -52,7 +52,6 @@ const Function functions[] = {
     {"rsqrt", [](double x) { return 1 / std::sqrt(x); }},
     {"reciprocal", [](double x) { return 1 / x; }},
     {"cosh", std::cosh, true},
-    {"atanh", std::atanh, true},
     {"erfc", std::erfc, true},
     {"erfinv", [](double x) -> double { return erfinvBy<long double>(x, erfl, erfcl, expl); }, true},
     {"ndtri", [](double p) -> double { return ndtriBy<long double>(p, erfl, erfcl, expl); }, true},

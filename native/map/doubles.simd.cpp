@@ -14,7 +14,10 @@ template <class X> TL_INLINE X expOf(X x) {
 
 template <class X> TL_INLINE X expm1Of(X x) {
   const Sum<X> half = partOfExpm1<1>(atLeast(-40.0, atMost(710.0, x)));
-  return orItself(withSign(2.0 * (half.high + half.low), x), x);
+  // Half of a small x may be below the normal range.
+  const X y = each([](D v, D small, D usual) TL_INLINE_LAMBDA { return magnitudeOf(v) < 0x1p-54 ? small : usual; }, x, x * x + x,
+                   2.0 * (half.high + half.low));
+  return withSign(y, x);
 }
 
 template <class X> TL_INLINE X logOf(X x) {
@@ -22,7 +25,7 @@ template <class X> TL_INLINE X logOf(X x) {
   return logLimits(logOfSplit(parts.e, parts.f, allOf<X>(0.0)), x);
 }
 
-template <class X> TL_INLINE X log1pOf(X x) { return withSign(logOfOneAnd(x, allOf<X>(0.0)), x); }
+template <class X> TL_INLINE X log1pOf(X x) { return orItself(withSign(logOfOneAnd(x, allOf<X>(0.0)), x), x); }
 
 template <class X> TL_INLINE Sum<X> neatly(Sum<X> x) { return sumOf(x.high, x.low); }
 /** 1 + x, for x of at least -1/2. */
@@ -71,7 +74,7 @@ template <class X> TL_INLINE X atanhOf(X x) {
     usual = v == 1.0 ? splat<D>(kDoubleInfinity) : usual;
     return v > 1.0 ? splat<D>(__builtin_nan("")) : usual;
   }, a, 0.5 * logOfOneAnd(q, rest * r));
-  return withSign(result, x);
+  return orItself(withSign(result, x), x);
 }
 
 FUNCTION(Exp, expOf);
@@ -97,9 +100,8 @@ void fillDoubles(SimdKernels& k) {
   set(Op::sinh, Kind::f64, besides<1, Sinh, double>);
   set(Op::cosh, Kind::f64, besides<1, Cosh, double>);
   set(Op::atanh, Kind::f64, besides<1, Atanh, double>);
-  // Of float32 these are computed in float64, which is faster than the C library and nearly rounds right.
+  // Of float32 it is computed in float64, which is faster than the C library and nearly rounds right.
   set(Op::cosh, Kind::f32, besides<1, Cosh, double, float>);
-  set(Op::atanh, Kind::f32, besides<1, Atanh, double, float>);
 }
 #else
 void fillDoubles(SimdKernels&) {}

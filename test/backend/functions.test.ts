@@ -24,7 +24,6 @@ const functions = {
   rsqrt: [e.rsqrt, 1.5],
   reciprocal: [e.reciprocal, 0.5],
   cosh: [e.cosh, 0.51],
-  atanh: [e.atanh, 0.51],
   erfc: [e.erfc, 0.51],
   erfinv: [e.erfinv, 0.51],
   ndtri: [e.ndtri, 0.51],
