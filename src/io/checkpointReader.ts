@@ -77,6 +77,8 @@ export async function loadVariable(checkpoint: string, name: string): Promise<ND
 
 /** What is in a checkpoint; tensors are read when they are asked for. */
 export class CheckpointReader {
+  /** Reads under way. */
+  private reads = 0;
   private constructor(private readonly reader: TensorReader) {}
 
   static open(prefix: string): CheckpointReader {
@@ -87,7 +89,13 @@ export class CheckpointReader {
     return this.reader.has(name);
   }
   async getTensor(name: string): Promise<NDArray> {
-    return await this.reader.read(name);
+    this.reads++;
+    try {
+      return await this.reader.read(name);
+    } finally {
+      // No program closes a reader that in Python need not be closed.
+      if (--this.reads === 0) await this.close();
+    }
   }
   getVariableToShapeMap(): Record<string, Shape> {
     return Object.fromEntries(this.reader.names.map((name) => [name, this.reader.entry(name).shape]));

@@ -247,7 +247,7 @@ export interface BundleEntry {
 
 /** Reads a checkpoint: the index at once, tensors when they are asked for. */
 export class BundleReader {
-  private readonly files = new Map<number, FileHandle>();
+  private readonly files = new Map<number, Promise<FileHandle>>();
 
   private constructor(
     readonly prefix: string,
@@ -340,23 +340,25 @@ export class BundleReader {
     return new NDArray(dtype, shape, dtype.over(bytes.buffer, bytes.byteOffset, sizeOf(shape)));
   }
 
-  private async file(shard: number): Promise<FileHandle> {
+  /** A shard's file, opened once for all who read from it at the same time. */
+  private file(shard: number): Promise<FileHandle> {
     let file = this.files.get(shard);
     if (!file) {
       const path = dataPath(this.prefix, shard, this.shards);
-      try {
-        file = await open(localPath(path), 'r');
-      } catch (error) {
+      file = open(localPath(path), 'r').catch((error: unknown) => {
+        this.files.delete(shard);
         throw fileError(error, path);
-      }
+      });
       this.files.set(shard, file);
     }
     return file;
   }
 
+  /** Closes the files; what is read later opens them again. */
   async close(): Promise<void> {
-    for (const file of this.files.values()) await file.close();
+    const files = [...this.files.values()];
     this.files.clear();
+    for (const file of files) await (await file).close();
   }
 }
 

@@ -5,6 +5,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
   utimesSync,
   writeFileSync,
@@ -26,6 +27,24 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 const variable = (name: string, value: tf.TensorLike, dtype: tf.DType = tf.float32) =>
   new tf.Variable(tf.constant(value as never, { dtype }), { name });
+
+test.runIf(process.platform === 'linux')('a reader has no files open when it does not read', async () => {
+  const [a, b] = [variable('a', [1, 2]), variable('b', [3])];
+  const sess = new tf.Session();
+  await sess.run(tf.globalVariablesInitializer());
+  const saved = await new tf.train.Saver([a, b]).save(sess, join(folder, 'model'));
+  const reader = tf.train.NewCheckpointReader(saved);
+  const isOpen = () =>
+    readdirSync('/proc/self/fd').some((fd) => {
+      const link = `/proc/self/fd/${fd}`;
+      // The folder that is being read is among them, and closed by now.
+      return existsSync(link) && readlinkSync(link).startsWith(saved);
+    });
+  const both = await Promise.all([reader.getTensor('a'), reader.getTensor('b')]);
+  expect(both.map(String)).toEqual(['[1. 2.]', '[3.]']);
+  expect(isOpen()).toBe(false);
+  expect(String(await reader.getTensor('b'))).toBe('[3.]');
+});
 
 describe('the old format', () => {
   const names = ['bools', 'bytes', 'complex', 'doubles', 'halves', 'ints', 'longs', 'scalar', 'texts', 'weights'];
