@@ -1,6 +1,7 @@
 /** @file Turns of the cpu device: what runs at once, in pieces and aside, in which order, and what errors do. */
 import { describe, expect, it, vi } from 'vitest';
 import * as d from '../../src/core/dtypes.ts';
+import { ResourceExhaustedError } from '../../src/core/errors.ts';
 import { NDArray } from '../../src/core/ndarray.ts';
 import { CpuDevice } from '../../src/devices/cpu/device.ts';
 import { type Length, lengthOf, type Runnable, Turns } from '../../src/devices/cpu/turns.ts';
@@ -330,6 +331,29 @@ describe.runIf(cpu)('pieces of a segment of the cpu device', () => {
     for (const mock of [compile, allocate]) mock.mockRestore();
     for (const { value, buffers } of runs)
       expect(cpu!.toHost(buffers[1], d.float32, [n, n]).at(n * n - 1)).toBe(2 * value * n);
+  });
+
+  it('of one kernel wait for each other where there is no memory for a twin', async () => {
+    const device = CpuDevice.open()!;
+    const n = 700;
+    const b = new SegmentBuilder();
+    const [x, between, y] = [b.output(d.float32, [n, n]), b.temp(d.float32, [n, n]), b.output(d.float32, [n, n])];
+    b.add({ kind: 'dot', a: x, b: x, output: between });
+    b.add({ kind: 'dot', a: between, b: x, output: y });
+    const kernel = device.compile(b.segment);
+    const create = vi.spyOn(device.library, 'create').mockImplementationOnce(() => {
+      throw new ResourceExhaustedError('there is no memory');
+    });
+    const runs = [1, 2].map(async (value) => {
+      const fed = device.fromHost(new NDArray(d.float32, [n, n], new Float32Array(n * n).fill(value)));
+      const result = device.allocate(4 * n * n);
+      await kernel.run([fed, result]);
+      return device.toHost(result, d.float32, [n, n]).at(n * n - 1);
+    });
+    const { length: tried } = create.mock.calls;
+    create.mockRestore();
+    expect(tried).toBe(device.library.processors > 1 ? 1 : 0);
+    expect(await Promise.all(runs)).toEqual([n * n, 8 * n * n]);
   });
 
   it('give their scratch memory to the next, also when they fail', () => {

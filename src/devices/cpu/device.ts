@@ -299,9 +299,13 @@ class CpuKernel implements Kernel, Runnable {
     const free = this.#twins.find((twin) => !twin.#arena);
     if (free) return free;
     if (this.#twins.length + 1 >= this.device.shared.turns.most) return this;
-    const twin = this.device.compile(this.segment, this);
-    this.#twins.push(twin);
-    return twin;
+    try {
+      const twin = this.device.compile(this.segment, this);
+      this.#twins.push(twin);
+      return twin;
+    } catch {
+      return this; // there is no memory for a twin: then one run waits for the other
+    }
   }
 
   runHere(first: number, nanoseconds: number): number {
