@@ -396,8 +396,8 @@ struct Scratch {
 namespace {
 
 /**
- * Scratch memory of programs that have run. The host runs programs on several threads by turns: memory that went with a thread
- * would seldom be in the cache.
+ * Scratch memory of programs that have run. The host runs programs on several threads, some side by side, and the next one on any of them:
+ * memory that went with a thread would seldom be in the cache, and there would be more of it than programs run at a time.
  */
 struct SpareScratch {
   std::mutex lock;

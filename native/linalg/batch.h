@@ -10,11 +10,14 @@ namespace tl {
 /** What a call says about how it went. */
 enum Outcome : int64_t { fine = 0, singular = 1, outOfMemory = 2 };
 
-/** Calls `body` with an element of the type that `kind` stands for: float32, float64, complex64, complex128. */
+/**
+ * Calls `body` with an element of the type that `kind` stands for: float32, float64, complex64, complex128. It may use so many threads, 0
+ * asking for all processors.
+ */
 template <class Body>
-Outcome forKind(int64_t kind, const Body& body) {
+Outcome forKind(int64_t kind, int64_t threads, const Body& body) {
   try {
-    const RunScope scope(0);
+    const RunScope scope(static_cast<int>(threads));
     switch (kind) {
       case 0: return body(float{});
       case 1: return body(double{});

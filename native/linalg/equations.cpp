@@ -114,41 +114,42 @@ Outcome solveTriangularAll(int64_t n, int64_t columns, int64_t count, bool isLow
 using namespace tl;
 
 /** The lower triangular factors of positive matrices, of which the lower half is read. */
-TL_API int64_t tl_cholesky(int64_t kind, int64_t n, int64_t count, int64_t in, int64_t out) {
-  return forKind(kind, [&](auto element) {
+TL_API int64_t tl_cholesky(int64_t kind, int64_t threads, int64_t n, int64_t count, int64_t in, int64_t out) {
+  return forKind(kind, threads, [&](auto element) {
     using S = decltype(element);
     return choleskyAll(n, count, memory<const S>(in), memory<S>(out));
   });
 }
 
 /** The solutions of `a x = b`, or the inverses of a where there is no b. */
-TL_API int64_t tl_solve(int64_t kind, int64_t n, int64_t columns, int64_t count, int64_t isAdjoint, int64_t a, int64_t b, int64_t out) {
-  return forKind(kind, [&](auto element) {
+TL_API int64_t tl_solve(int64_t kind, int64_t threads, int64_t n, int64_t columns, int64_t count, int64_t isAdjoint, int64_t a, int64_t b,
+                        int64_t out) {
+  return forKind(kind, threads, [&](auto element) {
     using S = decltype(element);
     return solveAll(n, columns, count, isAdjoint != 0, memory<const S>(a), memory<const S>(b), memory<S>(out));
   });
 }
 
 /** Both triangular factors in one matrix, and where each row comes from. */
-TL_API int64_t tl_lu(int64_t kind, int64_t n, int64_t count, int64_t in, int64_t out, int64_t order) {
-  return forKind(kind, [&](auto element) {
+TL_API int64_t tl_lu(int64_t kind, int64_t threads, int64_t n, int64_t count, int64_t in, int64_t out, int64_t order) {
+  return forKind(kind, threads, [&](auto element) {
     using S = decltype(element);
     return factorizeAll(n, count, memory<const S>(in), memory<S>(out), memory<int32_t>(order));
   });
 }
 
 /** Determinants; with memory for logarithms, signs and logarithms instead. */
-TL_API int64_t tl_determinant(int64_t kind, int64_t n, int64_t count, int64_t in, int64_t out, int64_t logs) {
-  return forKind(kind, [&](auto element) {
+TL_API int64_t tl_determinant(int64_t kind, int64_t threads, int64_t n, int64_t count, int64_t in, int64_t out, int64_t logs) {
+  return forKind(kind, threads, [&](auto element) {
     using S = decltype(element);
     return determinantsOf(n, count, memory<const S>(in), memory<S>(out), memory<S>(logs));
   });
 }
 
 /** The solutions of triangular systems. */
-TL_API int64_t tl_triangular_solve(int64_t kind, int64_t n, int64_t columns, int64_t count, int64_t isLower, int64_t isAdjoint, int64_t a,
-                                   int64_t b, int64_t picks, int64_t out) {
-  return forKind(kind, [&](auto element) {
+TL_API int64_t tl_triangular_solve(int64_t kind, int64_t threads, int64_t n, int64_t columns, int64_t count, int64_t isLower, int64_t isAdjoint,
+                                   int64_t a, int64_t b, int64_t picks, int64_t out) {
+  return forKind(kind, threads, [&](auto element) {
     using S = decltype(element);
     return solveTriangularAll(n, columns, count, isLower != 0, isAdjoint != 0, memory<const S>(a), memory<const S>(b),
                               memory<const int32_t>(picks), memory<S>(out));

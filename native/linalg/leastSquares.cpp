@@ -60,9 +60,9 @@ void solveShortest(View<T> a, View<T> b, double epsilon, View<T> x) {
 using namespace tl;
 
 /** By the normal equations, or by singular values if `epsilon` is not 0. */
-TL_API int64_t tl_least_squares(int64_t kind, int64_t m, int64_t n, int64_t columns, int64_t count, double regularizer, double epsilon,
-                                int64_t a, int64_t b, int64_t out) {
-  return forKind(kind, [&](auto element) {
+TL_API int64_t tl_least_squares(int64_t kind, int64_t threads, int64_t m, int64_t n, int64_t columns, int64_t count, double regularizer,
+                                double epsilon, int64_t a, int64_t b, int64_t out) {
+  return forKind(kind, threads, [&](auto element) {
     using S = decltype(element);
     using T = ComputedAs<S>;
     std::atomic<bool> isSingular{false};

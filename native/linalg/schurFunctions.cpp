@@ -184,8 +184,8 @@ Outcome functionsOf(int64_t n, int64_t count, const S* in, S* out, const F& f) {
 using namespace tl;
 
 /** Complex eigenvalues, and eigenvectors where there is memory for them. */
-TL_API int64_t tl_eig(int64_t kind, int64_t n, int64_t count, int64_t in, int64_t values, int64_t vectors) {
-  return forKind(kind, [&](auto element) {
+TL_API int64_t tl_eig(int64_t kind, int64_t threads, int64_t n, int64_t count, int64_t in, int64_t values, int64_t vectors) {
+  return forKind(kind, threads, [&](auto element) {
     using S = decltype(element);
     using Result = std::conditional_t<sizeof(ComputedAs<S>) == sizeof(S), ComplexDouble, ComplexFloat>;
     return eigAll(n, count, memory<const S>(in), memory<Result>(values), memory<Result>(vectors));
@@ -193,16 +193,16 @@ TL_API int64_t tl_eig(int64_t kind, int64_t n, int64_t count, int64_t in, int64_
 }
 
 /** The matrices whose products with themselves are the given ones; NaN for real ones that have no real root. */
-TL_API int64_t tl_matrix_square_root(int64_t kind, int64_t n, int64_t count, int64_t in, int64_t out) {
-  return forKind(kind, [&](auto element) {
+TL_API int64_t tl_matrix_square_root(int64_t kind, int64_t threads, int64_t n, int64_t count, int64_t in, int64_t out) {
+  return forKind(kind, threads, [&](auto element) {
     using S = decltype(element);
     return functionsOf(n, count, memory<const S>(in), memory<S>(out), triangularRoot);
   });
 }
 
 /** The principal logarithms. */
-TL_API int64_t tl_matrix_logarithm(int64_t kind, int64_t n, int64_t count, int64_t in, int64_t out) {
-  return forKind(kind, [&](auto element) {
+TL_API int64_t tl_matrix_logarithm(int64_t kind, int64_t threads, int64_t n, int64_t count, int64_t in, int64_t out) {
+  return forKind(kind, threads, [&](auto element) {
     using S = decltype(element);
     return functionsOf(n, count, memory<const S>(in), memory<S>(out), triangularLogarithm);
   });

@@ -83,24 +83,25 @@ Outcome svdAll(int64_t m, int64_t n, int64_t count, bool isFull, const S* in, S*
 using namespace tl;
 
 /** `q r` for matrices of m rows and n columns; q is square if `isFull`. The diagonal of r is real, with LAPACK's signs. */
-TL_API int64_t tl_qr(int64_t kind, int64_t m, int64_t n, int64_t count, int64_t isFull, int64_t in, int64_t q, int64_t r) {
-  return forKind(kind, [&](auto element) {
+TL_API int64_t tl_qr(int64_t kind, int64_t threads, int64_t m, int64_t n, int64_t count, int64_t isFull, int64_t in, int64_t q, int64_t r) {
+  return forKind(kind, threads, [&](auto element) {
     using S = decltype(element);
     return qrAll(m, n, count, isFull != 0, memory<const S>(in), memory<S>(q), memory<S>(r));
   });
 }
 
 /** Eigenvalues of Hermitian matrices, and eigenvectors where there is memory for them. */
-TL_API int64_t tl_self_adjoint_eig(int64_t kind, int64_t n, int64_t count, int64_t in, int64_t values, int64_t vectors) {
-  return forKind(kind, [&](auto element) {
+TL_API int64_t tl_self_adjoint_eig(int64_t kind, int64_t threads, int64_t n, int64_t count, int64_t in, int64_t values, int64_t vectors) {
+  return forKind(kind, threads, [&](auto element) {
     using S = decltype(element);
     return eigenAll(n, count, memory<const S>(in), memory<S>(values), memory<S>(vectors));
   });
 }
 
 /** Singular values, and singular vectors where there is memory for them; both matrices of them are square if `isFull`. */
-TL_API int64_t tl_svd(int64_t kind, int64_t m, int64_t n, int64_t count, int64_t isFull, int64_t in, int64_t values, int64_t u, int64_t v) {
-  return forKind(kind, [&](auto element) {
+TL_API int64_t tl_svd(int64_t kind, int64_t threads, int64_t m, int64_t n, int64_t count, int64_t isFull, int64_t in, int64_t values, int64_t u,
+                      int64_t v) {
+  return forKind(kind, threads, [&](auto element) {
     using S = decltype(element);
     return svdAll(m, n, count, isFull != 0, memory<const S>(in), memory<S>(values), memory<S>(u), memory<S>(v));
   });

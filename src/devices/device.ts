@@ -38,6 +38,8 @@ export interface Device {
   /** What `listDevices` shows beside the name. */
   readonly description: string;
   readonly memoryLimit: number;
+  /** How many threads its instructions may use; 0 or absent: as many as there are processors. */
+  readonly threads?: number;
   allocate(bytes: number): DeviceBuffer;
   /** The array's bytes in device memory; shares them where the device computes in host memory. */
   fromHost(array: NDArray): DeviceBuffer;

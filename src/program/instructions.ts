@@ -268,15 +268,19 @@ export interface HostOptions {
   readonly isFresh?: boolean;
 }
 
-/**
- * What the host does between two segments. `run` is the run that it happens in; `allocate` gives memory of undefined content,
- * of which the device can use whole results as they are.
- */
+/** What the host does between two segments. `run` is the run that it happens in, `means` what it may use of the device. */
 export type HostCall = (
   inputs: NDArray[],
   run: RunScope,
-  allocate: Allocate,
+  means: HostMeans,
 ) => readonly NDArray[] | Promise<readonly NDArray[]>;
+
+export interface HostMeans {
+  /** Gives memory of undefined content, of which the device can use whole results as they are. */
+  readonly allocate: Allocate;
+  /** How many threads it may use; 0: as many as there are processors. */
+  readonly threads: number;
+}
 
 export type Allocate = (bytes: number) => Uint8Array;
 

@@ -5,7 +5,13 @@ import { eachInTurns } from '../core/eventLoop.ts';
 import { NDArray, takeBackFrom } from '../core/ndarray.ts';
 import { type Shape, sameShape } from '../core/shape.ts';
 import type { Device, DeviceBuffer, Kernel } from '../devices/device.ts';
-import { DeviceFailure, type DeviceInstruction, type HostInstruction, type Origin } from '../program/instructions.ts';
+import {
+  DeviceFailure,
+  type DeviceInstruction,
+  type HostInstruction,
+  type HostMeans,
+  type Origin,
+} from '../program/instructions.ts';
 import type { Storage, Variable } from './resources.ts';
 import type { Run } from './run.ts';
 
@@ -86,7 +92,7 @@ const worthGivingBack = 2 ** 20;
 const idsPerTurn = 2048;
 
 /** The memory and objects of one run. */
-export class Frame {
+export class Frame implements HostMeans {
   readonly slots: (DeviceBuffer | undefined)[] = [];
   /** Shapes of slots filled by host calls. */
   readonly shapes: (Shape | undefined)[] = [];
@@ -191,6 +197,10 @@ export class Frame {
     this.made.add(host.buffer);
     return host;
   };
+
+  get threads(): number {
+    return this.device.threads ?? 0;
+  }
 
   /** Gives the memory in a slot to a variable; memory that someone else may know is copied. */
   handOver({ variable, slot, shape }: AdoptStep): void {
@@ -360,7 +370,7 @@ async function callHost(
   frame: Frame,
 ): Promise<readonly NDArray[]> {
   try {
-    return await instruction.call(inputs, frame.run, frame.allocate);
+    return await instruction.call(inputs, frame.run, frame);
   } catch (error) {
     if (!(error instanceof OpError)) throw new UnknownError(String(error), { node: instruction.node, cause: error });
     throw error.node === undefined ? error.extended(error.message, { node: instruction.node }) : error;

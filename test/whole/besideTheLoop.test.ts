@@ -8,7 +8,7 @@ import { nativeFunctions } from '../../src/io/native.ts';
 import { decodePng, encodePng } from '../../src/io/png.ts';
 import { nothingCalled, type WatchedLibrary } from './watchedLibrary.ts';
 
-const library = vi.hoisted((): WatchedLibrary => ({ isOff: false, later: [], now: [] }));
+const library = vi.hoisted((): WatchedLibrary => ({ isOff: false, later: [], now: [], given: {} }));
 vi.mock('../../src/io/native.ts', async (importOriginal) =>
   (await import('./watchedLibrary.ts')).watching(
     await importOriginal<typeof import('../../src/io/native.ts')>(),

@@ -7,7 +7,7 @@ import { Eig } from '../../src/ops/math/eig.ts';
 import { MatrixSolveLs } from '../../src/ops/math/leastSquares.ts';
 import { nothingCalled, type WatchedLibrary } from './watchedLibrary.ts';
 
-const library = vi.hoisted((): WatchedLibrary => ({ isOff: false, later: [], now: [] }));
+const library = vi.hoisted((): WatchedLibrary => ({ isOff: false, later: [], now: [], given: {} }));
 vi.mock('../../src/io/native.ts', async (importOriginal) =>
   (await import('./watchedLibrary.ts')).watching(
     await importOriginal<typeof import('../../src/io/native.ts')>(),
@@ -45,17 +45,23 @@ function matrices(dtype: tf.DType, shape: readonly number[], { seed = 1, diagona
 
 type Build = (...inputs: tf.Tensor[]) => readonly tf.Tensor[];
 
-/** What a graph makes of some arrays. */
-async function run(build: Build, ...inputs: readonly tf.NDArray[]): Promise<tf.NDArray[]> {
+/** What a graph makes of some arrays in a session of this kind. */
+async function runWith(
+  config: tf.SessionConfig,
+  build: Build,
+  ...inputs: readonly tf.NDArray[]
+): Promise<tf.NDArray[]> {
   const graph = new tf.Graph();
   const [places, results] = graph.asDefault(() => {
     const given = inputs.map(({ dtype, shape }) => tf.placeholder(dtype, shape));
     return [given, build(...given)] as const;
   });
-  using session = new tf.Session({ graph });
+  using session = new tf.Session({ graph, config });
   const feeds = places.map((place, i) => [place, inputs[i]!] as const);
   return (await session.run([...results], feeds)) as tf.NDArray[]; // one array for each tensor
 }
+
+const run = (build: Build, ...inputs: readonly tf.NDArray[]) => runWith({}, build, ...inputs);
 
 /** The same in TypeScript. */
 async function runPlain(build: Build, ...inputs: readonly tf.NDArray[]): Promise<tf.NDArray[]> {
@@ -486,21 +492,59 @@ describeNative('functions of square matrices', () => {
   });
 });
 
+/** An op for each function of the library. */
+const builds: readonly (readonly [name: string, build: Build])[] = [
+  ['tl_solve', (a) => [tf.matrixInverse(a!)]],
+  ['tl_cholesky', (a) => [tf.cholesky(a!)]],
+  ['tl_lu', (a) => [tf.linalg.lu(a!).lu]],
+  ['tl_determinant', (a) => [tf.matrixDeterminant(a!)]],
+  ['tl_triangular_solve', (a) => [tf.matrixTriangularSolve(a!, a!)]],
+  ['tl_qr', (a) => [tf.linalg.qr(a!).r]],
+  ['tl_self_adjoint_eig', (a) => [tf.selfAdjointEigvals(a!)]],
+  ['tl_svd', (a) => [tf.svd(a!, { computeUv: false }).s]],
+  ['tl_eig', (a) => [eigvals(a!)]],
+  ['tl_matrix_square_root', (a) => [tf.linalg.sqrtm(a!)]],
+  ['tl_matrix_logarithm', (a) => [tf.linalg.logm(tf.cast(a!, tf.complex64))]],
+  ['tl_least_squares', (a) => [solveLs(a!, a!, { fast: false })]],
+];
+
+describeNative('threads', () => {
+  /** How many a function was told to use: it learns it behind the type. */
+  async function threadsOf(name: string, build: Build, config: tf.SessionConfig, n: number): Promise<unknown> {
+    Object.assign(library, nothingCalled());
+    await runWith(config, build, matrices(tf.float32, [n, n], { diagonal: n }));
+    return library.given[name]![1];
+  }
+
+  it.each(builds)('of %s are as many as the session may use', async (name, build) => {
+    expect(await threadsOf(name, build, {}, 7)).toBe(0); // all
+    expect(await threadsOf(name, build, { intraOpParallelismThreads: 1 }, 7)).toBe(1);
+    expect(await threadsOf(name, build, { intraOpParallelismThreads: 3 }, 150)).toBe(3);
+  });
+
+  it.each<[where: string, build: Build]>([
+    [
+      'a loop',
+      (a) => {
+        const isBelow = (x: tf.Tensor) => tf.less(tf.reduceMax(x), tf.reduceMax(a!));
+        return [tf.whileLoop(isBelow, (x: tf.Tensor) => tf.add(x, tf.cholesky(a!)), [tf.zerosLike(a!)])];
+      },
+    ],
+    [
+      'a dataset',
+      () => {
+        const input = matrices(tf.float32, [4, 4], { diagonal: 4 });
+        const dataset = tf.data.Dataset.fromTensors(input).map((x: tf.Tensor) => tf.cholesky(x));
+        return [dataset.makeOneShotIterator().getNext() as tf.Tensor];
+      },
+    ],
+  ])('in %s are the same', async (_, build) => {
+    expect(await threadsOf('tl_cholesky', build, {}, 5)).toBe(0);
+    expect(await threadsOf('tl_cholesky', build, { intraOpParallelismThreads: 2 }, 5)).toBe(2);
+  });
+});
+
 describeNative('the event loop', () => {
-  const builds: readonly (readonly [name: string, build: Build])[] = [
-    ['tl_solve', (a) => [tf.matrixInverse(a!)]],
-    ['tl_cholesky', (a) => [tf.cholesky(a!)]],
-    ['tl_lu', (a) => [tf.linalg.lu(a!).lu]],
-    ['tl_determinant', (a) => [tf.matrixDeterminant(a!)]],
-    ['tl_triangular_solve', (a) => [tf.matrixTriangularSolve(a!, a!)]],
-    ['tl_qr', (a) => [tf.linalg.qr(a!).r]],
-    ['tl_self_adjoint_eig', (a) => [tf.selfAdjointEigvals(a!)]],
-    ['tl_svd', (a) => [tf.svd(a!, { computeUv: false }).s]],
-    ['tl_eig', (a) => [eigvals(a!)]],
-    ['tl_matrix_square_root', (a) => [tf.linalg.sqrtm(a!)]],
-    ['tl_matrix_logarithm', (a) => [tf.linalg.logm(tf.cast(a!, tf.complex64))]],
-    ['tl_least_squares', (a) => [solveLs(a!, a!, { fast: false })]],
-  ];
   it.each(builds)('is free while %s has much to do', async (name, build) => {
     const order: string[] = [];
     const graph = new tf.Graph();

@@ -7,9 +7,11 @@ export interface WatchedLibrary {
   /** Names of functions that were called, beside the event loop and on it. */
   later: string[];
   now: string[];
+  /** What each of them was called with the last time. */
+  given: Record<string, readonly native.NativeArgument[]>;
 }
 
-export const nothingCalled = (): WatchedLibrary => ({ isOff: false, later: [], now: [] });
+export const nothingCalled = (): WatchedLibrary => ({ isOff: false, later: [], now: [], given: {} });
 
 /** The module that hands out the library's functions, with what is called noted in `library`. */
 export function watching(original: typeof native, library: WatchedLibrary): typeof native {
@@ -24,6 +26,7 @@ export function watching(original: typeof native, library: WatchedLibrary): type
             const call = functions.later(prototype);
             return (...args) => {
               library.later.push(nameOf(prototype));
+              library.given[nameOf(prototype)] = args;
               return call(...args);
             };
           },
@@ -31,6 +34,7 @@ export function watching(original: typeof native, library: WatchedLibrary): type
             const call = functions.now(prototype);
             return (...args) => {
               library.now.push(nameOf(prototype));
+              library.given[nameOf(prototype)] = args;
               return call(...args);
             };
           },

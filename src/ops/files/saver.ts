@@ -55,7 +55,7 @@ export const RestoreV2 = defineOp({
     tensors: p.host(
       [prefix, tensor_names, shape_and_slices],
       dtypes.map((dtype) => ({ dtype })),
-      async ([path, name, slice], _run, allocate) => {
+      async ([path, name, slice], _run, { allocate }) => {
         const names = texts(name!);
         const slices = texts(slice!);
         checkCounts(names, slices, dtypes.length);

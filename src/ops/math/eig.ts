@@ -64,7 +64,7 @@ export const Eig: EigOp = defineOp({
     checkSquare(input.shape);
     const shapes = { e: input.shape.slice(0, -1), v: compute_v ? input.shape : [0] };
     const results = [shapes.e, shapes.v].map((shape) => ({ dtype: Tout, shape }));
-    const [e, v] = p.host([input], results, ([x]) => eigen(x!, Tout, shapes), promises);
+    const [e, v] = p.host([input], results, ([x], _run, { threads }) => eigen(x!, Tout, shapes, threads), promises);
     return { e: e!, v: v! };
   },
   cases: () => {

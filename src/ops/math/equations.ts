@@ -10,23 +10,23 @@ import { computeMatrices } from './nativeMatrix.ts';
 const native = nativeFamily((functions) => ({
   cholesky: nativeCall(
     functions,
-    'int64_t tl_cholesky(int64_t kind, int64_t n, int64_t count, int64_t in, int64_t out)',
+    'int64_t tl_cholesky(int64_t kind, int64_t threads, int64_t n, int64_t count, int64_t in, int64_t out)',
   ),
   solve: nativeCall(
     functions,
-    'int64_t tl_solve(int64_t kind, int64_t n, int64_t columns, int64_t count, int64_t isAdjoint, int64_t a, int64_t b, int64_t out)',
+    'int64_t tl_solve(int64_t kind, int64_t threads, int64_t n, int64_t columns, int64_t count, int64_t isAdjoint, int64_t a, int64_t b, int64_t out)',
   ),
   lu: nativeCall(
     functions,
-    'int64_t tl_lu(int64_t kind, int64_t n, int64_t count, int64_t in, int64_t out, int64_t order)',
+    'int64_t tl_lu(int64_t kind, int64_t threads, int64_t n, int64_t count, int64_t in, int64_t out, int64_t order)',
   ),
   determinant: nativeCall(
     functions,
-    'int64_t tl_determinant(int64_t kind, int64_t n, int64_t count, int64_t in, int64_t out, int64_t logs)',
+    'int64_t tl_determinant(int64_t kind, int64_t threads, int64_t n, int64_t count, int64_t in, int64_t out, int64_t logs)',
   ),
   triangularSolve: nativeCall(
     functions,
-    'int64_t tl_triangular_solve(int64_t kind, int64_t n, int64_t columns, int64_t count, int64_t isLower, int64_t isAdjoint, int64_t a, int64_t b, int64_t picks, int64_t out)',
+    'int64_t tl_triangular_solve(int64_t kind, int64_t threads, int64_t n, int64_t columns, int64_t count, int64_t isLower, int64_t isAdjoint, int64_t a, int64_t b, int64_t picks, int64_t out)',
   ),
 }));
 
@@ -36,7 +36,7 @@ function squares({ shape }: NDArray): readonly [n: number, count: number] {
 }
 
 /** The lower triangular factors of positive matrices; NaN for others. */
-export async function cholesky(input: NDArray): Promise<NDArray> {
+export async function cholesky(input: NDArray, threads: number): Promise<NDArray> {
   const library = native();
   if (!library || input.size === 0)
     return host.arrayOf(input.dtype, input.shape, host.matricesOf(input).map(host.cholesky));
@@ -46,13 +46,19 @@ export async function cholesky(input: NDArray): Promise<NDArray> {
     work: (count * n ** 3) / 3,
     inputs: [input],
     wanted: [input],
-    args: (kind, [x], [out]) => [kind, n, count, x!, out!],
+    threads,
+    args: ([x], [out]) => [n, count, x!, out!],
   });
   return results[0]!;
 }
 
 /** The solutions of equations with these matrices, or their adjoints, on the left side; undefined where one is singular. */
-export async function solve(matrix: NDArray, rhs: NDArray, isAdjoint: boolean): Promise<NDArray | undefined> {
+export async function solve(
+  matrix: NDArray,
+  rhs: NDArray,
+  isAdjoint: boolean,
+  threads: number,
+): Promise<NDArray | undefined> {
   const library = native();
   if (!library || rhs.size === 0) {
     const right = host.matricesOf(rhs);
@@ -65,13 +71,14 @@ export async function solve(matrix: NDArray, rhs: NDArray, isAdjoint: boolean): 
     work: count * n * n * (n + 2 * columns),
     inputs: [matrix, rhs],
     wanted: [rhs],
-    args: (kind, [a, b], [out]) => [kind, n, columns, count, Number(isAdjoint), a!, b!, out!],
+    threads,
+    args: ([a, b], [out]) => [n, columns, count, Number(isAdjoint), a!, b!, out!],
   });
   return isSingular ? undefined : results[0];
 }
 
 /** The inverses of matrices, or of their adjoints; undefined where one has none. */
-export async function invert(input: NDArray, isAdjoint: boolean): Promise<NDArray | undefined> {
+export async function invert(input: NDArray, isAdjoint: boolean, threads: number): Promise<NDArray | undefined> {
   const library = native();
   if (!library || input.size === 0)
     return solutions(input, input, (m) => host.solve(isAdjoint ? m.adjoint() : m, host.Matrix.identity(m.rows)));
@@ -81,7 +88,8 @@ export async function invert(input: NDArray, isAdjoint: boolean): Promise<NDArra
     work: 3 * count * n ** 3,
     inputs: [input],
     wanted: [input],
-    args: (kind, [a], [out]) => [kind, n, n, count, Number(isAdjoint), a!, 0, out!],
+    threads,
+    args: ([a], [out]) => [n, n, count, Number(isAdjoint), a!, 0, out!],
   });
   return isSingular ? undefined : results[0];
 }
@@ -101,7 +109,10 @@ function solutions(
 }
 
 /** Both triangular factors of each matrix in one, and where its rows come from, as int32; undefined where one is singular. */
-export async function factorize(input: NDArray): Promise<readonly [lu: NDArray, order: NDArray] | undefined> {
+export async function factorize(
+  input: NDArray,
+  threads: number,
+): Promise<readonly [lu: NDArray, order: NDArray] | undefined> {
   const { dtype, shape } = input;
   const rows = shape.slice(0, -1);
   const library = native();
@@ -117,13 +128,14 @@ export async function factorize(input: NDArray): Promise<readonly [lu: NDArray, 
     work: count * n ** 3,
     inputs: [input],
     wanted: [input, { dtype: int32, shape: rows }],
-    args: (kind, [x], [lu, order]) => [kind, n, count, x!, lu!, order!],
+    threads,
+    args: ([x], [lu, order]) => [n, count, x!, lu!, order!],
   });
   return isSingular ? undefined : [results[0]!, results[1]!];
 }
 
 /** The determinants of matrices. */
-export async function determinants(input: NDArray): Promise<NDArray> {
+export async function determinants(input: NDArray, threads: number): Promise<NDArray> {
   const { dtype } = input;
   const shape = input.shape.slice(0, -2);
   const library = native();
@@ -137,13 +149,17 @@ export async function determinants(input: NDArray): Promise<NDArray> {
     work: count * n ** 3,
     inputs: [input],
     wanted: [{ dtype, shape }],
-    args: (kind, [x], [out]) => [kind, n, count, x!, out!, 0],
+    threads,
+    args: ([x], [out]) => [n, count, x!, out!, 0],
   });
   return results[0]!;
 }
 
 /** The determinants of matrices as signs, numbers of size 1 or 0, and logarithms of their sizes. */
-export async function logDeterminants(input: NDArray): Promise<readonly [sign: NDArray, log: NDArray]> {
+export async function logDeterminants(
+  input: NDArray,
+  threads: number,
+): Promise<readonly [sign: NDArray, log: NDArray]> {
   const { dtype } = input;
   const shape = input.shape.slice(0, -2);
   const library = native();
@@ -162,7 +178,8 @@ export async function logDeterminants(input: NDArray): Promise<readonly [sign: N
       { dtype, shape },
       { dtype, shape },
     ],
-    args: (kind, [x], [sign, log]) => [kind, n, count, x!, sign!, log!],
+    threads,
+    args: ([x], [sign, log]) => [n, count, x!, sign!, log!],
   });
   return [results[0]!, results[1]!];
 }
@@ -187,6 +204,7 @@ export async function solveTriangular(
   matrix: NDArray,
   rhs: NDArray,
   { lower, adjoint }: { readonly lower: boolean; readonly adjoint: boolean },
+  threads: number,
 ): Promise<NDArray> {
   const [batchA, batchB] = [matrix.shape.slice(0, -2), rhs.shape.slice(0, -2)];
   const batch = broadcastConcrete(batchA, batchB);
@@ -210,7 +228,8 @@ export async function solveTriangular(
     work: count * n * n * columns,
     inputs: [matrix, rhs],
     wanted: [{ dtype: rhs.dtype, shape }],
-    args: (kind, [a, b], [out]) => [...[kind, n, columns, count, Number(lower), Number(adjoint), a!, b!, picks, out!]],
+    threads,
+    args: ([a, b], [out]) => [n, columns, count, Number(lower), Number(adjoint), a!, b!, picks, out!],
   });
   return results[0]!;
 }

@@ -30,7 +30,7 @@ export const Cholesky = defineOp({
   grad: ({ outputs: { output } }, { output: dy }) => ({ input: choleskyGradient(output, dy) }),
   lower(p, { input }) {
     checkSquare(input.shape);
-    const call: HostCall = async ([x]) => [await cholesky(x!)];
+    const call: HostCall = async ([x], _run, { threads }) => [await cholesky(x!, threads)];
     const [output] = p.host([input], [{ dtype: input.dtype, shape: input.shape }], call, promises);
     return { output: output! };
   },
@@ -104,7 +104,7 @@ export const Qr = defineOp({
     checkMatrix(input.shape);
     const shapes = qrDims(input.shape, full_matrices) as { q: Shape; r: Shape }; // known sizes give known sizes
     const results = [shapes.q, shapes.r].map((shape) => ({ dtype: input.dtype, shape }));
-    const [q, r] = p.host([input], results, ([x]) => qr(x!, shapes), promises);
+    const [q, r] = p.host([input], results, ([x], _run, { threads }) => qr(x!, shapes, threads), promises);
     return { q: q!, r: r! };
   },
   cases: () => [

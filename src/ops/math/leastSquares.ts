@@ -87,10 +87,10 @@ export const MatrixSolveLs = defineOp({
     if (l2_regularizer.shape.length > 0) throw new InvalidArgumentError('Regularizer must be scalar.');
     const whole: Shape = [...left.slice(0, -2), left.at(-1)!, right.at(-1)!];
     const { dtype } = rhs;
-    const call: HostCall = async ([a, b, weight]) => {
+    const call: HostCall = async ([a, b, weight], _run, { threads }) => {
       const regularizer = weight!.numberAt(0);
       if (regularizer < 0) throw new InvalidArgumentError('Regularizer must be non-negative.');
-      const solution = await leastSquares(a!, b!, whole, fast ? { regularizer } : 'shortest');
+      const solution = await leastSquares(a!, b!, whole, fast ? { regularizer } : 'shortest', threads);
       if (!solution)
         throw new InvalidArgumentError(
           'Input matrix was rank deficient or ill-conditioned. Try setting fast=False or provide a larger l2_regularizer > 0.',

@@ -12,7 +12,7 @@ import { computeMatrices } from './nativeMatrix.ts';
 const native = nativeFamily((functions) => ({
   leastSquares: nativeCall(
     functions,
-    'int64_t tl_least_squares(int64_t kind, int64_t m, int64_t n, int64_t columns, int64_t count, double regularizer, double epsilon, int64_t a, int64_t b, int64_t out)',
+    'int64_t tl_least_squares(int64_t kind, int64_t threads, int64_t m, int64_t n, int64_t columns, int64_t count, double regularizer, double epsilon, int64_t a, int64_t b, int64_t out)',
   ),
 }));
 
@@ -53,6 +53,7 @@ export async function leastSquares(
   rhs: NDArray,
   shape: Shape,
   way: { readonly regularizer: number } | 'shortest',
+  threads: number,
 ): Promise<NDArray | undefined> {
   const { dtype } = rhs;
   const epsilon = dtype === float64 || dtype === complex128 ? 2 ** -52 : 2 ** -23;
@@ -81,7 +82,8 @@ export async function leastSquares(
     work: 12 * count * m * n * (Math.min(m, n) + columns),
     inputs: [matrix, rhs],
     wanted: [{ dtype, shape }],
-    args: (kind, [a, b], [out]) => [kind, m, n, columns, count, weight, least, a!, b!, out!],
+    threads,
+    args: ([a, b], [out]) => [m, n, columns, count, weight, least, a!, b!, out!],
   });
   return isSingular ? undefined : results[0];
 }

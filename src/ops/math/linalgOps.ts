@@ -45,8 +45,8 @@ export const MatrixInverse: InverseOp = defineOp({
   },
   lower(p, { input }, { adjoint: turned }) {
     checkSquare(input.shape);
-    const call: HostCall = async ([x]) => {
-      const inverse = await equations.invert(x!, turned);
+    const call: HostCall = async ([x], _run, { threads }) => {
+      const inverse = await equations.invert(x!, turned, threads);
       if (!inverse) throw new InvalidArgumentError('Input is not invertible.');
       return [inverse];
     };
@@ -111,7 +111,7 @@ export const MatrixDeterminant = defineOp({
   lower(p, { input }) {
     checkSquare(input.shape);
     const batch = input.shape.slice(0, -2);
-    const call: HostCall = async ([x]) => [await equations.determinants(x!)];
+    const call: HostCall = async ([x], _run, { threads }) => [await equations.determinants(x!, threads)];
     const [output] = p.host([input], [{ dtype: input.dtype, shape: batch }], call, promises);
     return { output: output! };
   },
@@ -155,7 +155,7 @@ export const LogMatrixDeterminant = defineOp({
       { dtype, shape: batch },
       { dtype, shape: batch },
     ];
-    const call: HostCall = ([x]) => equations.logDeterminants(x!);
+    const call: HostCall = ([x], _run, { threads }) => equations.logDeterminants(x!, threads);
     const [sign, log_abs_determinant] = p.host([input], results, call, promises);
     return { sign: sign!, log_abs_determinant: log_abs_determinant! };
   },
@@ -205,8 +205,8 @@ export const MatrixSolve: SolveOp = defineOp({
     checkSquare(matrix.shape);
     if (matrix.shape.at(-1) !== rhs.shape.at(-2))
       throw new InvalidArgumentError('Input matrix and rhs are incompatible.');
-    const call: HostCall = async ([a, b]) => {
-      const solution = await equations.solve(a!, b!, turned);
+    const call: HostCall = async ([a, b], _run, { threads }) => {
+      const solution = await equations.solve(a!, b!, turned, threads);
       if (!solution) throw new InvalidArgumentError('Input matrix is not invertible.');
       return [solution];
     };
@@ -285,7 +285,9 @@ export const MatrixTriangularSolve: TriangularOp = defineOp({
       );
     const batch = broadcastConcrete(matrix.shape.slice(0, -2), rhs.shape.slice(0, -2));
     const shape = [...batch, ...rhs.shape.slice(-2)];
-    const call: HostCall = async ([a, b]) => [await equations.solveTriangular(a!, b!, { lower, adjoint: turned })];
+    const call: HostCall = async ([a, b], _run, { threads }) => [
+      await equations.solveTriangular(a!, b!, { lower, adjoint: turned }, threads),
+    ];
     const [output] = p.host([matrix, rhs], [{ dtype: rhs.dtype, shape }], call, promises);
     return { output: output! };
   },

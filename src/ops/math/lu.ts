@@ -32,8 +32,8 @@ export const Lu = defineOp({
       { dtype, shape },
       { dtype: output_idx_type, shape: rows },
     ];
-    const call: HostCall = async ([x]) => {
-      const found = await factorize(x!);
+    const call: HostCall = async ([x], _run, { threads }) => {
+      const found = await factorize(x!, threads);
       if (!found) throw new InvalidArgumentError('Input is not invertible.');
       const [factors, places] = found;
       return [factors, output_idx_type === d.int32 ? places : intVector(places.numbers(), d.int64).reshape(rows)];

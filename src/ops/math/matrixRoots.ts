@@ -63,7 +63,7 @@ export const MatrixSquareRoot: RootOp = defineOp({
   grad: ({ outputs: { output } }, dy) => ({ input: rootGradient(output, dy.output) }),
   lower(p, { input }) {
     checkSquare(input.shape);
-    const call: HostCall = async ([x]) => [await squareRoots(x!)];
+    const call: HostCall = async ([x], _run, { threads }) => [await squareRoots(x!, threads)];
     const [output] = p.host([input], [{ dtype: input.dtype, shape: input.shape }], call, promises);
     return { output: output! };
   },
@@ -124,7 +124,7 @@ export const MatrixLogarithm = defineOp({
   grad: gradientPending('TensorFlow has none either'),
   lower(p, { input }) {
     checkSquare(input.shape);
-    const call: HostCall = async ([x]) => [await logarithms(x!)];
+    const call: HostCall = async ([x], _run, { threads }) => [await logarithms(x!, threads)];
     const [output] = p.host([input], [{ dtype: input.dtype, shape: input.shape }], call, promises);
     return { output: output! };
   },

@@ -32,12 +32,14 @@ interface MatrixCall {
   readonly work: number;
   readonly inputs: readonly NDArray[];
   readonly wanted: readonly { readonly dtype: DType; readonly shape: Shape }[];
-  /** Its arguments, from the number of the type and the memory of inputs and results. */
-  args(kind: number, inputs: readonly NativeArgument[], results: readonly NativeArgument[]): NativeArgument[];
+  /** How many threads it may use; 0: as many as there are processors. */
+  readonly threads: number;
+  /** Its arguments behind the number of the type and that of threads, from the memory of inputs and results. */
+  args(inputs: readonly NativeArgument[], results: readonly NativeArgument[]): NativeArgument[];
 }
 
 /** The results of a call, in the types that were asked for, and whether one of the matrices was singular. */
-export async function computeMatrices({ call, work, inputs, wanted, args }: MatrixCall): Promise<{
+export async function computeMatrices({ call, work, inputs, wanted, threads, args }: MatrixCall): Promise<{
   readonly isSingular: boolean;
   readonly results: readonly NDArray[];
 }> {
@@ -46,7 +48,7 @@ export async function computeMatrices({ call, work, inputs, wanted, args }: Matr
     zeros(dtype === float16 || dtype === bfloat16 ? float32 : dtype, shape),
   );
   const memory = (arrays: readonly NDArray[]) => arrays.map((array) => (array.size === 0 ? 0 : array.data));
-  const all = args(kinds.indexOf(given[0]!.dtype), memory(given), memory(made));
+  const all = [kinds.indexOf(given[0]!.dtype), threads, ...args(memory(given), memory(made))];
   const outcome = work <= quick ? call.now(...all) : await call.later(...all);
   if (outcome === outcomes.outOfMemory)
     throw new ResourceExhaustedError(

@@ -11,15 +11,15 @@ import { computeMatrices } from './nativeMatrix.ts';
 const native = nativeFamily((functions) => ({
   eigen: nativeCall(
     functions,
-    'int64_t tl_eig(int64_t kind, int64_t n, int64_t count, int64_t in, int64_t values, int64_t vectors)',
+    'int64_t tl_eig(int64_t kind, int64_t threads, int64_t n, int64_t count, int64_t in, int64_t values, int64_t vectors)',
   ),
   squareRoot: nativeCall(
     functions,
-    'int64_t tl_matrix_square_root(int64_t kind, int64_t n, int64_t count, int64_t in, int64_t out)',
+    'int64_t tl_matrix_square_root(int64_t kind, int64_t threads, int64_t n, int64_t count, int64_t in, int64_t out)',
   ),
   logarithm: nativeCall(
     functions,
-    'int64_t tl_matrix_logarithm(int64_t kind, int64_t n, int64_t count, int64_t in, int64_t out)',
+    'int64_t tl_matrix_logarithm(int64_t kind, int64_t threads, int64_t n, int64_t count, int64_t in, int64_t out)',
   ),
 }));
 
@@ -32,6 +32,7 @@ export async function eigen(
   input: NDArray,
   dtype: DType,
   shapes: { readonly e: Shape; readonly v: Shape },
+  threads: number,
 ): Promise<readonly [e: NDArray, v: NDArray]> {
   const hasVectors = sizeOf(shapes.v) > 0;
   const library = native();
@@ -51,7 +52,8 @@ export async function eigen(
       { dtype: computed, shape: shapes.e },
       { dtype: computed, shape: shapes.v },
     ],
-    args: (kind, [x], [e, v]) => [kind, n, count, x!, e!, v!],
+    threads,
+    args: ([x], [e, v]) => [n, count, x!, e!, v!],
   });
   const inType = (array: NDArray) =>
     dtype === computed
@@ -65,8 +67,8 @@ export async function eigen(
 }
 
 /** The matrices whose products with themselves are the given ones; NaN for real ones that have no real root. */
-export function squareRoots(input: NDArray): Promise<NDArray> {
-  return functionsOf(input, native()?.squareRoot, (matrix) => {
+export function squareRoots(input: NDArray, threads: number): Promise<NDArray> {
+  return functionsOf(input, threads, native()?.squareRoot, (matrix) => {
     const root = host.squareRoot(matrix);
     if (input.dtype.isComplex) return root;
     const largest = root.re.reduce((most, x) => Math.max(most, Math.abs(x)), 0);
@@ -76,12 +78,13 @@ export function squareRoots(input: NDArray): Promise<NDArray> {
 }
 
 /** The principal logarithms of complex matrices. */
-export function logarithms(input: NDArray): Promise<NDArray> {
-  return functionsOf(input, native()?.logarithm, host.logarithm);
+export function logarithms(input: NDArray, threads: number): Promise<NDArray> {
+  return functionsOf(input, threads, native()?.logarithm, host.logarithm);
 }
 
 async function functionsOf(
   input: NDArray,
+  threads: number,
   call: NativeCall | undefined,
   plain: (matrix: Matrix) => Matrix,
 ): Promise<NDArray> {
@@ -92,7 +95,8 @@ async function functionsOf(
     work: 50 * count * n ** 3,
     inputs: [input],
     wanted: [input],
-    args: (kind, [x], [out]) => [kind, n, count, x!, out!],
+    threads,
+    args: ([x], [out]) => [n, count, x!, out!],
   });
   return results[0]!;
 }

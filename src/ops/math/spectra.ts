@@ -10,15 +10,15 @@ import { computeMatrices } from './nativeMatrix.ts';
 const native = nativeFamily((functions) => ({
   qr: nativeCall(
     functions,
-    'int64_t tl_qr(int64_t kind, int64_t m, int64_t n, int64_t count, int64_t isFull, int64_t in, int64_t q, int64_t r)',
+    'int64_t tl_qr(int64_t kind, int64_t threads, int64_t m, int64_t n, int64_t count, int64_t isFull, int64_t in, int64_t q, int64_t r)',
   ),
   eigen: nativeCall(
     functions,
-    'int64_t tl_self_adjoint_eig(int64_t kind, int64_t n, int64_t count, int64_t in, int64_t values, int64_t vectors)',
+    'int64_t tl_self_adjoint_eig(int64_t kind, int64_t threads, int64_t n, int64_t count, int64_t in, int64_t values, int64_t vectors)',
   ),
   svd: nativeCall(
     functions,
-    'int64_t tl_svd(int64_t kind, int64_t m, int64_t n, int64_t count, int64_t isFull, int64_t in, int64_t values, int64_t u, int64_t v)',
+    'int64_t tl_svd(int64_t kind, int64_t threads, int64_t m, int64_t n, int64_t count, int64_t isFull, int64_t in, int64_t values, int64_t u, int64_t v)',
   ),
 }));
 
@@ -31,6 +31,7 @@ function sizesOf({ shape }: NDArray): readonly [m: number, n: number, count: num
 export async function qr(
   input: NDArray,
   shapes: { readonly q: Shape; readonly r: Shape },
+  threads: number,
 ): Promise<readonly [q: NDArray, r: NDArray]> {
   const { dtype } = input;
   const [m, n, count] = sizesOf(input);
@@ -50,7 +51,8 @@ export async function qr(
       { dtype, shape: shapes.q },
       { dtype, shape: shapes.r },
     ],
-    args: (kind, [x], [q, r]) => [kind, m, n, count, Number(inner === m), x!, q!, r!],
+    threads,
+    args: ([x], [q, r]) => [m, n, count, Number(inner === m), x!, q!, r!],
   });
   return [results[0]!, results[1]!];
 }
@@ -59,6 +61,7 @@ export async function qr(
 export async function eigenHermitian(
   input: NDArray,
   shapes: { readonly e: Shape; readonly v: Shape },
+  threads: number,
 ): Promise<readonly [e: NDArray, v: NDArray]> {
   const { dtype } = input;
   const [, n, count] = sizesOf(input);
@@ -78,7 +81,8 @@ export async function eigenHermitian(
       { dtype, shape: shapes.e },
       { dtype, shape: shapes.v },
     ],
-    args: (kind, [x], [e, v]) => [kind, n, count, x!, e!, v!],
+    threads,
+    args: ([x], [e, v]) => [n, count, x!, e!, v!],
   });
   return [results[0]!, results[1]!];
 }
@@ -87,6 +91,7 @@ export async function eigenHermitian(
 export async function svd(
   input: NDArray,
   shapes: { readonly s: Shape; readonly u: Shape; readonly v: Shape },
+  threads: number,
 ): Promise<readonly [s: NDArray, u: NDArray, v: NDArray]> {
   const { dtype } = input;
   const [m, n, count] = sizesOf(input);
@@ -112,9 +117,10 @@ export async function svd(
     work: count * m * n * Math.min(m, n) * (hasVectors ? 12 : 3),
     inputs: [input],
     wanted: [shapes.s, shapes.u, shapes.v].map((shape) => ({ dtype, shape })),
-    args: (kind, [x], [s, u, v]) => {
+    threads,
+    args: ([x], [s, u, v]) => {
       const isFull = hasVectors && shapes.u.at(-1) === m && shapes.v.at(-1) === n;
-      return [kind, m, n, count, Number(isFull), x!, s!, u!, v!];
+      return [m, n, count, Number(isFull), x!, s!, u!, v!];
     },
   });
   return [results[0]!, results[1]!, results[2]!];

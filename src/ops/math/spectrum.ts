@@ -50,7 +50,12 @@ export const SelfAdjointEigV2: EigOp = defineOp({
     if (input.shape.at(-1) !== input.shape.at(-2)) throw new InvalidArgumentError('Input matrix must be square.');
     const shapes = { e: input.shape.slice(0, -1), v: compute_v ? input.shape : [0] };
     const results = [shapes.e, shapes.v].map((shape) => ({ dtype: T, shape }));
-    const [e, v] = p.host([input], results, ([x]) => spectra.eigenHermitian(x!, shapes), promises);
+    const [e, v] = p.host(
+      [input],
+      results,
+      ([x], _run, { threads }) => spectra.eigenHermitian(x!, shapes, threads),
+      promises,
+    );
     return { e: e!, v: v! };
   },
   cases: () => [
@@ -130,7 +135,7 @@ export const Svd = defineOp({
     checkMatrix(input.shape);
     const shapes = svdDims(input.shape, full_matrices, compute_uv) as Record<'s' | 'u' | 'v', Shape>; // known sizes give known sizes
     const results = [shapes.s, shapes.u, shapes.v].map((shape) => ({ dtype: T, shape }));
-    const [s, u, v] = p.host([input], results, ([x]) => spectra.svd(x!, shapes), promises);
+    const [s, u, v] = p.host([input], results, ([x], _run, { threads }) => spectra.svd(x!, shapes, threads), promises);
     return { s: s!, u: u!, v: v! };
   },
   cases: () => [

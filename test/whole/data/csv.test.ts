@@ -8,7 +8,7 @@ import * as tf from '../../../src/api/index.ts';
 import { nativeFunctions } from '../../../src/io/native.ts';
 import { nothingCalled, type WatchedLibrary } from '../watchedLibrary.ts';
 
-const library = vi.hoisted((): WatchedLibrary => ({ isOff: false, later: [], now: [] }));
+const library = vi.hoisted((): WatchedLibrary => ({ isOff: false, later: [], now: [], given: {} }));
 vi.mock('../../../src/io/native.ts', async (importOriginal) =>
   (await import('../watchedLibrary.ts')).watching(
     await importOriginal<typeof import('../../../src/io/native.ts')>(),
