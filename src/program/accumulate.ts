@@ -116,13 +116,14 @@ const isLike = (v: View, w: View): boolean =>
 
 /** The inputs of a map that does nothing but add them up, each once, in the order in which it does; otherwise none. */
 function addendsOf({ inputs, results }: MapInstruction): readonly View[] {
+  if (results.length !== 1) return [];
   const addends: View[] = [];
-  const collect = (x: Expr): boolean => {
-    if (x.op === 'input') return addends.push(inputs[x.index]!) <= inputs.length;
-    return x.op === 'add' && 'args' in x && x.args.every(collect);
-  };
-  const isSum = results.length === 1 && collect(results[0]!) && addends.length === inputs.length;
-  return isSum && new Set(addends).size === addends.length ? addends : [];
+  const stack: Expr[] = [results[0]!];
+  for (let x = stack.pop(); x; x = stack.pop()) {
+    if (x.op === 'add') stack.push(...x.args.toReversed());
+    else if (x.op !== 'input' || addends.push(inputs[x.index]!) > inputs.length) return [];
+  }
+  return addends.length === inputs.length && new Set(addends).size === addends.length ? addends : [];
 }
 
 /** The product added to something, in place of its own output; undefined when their elements do not correspond. */

@@ -4,14 +4,13 @@ import type { Expr } from './expr.ts';
 const failing: ReadonlySet<string> = new Set(['div', 'floordiv', 'floormod', 'truncmod', 'pow']);
 
 /** Integer division and powers fail on some operands. */
-export function canFail(x: Expr, known = new Map<Expr, boolean>()): boolean {
-  if (!('args' in x)) return false;
-  let result = known.get(x);
-  if (result === undefined) {
-    result = (failing.has(x.op) && x.dtype.isInteger) || x.args.some((a) => canFail(a, known));
-    known.set(x, result);
-  }
-  return result;
+export function canFail(root: Expr, known = new Map<Expr, boolean>()): boolean {
+  if (!('args' in root)) return false;
+  argumentsFirst(root, known, (x) => {
+    const fails = failing.has(x.op) && x.dtype.isInteger;
+    known.set(x, fails || ('args' in x && x.args.some((a) => known.get(a))));
+  });
+  return known.get(root)!;
 }
 
 /** The axes whose positions an expression depends on. */
@@ -42,12 +41,24 @@ function visitOnce(roots: readonly Expr[], visit: (x: Expr) => void): void {
 
 /** Copies an expression graph, keeping what was shared shared. */
 export function rebuild(root: Expr, leaf: (index: number, e: Expr) => Expr, done = new Map<Expr, Expr>()): Expr {
-  const known = done.get(root);
-  if (known) return known;
-  let copy: Expr;
-  if (root.op === 'input') copy = leaf(root.index, root);
-  else if ('args' in root) copy = { ...root, args: root.args.map((a) => rebuild(a, leaf, done)) };
-  else copy = root;
-  done.set(root, copy);
-  return copy;
+  argumentsFirst(root, done, (x) => {
+    if (x.op === 'input') done.set(x, leaf(x.index, x));
+    else done.set(x, 'args' in x ? { ...x, args: x.args.map((a) => done.get(a)!) } : x);
+  });
+  return done.get(root)!;
+}
+
+/** Calls `visit`, which adds to `done`, for every node that is not there yet, arguments before users; without recursion, as sums are long. */
+export function argumentsFirst(root: Expr, done: ReadonlyMap<Expr, unknown>, visit: (node: Expr) => void): void {
+  const stack: Expr[] = [root];
+  while (stack.length > 0) {
+    const node = stack.at(-1)!;
+    const waiting = done.has(node) || !('args' in node) ? undefined : node.args.filter((arg) => !done.has(arg));
+    if (waiting?.length) {
+      for (let i = waiting.length - 1; i >= 0; i--) stack.push(waiting[i]!);
+      continue;
+    }
+    stack.pop();
+    if (!done.has(node)) visit(node);
+  }
 }

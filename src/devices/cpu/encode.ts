@@ -4,6 +4,7 @@ import { InternalError } from '../../core/errors.ts';
 import { type Shape, showShape, sizeOf } from '../../core/shape.ts';
 import { readsOf, writesOf } from '../../program/access.ts';
 import type { Expr } from '../../program/expr.ts';
+import { argumentsFirst } from '../../program/inspect.ts';
 import {
   type BlocksInstruction,
   type Buffer,
@@ -340,7 +341,7 @@ class Encoder {
     const leaves = new Map<string, number>();
     const order: Expr[] = [];
     for (const result of results)
-      visitArgumentsFirst(result, positions, (node) => {
+      argumentsFirst(result, positions, (node) => {
         const key = leafKey(node);
         const known = key === undefined ? undefined : leaves.get(key);
         positions.set(node, known ?? order.length);
@@ -389,21 +390,6 @@ function leafKey(node: Expr): string | undefined {
     return `const ${node.dtype} ${typeof value === 'object' ? value.map(show).join() : show(value)}`;
   }
   return undefined;
-}
-
-/** Calls `visit` once for every node that is not in `done`, arguments before users; without recursion, as chains are long. */
-function visitArgumentsFirst(root: Expr, done: ReadonlyMap<Expr, number>, visit: (node: Expr) => void): void {
-  const stack: Expr[] = [root];
-  while (stack.length > 0) {
-    const node = stack.at(-1)!;
-    const waiting = done.has(node) || !('args' in node) ? undefined : node.args.filter((arg) => !done.has(arg));
-    if (waiting?.length) {
-      for (let i = waiting.length - 1; i >= 0; i--) stack.push(waiting[i]!);
-      continue;
-    }
-    stack.pop();
-    if (!done.has(node)) visit(node);
-  }
 }
 
 const describe = (view: View): string =>

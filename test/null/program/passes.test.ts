@@ -3,6 +3,7 @@ import { float32 } from '../../../src/core/dtypes.ts';
 import { ReferenceDevice } from '../../../src/devices/reference/device.ts';
 import * as e from '../../../src/program/expr.ts';
 import { fuse } from '../../../src/program/fuse.ts';
+import { countNodes, rebuild } from '../../../src/program/inspect.ts';
 import {
   Buffer,
   type DeviceInstruction,
@@ -220,6 +221,22 @@ describe('the memory plan', () => {
     const backwards = { ...(program[1] as MapInstruction), inputs: [{ ...view(first), strides: [-1], offset: 999 }] };
     const turned = planSegment([program[0]!, backwards, program[2]!], new Set());
     expect(turned.arena.get(second)).not.toBe(turned.arena.get(first));
+  });
+
+  it('goes through sums of any length', () => {
+    const addends = Array.from({ length: 20_000 }, () => bound(4));
+    const sum = addends.map((_, i) => e.input(i, float32)).reduce((so, next) => e.add(so, next));
+    const outputs = [view(bound(4))];
+    const map: DeviceInstruction = {
+      kind: 'map',
+      shape: [4],
+      inputs: addends.map((b) => view(b)),
+      outputs,
+      results: [sum],
+    };
+    expect(planSegment([map], new Set()).instructions).toEqual([map]);
+    // As far as it has to be copied.
+    expect(countNodes([rebuild(sum, (index) => e.input(index, float32))])).toBe(39_999);
   });
 
   it('lets others have their turn between passes', () => {
