@@ -43,7 +43,7 @@ void forMatrices(int64_t count, double work, const Body& body) {
 
 /** Matrix `i` of a batch, or its adjoint, to compute with. */
 template <class S, class T>
-void load(const S* batch, int64_t i, View<T> to, bool isAdjoint = false) {
+void load(const S* batch, int64_t i, MatrixView<T> to, bool isAdjoint = false) {
   const int64_t m = isAdjoint ? to.columns : to.rows, n = isAdjoint ? to.rows : to.columns;
   const S* from = batch + i * m * n;
   if (!isAdjoint) {
@@ -57,7 +57,7 @@ void load(const S* batch, int64_t i, View<T> to, bool isAdjoint = false) {
 
 /** A matrix into place `i` of a batch. */
 template <class S, class T>
-void save(View<T> from, S* batch, int64_t i) {
+void save(MatrixView<T> from, S* batch, int64_t i) {
   S* to = batch + i * from.rows * from.columns;
   for (int64_t r = 0; r < from.rows; r++)
     for (int64_t c = 0; c < from.columns; c++) store(to[r * from.columns + c], from.value(r, c));

@@ -17,7 +17,7 @@ std::vector<int64_t> sorted(const std::vector<double>& numbers, const Before& be
 
 /** Rows of `from`, in an order, as the first columns of `to`. */
 template <class T>
-void putColumns(View<double> from, const std::vector<int64_t>& order, View<T> to) {
+void putColumns(MatrixView<double> from, const std::vector<int64_t>& order, MatrixView<T> to) {
   for (size_t j = 0; j < order.size(); j++) {
     const double* row = from.row(order[j]);
     for (int64_t i = 0; i < from.columns; i++) to.at(i, static_cast<int64_t>(j)) = numberOf<T>(row[i]);
@@ -27,7 +27,7 @@ void putColumns(View<double> from, const std::vector<int64_t>& order, View<T> to
 }  // namespace
 
 template <class T>
-double scaleOf(View<T> a) {
+double scaleOf(MatrixView<T> a) {
   double largest = 0;
   for (int64_t i = 0; i < a.rows; i++)
     for (int64_t j = 0; j < a.columns; j++) {
@@ -42,13 +42,13 @@ double scaleOf(View<T> a) {
 }
 
 template <class T>
-void scale(View<T> a, double factor) {
+void scale(MatrixView<T> a, double factor) {
   for (int64_t i = 0; i < a.rows; i++)
     for (int64_t j = 0; j < a.columns; j++) a.at(i, j) = a.at(i, j) * factor;
 }
 
 template <class T>
-void decomposeHermitian(View<T> a, std::vector<double>& values, View<T> vectors, bool wantsVectors) {
+void decomposeHermitian(MatrixView<T> a, std::vector<double>& values, MatrixView<T> vectors, bool wantsVectors) {
   const int64_t n = a.rows;
   Diagonals t(n);
   Reflectors<T> q = toTridiagonal(a, t);
@@ -63,7 +63,7 @@ void decomposeHermitian(View<T> a, std::vector<double>& values, View<T> vectors,
 }
 
 template <class T>
-void decompose(View<T> a, std::vector<double>& values, View<T> u, View<T> v, bool wantsVectors) {
+void decompose(MatrixView<T> a, std::vector<double>& values, MatrixView<T> u, MatrixView<T> v, bool wantsVectors) {
   const int64_t n = a.columns;
   // With many more rows than columns, most of the work is done once for all in a square.
   const bool isTall = a.rows > n + n / 2;
@@ -88,10 +88,10 @@ void decompose(View<T> a, std::vector<double>& values, View<T> u, View<T> v, boo
 }
 
 #define TL_INSTANTIATE(T)                                                                  \
-  template double scaleOf(View<T>);                                                        \
-  template void scale(View<T>, double);                                                    \
-  template void decomposeHermitian(View<T>, std::vector<double>&, View<T>, bool);          \
-  template void decompose(View<T>, std::vector<double>&, View<T>, View<T>, bool);
+  template double scaleOf(MatrixView<T>);                                                        \
+  template void scale(MatrixView<T>, double);                                                    \
+  template void decomposeHermitian(MatrixView<T>, std::vector<double>&, MatrixView<T>, bool);          \
+  template void decompose(MatrixView<T>, std::vector<double>&, MatrixView<T>, MatrixView<T>, bool);
 TL_INSTANTIATE(double)
 TL_INSTANTIATE(ComplexDouble)
 

@@ -10,13 +10,13 @@ constexpr int64_t kFewColumns = 16;
 constexpr int64_t kFewRows = 32;
 
 template <class T>
-void swapRows(View<T> a, int64_t i, int64_t j) {
+void swapRows(MatrixView<T> a, int64_t i, int64_t j) {
   std::swap_ranges(a.row(i), a.row(i) + a.columns, a.row(j));
 }
 
 /** Eliminates columns [first, last) in rows from `first` on. Rows of the whole matrix change places. */
 template <class T>
-void eliminateColumns(View<T> a, int64_t first, int64_t last, Elimination& e) {
+void eliminateColumns(MatrixView<T> a, int64_t first, int64_t last, Elimination& e) {
   for (int64_t k = first; k < last; k++) {
     int64_t best = k;
     double largest = sizeOf(a.at(k, k));
@@ -42,19 +42,19 @@ void eliminateColumns(View<T> a, int64_t first, int64_t last, Elimination& e) {
 }
 
 template <class T>
-void eliminateHalves(View<T> a, int64_t first, int64_t last, Elimination& e) {
+void eliminateHalves(MatrixView<T> a, int64_t first, int64_t last, Elimination& e) {
   if (last - first <= kFewColumns) return eliminateColumns(a, first, last, e);
   const int64_t middle = first + ((last - first) / 2 + kFewColumns - 1) / kFewColumns * kFewColumns;
   eliminateHalves(a, first, middle, e);
   const int64_t left = middle - first, right = last - middle, below = a.rows - middle;
-  const View<T> beside = a.part(first, middle, left, right);
+  const MatrixView<T> beside = a.part(first, middle, left, right);
   solveTriangular(a.part(first, first, left, left), beside, Half::lower, Diagonal::ones);
   subtractProduct(a.part(middle, first, below, left), beside, a.part(middle, middle, below, right));
   eliminateHalves(a, middle, last, e);
 }
 
 template <class T>
-void factorizeRows(View<T> a) {
+void factorizeRows(MatrixView<T> a) {
   for (int64_t k = 0; k < a.rows; k++) {
     const double square = realOf(a.at(k, k));
     const double pivot = square > 0 ? std::sqrt(square) : kNan;
@@ -67,12 +67,12 @@ void factorizeRows(View<T> a) {
 
 /** The upper half of a -= adjoint(u) u; what happens below the diagonal does not matter. */
 template <class T>
-void subtractSquare(View<T> u, View<T> a) {
+void subtractSquare(MatrixView<T> u, MatrixView<T> a) {
   constexpr int64_t kFew = 96;
   const int64_t n = a.rows;
   if (n <= kFew) return subtractProduct(u.adjoint(), u, a);
   const int64_t top = (n / 2 + 15) & ~int64_t{15}, rest = n - top;
-  const View<T> left = u.part(0, 0, u.rows, top), right = u.part(0, top, u.rows, rest);
+  const MatrixView<T> left = u.part(0, 0, u.rows, top), right = u.part(0, top, u.rows, rest);
   subtractSquare(left, a.part(0, 0, top, top));
   subtractProduct(left.adjoint(), right, a.part(0, top, top, rest));
   subtractSquare(right, a.part(top, top, rest, rest));
@@ -81,7 +81,7 @@ void subtractSquare(View<T> u, View<T> a) {
 }  // namespace
 
 template <class T>
-Elimination eliminate(View<T> a) {
+Elimination eliminate(MatrixView<T> a) {
   Elimination e;
   e.order.resize(static_cast<size_t>(a.rows));
   for (int64_t i = 0; i < a.rows; i++) e.order[static_cast<size_t>(i)] = i;
@@ -90,11 +90,11 @@ Elimination eliminate(View<T> a) {
 }
 
 template <class T>
-void factorizePositive(View<T> a) {
+void factorizePositive(MatrixView<T> a) {
   const int64_t n = a.rows;
   if (n <= kFewRows) return factorizeRows(a);
   const int64_t top = (n / 2 + 15) & ~int64_t{15}, rest = n - top;
-  const View<T> first = a.part(0, 0, top, top), beside = a.part(0, top, top, rest), second = a.part(top, top, rest, rest);
+  const MatrixView<T> first = a.part(0, 0, top, top), beside = a.part(0, top, top, rest), second = a.part(top, top, rest, rest);
   factorizePositive(first);
   solveTriangular(first.adjoint(), beside, Half::lower);
   subtractSquare(beside, second);
@@ -102,8 +102,8 @@ void factorizePositive(View<T> a) {
 }
 
 #define TL_INSTANTIATE(T)                 \
-  template Elimination eliminate(View<T>); \
-  template void factorizePositive(View<T>);
+  template Elimination eliminate(MatrixView<T>); \
+  template void factorizePositive(MatrixView<T>);
 TL_INSTANTIATE(double)
 TL_INSTANTIATE(ComplexDouble)
 

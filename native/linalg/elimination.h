@@ -14,10 +14,10 @@ struct Elimination {
 
 /** Both triangular factors in place of a matrix; the lower one has ones on its diagonal, which are left out. */
 template <class T>
-Elimination eliminate(View<T> a);
+Elimination eliminate(MatrixView<T> a);
 
 /** The upper triangular u with `adjoint(u) u` equal to the matrix, in place of its upper half; what is below is lost. */
 template <class T>
-void factorizePositive(View<T> a);
+void factorizePositive(MatrixView<T> a);
 
 }  // namespace tl

@@ -13,7 +13,7 @@ Outcome choleskyAll(int64_t n, int64_t count, const S* in, S* out) {
   using T = ComputedAs<S>;
   forMatrices(count, cubeOf(n) / 3, [&](int64_t k) {
     Matrix<T> memory(n, n);
-    const View<T> u = memory.view();
+    const MatrixView<T> u = memory.view();
     // The lower half of the matrix as the upper one: rows are then in one piece in every step.
     for (int64_t i = 0; i < n; i++)
       for (int64_t j = 0; j <= i; j++) u.at(j, i) = conj(widened(in[(k * n + i) * n + j]));
@@ -95,7 +95,8 @@ Outcome determinantsOf(int64_t n, int64_t count, const S* in, S* out, S* logs) {
 
 /** `picks` has, for each result, which of the matrices and which of the right sides it comes from. */
 template <class S>
-Outcome solveTriangularAll(int64_t n, int64_t columns, int64_t count, bool isLower, bool isAdjoint, const S* a, const S* b, const int32_t* picks, S* out) {
+Outcome solveTriangularAll(int64_t n, int64_t columns, int64_t count, bool isLower, bool isAdjoint, const S* a, const S* b,
+                           const int32_t* picks, S* out) {
   using T = ComputedAs<S>;
   const Half half = isLower != isAdjoint ? Half::lower : Half::upper;
   forMatrices(count, static_cast<double>(n * n * columns), [&](int64_t k) {

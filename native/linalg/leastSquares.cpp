@@ -11,11 +11,11 @@ namespace {
 
 /** The solution by the normal equations; false where there is none. */
 template <class T>
-bool solveNormal(View<T> a, View<T> b, double regularizer, View<T> x) {
+bool solveNormal(MatrixView<T> a, MatrixView<T> b, double regularizer, MatrixView<T> x) {
   const bool isTall = a.rows >= a.columns;
   const int64_t n = isTall ? a.columns : a.rows;
   Matrix<T> gramian(n, n), memory(n, b.columns);
-  const View<T> g = gramian.view(), solution = memory.view();
+  const MatrixView<T> g = gramian.view(), solution = memory.view();
   if (isTall) product(a.adjoint(), a, g);
   else product(a, a.adjoint(), g);
   for (int64_t i = 0; i < n; i++) g.at(i, i) = g.at(i, i) + numberOf<T>(regularizer);
@@ -34,7 +34,7 @@ bool solveNormal(View<T> a, View<T> b, double regularizer, View<T> x) {
 
 /** The shortest of the best solutions, by singular values: those that are 0 but for rounding, `epsilon`, are left out. */
 template <class T>
-void solveShortest(View<T> a, View<T> b, double epsilon, View<T> x) {
+void solveShortest(MatrixView<T> a, MatrixView<T> b, double epsilon, MatrixView<T> x) {
   const bool isTall = a.rows >= a.columns;
   const int64_t outer = std::max(a.rows, a.columns), inner = std::min(a.rows, a.columns);
   Matrix<T> memory(outer, inner), u(outer, inner), v(inner, inner), parts(inner, b.columns);
@@ -44,7 +44,7 @@ void solveShortest(View<T> a, View<T> b, double epsilon, View<T> x) {
   scale(memory.view(), factor);
   std::vector<double> s(static_cast<size_t>(inner));
   decompose(memory.view(), s, u.view(), v.view(), true);
-  const View<T> left = isTall ? u.view() : v.view(), right = isTall ? v.view() : u.view();
+  const MatrixView<T> left = isTall ? u.view() : v.view(), right = isTall ? v.view() : u.view();
   product(left.adjoint(), b, parts.view());
   const double least = epsilon * static_cast<double>(outer) * s[0];
   for (int64_t i = 0; i < inner; i++) {

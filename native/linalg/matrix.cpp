@@ -6,7 +6,7 @@
 namespace tl {
 namespace {
 
-Gemm<double> gemmOf(View<double> a, View<double> b, View<double> c, bool adds) {
+Gemm<double> gemmOf(MatrixView<double> a, MatrixView<double> b, MatrixView<double> c, bool adds) {
   Gemm<double> g = {};
   g.m = c.rows;
   g.n = c.columns;
@@ -26,27 +26,27 @@ Gemm<double> gemmOf(View<double> a, View<double> b, View<double> c, bool adds) {
 
 /** Matrices of one of the two parts of complex numbers. */
 enum Part { real, imaginary };
-View<double> partOf(View<ComplexDouble> z, Part part) {
+MatrixView<double> partOf(MatrixView<ComplexDouble> z, Part part) {
   return {reinterpret_cast<double*>(z.data) + part, z.rows, z.columns, 2 * z.step, 2 * z.across};
 }
 
-Matrix<double> scaled(View<double> a, double factor) {
+Matrix<double> scaled(MatrixView<double> a, double factor) {
   Matrix<double> result(a.rows, a.columns);
-  const View<double> to = result.view();
+  const MatrixView<double> to = result.view();
   for (int64_t i = 0; i < a.rows; i++)
     for (int64_t j = 0; j < a.columns; j++) to.at(i, j) = factor * a.at(i, j);
   return result;
 }
 
 /** c = factor a b, or c += it; the factor is 1 or -1. */
-void accumulate(View<double> a, View<double> b, View<double> c, double factor, bool adds) {
+void accumulate(MatrixView<double> a, MatrixView<double> b, MatrixView<double> c, double factor, bool adds) {
   if (factor == 1) return multiply(gemmOf(a, b, c, adds));
   const bool scalesA = a.rows < b.columns;
   Matrix<double> turned = scaled(scalesA ? a : b, factor);
   multiply(scalesA ? gemmOf(turned.view(), b, c, adds) : gemmOf(a, turned.view(), c, adds));
 }
 
-void accumulate(View<ComplexDouble> a, View<ComplexDouble> b, View<ComplexDouble> c, double factor, bool adds) {
+void accumulate(MatrixView<ComplexDouble> a, MatrixView<ComplexDouble> b, MatrixView<ComplexDouble> c, double factor, bool adds) {
   const double signA = a.isConjugated ? -1 : 1, signB = b.isConjugated ? -1 : 1;
   accumulate(partOf(a, real), partOf(b, real), partOf(c, real), factor, adds);
   accumulate(partOf(a, imaginary), partOf(b, imaginary), partOf(c, real), -factor * signA * signB, true);
@@ -55,7 +55,7 @@ void accumulate(View<ComplexDouble> a, View<ComplexDouble> b, View<ComplexDouble
 }
 
 template <class T>
-void accumulateIfAny(View<T> a, View<T> b, View<T> c, double factor, bool adds) {
+void accumulateIfAny(MatrixView<T> a, MatrixView<T> b, MatrixView<T> c, double factor, bool adds) {
   if (c.rows == 0 || c.columns == 0) return;
   if (a.columns > 0) accumulate(a, b, c, factor, adds);
   else if (!adds) fill(c, T{});
@@ -65,7 +65,7 @@ void accumulateIfAny(View<T> a, View<T> b, View<T> c, double factor, bool adds) 
 constexpr int64_t kFewRows = 32;
 
 template <class T>
-void solveRows(View<T> a, View<T> b, Half half, Diagonal diagonal) {
+void solveRows(MatrixView<T> a, MatrixView<T> b, Half half, Diagonal diagonal) {
   const int64_t n = a.rows;
   const auto addScaled = rowKernels<T>().addScaled;
   for (int64_t k = 0; k < n; k++) {
@@ -82,21 +82,21 @@ void solveRows(View<T> a, View<T> b, Half half, Diagonal diagonal) {
 }  // namespace
 
 template <class T>
-void product(View<T> a, View<T> b, View<T> c) {
+void product(MatrixView<T> a, MatrixView<T> b, MatrixView<T> c) {
   accumulateIfAny(a, b, c, 1, false);
 }
 template <class T>
-void subtractProduct(View<T> a, View<T> b, View<T> c) {
+void subtractProduct(MatrixView<T> a, MatrixView<T> b, MatrixView<T> c) {
   accumulateIfAny(a, b, c, -1, true);
 }
 
 template <class T>
-void solveTriangular(View<T> a, View<T> b, Half half, Diagonal diagonal) {
+void solveTriangular(MatrixView<T> a, MatrixView<T> b, Half half, Diagonal diagonal) {
   const int64_t n = a.rows;
   if (n <= kFewRows) return solveRows(a, b, half, diagonal);
   const int64_t top = (n / 2 + 15) & ~int64_t{15}, rest = n - top;
-  const View<T> above = b.part(0, 0, top, b.columns), below = b.part(top, 0, rest, b.columns);
-  const View<T> first = a.part(0, 0, top, top), second = a.part(top, top, rest, rest);
+  const MatrixView<T> above = b.part(0, 0, top, b.columns), below = b.part(top, 0, rest, b.columns);
+  const MatrixView<T> first = a.part(0, 0, top, top), second = a.part(top, top, rest, rest);
   if (half == Half::lower) {
     solveTriangular(first, above, half, diagonal);
     subtractProduct(a.part(top, 0, rest, top), above, below);
@@ -109,9 +109,9 @@ void solveTriangular(View<T> a, View<T> b, Half half, Diagonal diagonal) {
 }
 
 #define TL_INSTANTIATE(T)                                   \
-  template void product(View<T>, View<T>, View<T>);         \
-  template void subtractProduct(View<T>, View<T>, View<T>); \
-  template void solveTriangular(View<T>, View<T>, Half, Diagonal);
+  template void product(MatrixView<T>, MatrixView<T>, MatrixView<T>);         \
+  template void subtractProduct(MatrixView<T>, MatrixView<T>, MatrixView<T>); \
+  template void solveTriangular(MatrixView<T>, MatrixView<T>, Half, Diagonal);
 TL_INSTANTIATE(double)
 TL_INSTANTIATE(ComplexDouble)
 

@@ -10,7 +10,7 @@ namespace tl {
 
 /** A matrix, or a part of one, or the adjoint of one: where it is and how far apart its rows and columns are. */
 template <class T>
-struct View {
+struct MatrixView {
   T* data;
   int64_t rows, columns;
   int64_t step, across = 1;
@@ -20,9 +20,9 @@ struct View {
   T& at(int64_t i, int64_t j) const { return data[i * step + j * across]; }
   /** The element as the view means it. */
   T value(int64_t i, int64_t j) const { return isConjugated ? conj(at(i, j)) : at(i, j); }
-  View part(int64_t i, int64_t j, int64_t m, int64_t n) const { return {data + i * step + j * across, m, n, step, across, isConjugated}; }
-  View from(int64_t i, int64_t j) const { return part(i, j, rows - i, columns - j); }
-  View adjoint() const { return {data, columns, rows, across, step, !isConjugated}; }
+  MatrixView part(int64_t i, int64_t j, int64_t m, int64_t n) const { return {data + i * step + j * across, m, n, step, across, isConjugated}; }
+  MatrixView from(int64_t i, int64_t j) const { return part(i, j, rows - i, columns - j); }
+  MatrixView adjoint() const { return {data, columns, rows, across, step, !isConjugated}; }
 };
 
 /** A matrix of zeros that has its own memory. */
@@ -30,7 +30,7 @@ template <class T>
 class Matrix {
  public:
   Matrix(int64_t rows, int64_t columns) : memory_(static_cast<size_t>(rows * columns)), rows_(rows), columns_(columns) {}
-  View<T> view() { return {memory_.data(), rows_, columns_, columns_}; }
+  MatrixView<T> view() { return {memory_.data(), rows_, columns_, columns_}; }
   /** Ones on the diagonal. */
   static Matrix identity(int64_t rows, int64_t columns) {
     Matrix result(rows, columns);
@@ -51,28 +51,28 @@ template <>
 inline const RowKernels<ComplexDouble>& rowKernels() { return simd().linalg.complex; }
 
 template <class T>
-void copy(View<T> from, View<T> to) {
+void copy(MatrixView<T> from, MatrixView<T> to) {
   for (int64_t i = 0; i < from.rows; i++)
     for (int64_t j = 0; j < from.columns; j++) to.at(i, j) = from.value(i, j);
 }
 
 template <class T>
-void fill(View<T> to, T x) {
+void fill(MatrixView<T> to, T x) {
   for (int64_t i = 0; i < to.rows; i++)
     for (int64_t j = 0; j < to.columns; j++) to.at(i, j) = x;
 }
 
 /** c = a b, where c is not conjugated and shares no memory with the others. */
 template <class T>
-void product(View<T> a, View<T> b, View<T> c);
+void product(MatrixView<T> a, MatrixView<T> b, MatrixView<T> c);
 /** c -= a b. */
 template <class T>
-void subtractProduct(View<T> a, View<T> b, View<T> c);
+void subtractProduct(MatrixView<T> a, MatrixView<T> b, MatrixView<T> c);
 
 enum class Half { lower, upper };
 enum class Diagonal { given, ones };
 /** b = inverse(a) b, for a triangular a of which the other half is not read; rows of b are in one piece. */
 template <class T>
-void solveTriangular(View<T> a, View<T> b, Half half, Diagonal diagonal = Diagonal::given);
+void solveTriangular(MatrixView<T> a, MatrixView<T> b, Half half, Diagonal diagonal = Diagonal::given);
 
 }  // namespace tl

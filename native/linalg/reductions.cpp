@@ -10,8 +10,8 @@ namespace {
 
 /** Rows of numbers that go with reflections of the current columns. */
 template <class T>
-View<T> asColumns(Matrix<T>& rows, int64_t count, int64_t from) {
-  const View<T> v = rows.view();
+MatrixView<T> asColumns(Matrix<T>& rows, int64_t count, int64_t from) {
+  const MatrixView<T> v = rows.view();
   return {v.data + from, v.columns - from, count, 1, v.step};
 }
 
@@ -25,7 +25,7 @@ void subtractAlong(const T* z, const T* v, const T* x, T* y, int64_t from, int64
 }  // namespace
 
 template <class T>
-Reflectors<T> toTriangular(View<T> a) {
+Reflectors<T> toTriangular(MatrixView<T> a) {
   const int64_t m = a.rows, count = std::min(m, a.columns);
   Reflectors<T> q(count, m);
   const auto& kernels = rowKernels<T>();
@@ -33,7 +33,7 @@ Reflectors<T> toTriangular(View<T> a) {
     const int64_t end = std::min(count, begin + kTogether);
     // The columns as rows, each in one piece.
     Matrix<T> memory(end - begin, m);
-    const View<T> panel = memory.view();
+    const MatrixView<T> panel = memory.view();
     for (int64_t i = begin; i < m; i++)
       for (int64_t j = begin; j < end; j++) panel.at(j - begin, i) = a.at(i, j);
     for (int64_t k = begin; k < end; k++) {
@@ -59,7 +59,7 @@ Reflectors<T> toTriangular(View<T> a) {
  * Column k is reduced by v, and a becomes a - v adjoint(w) - w adjoint(v) with p = tau a v and w = p - (conj(tau) adjoint(v) p / 2) v.
  */
 template <class T>
-Reflectors<T> toTridiagonal(View<T> a, Diagonals& t) {
+Reflectors<T> toTridiagonal(MatrixView<T> a, Diagonals& t) {
   const int64_t n = a.rows, count = std::max<int64_t>(n - 1, 0);
   Reflectors<T> q(count, n);
   const auto& kernels = rowKernels<T>();
@@ -90,7 +90,7 @@ Reflectors<T> toTridiagonal(View<T> a, Diagonals& t) {
       const T half = 0.5 * (conj(q.tau(k)) * kernels.dot(n - from, v + from, w + from));
       kernels.addScaled(n - from, -half, v + from, w + from);
     }
-    const View<T> v = q.columns(begin, end, end), w = asColumns(ws, end - begin, end), rest = a.from(end, end);
+    const MatrixView<T> v = q.columns(begin, end, end), w = asColumns(ws, end - begin, end), rest = a.from(end, end);
     subtractProduct(v, w.adjoint(), rest);
     subtractProduct(w, v.adjoint(), rest);
   }
@@ -103,7 +103,7 @@ Reflectors<T> toTridiagonal(View<T> a, Diagonals& t) {
  * x = tau' a u after the first of the two.
  */
 template <class T>
-Bidiagonal<T> toBidiagonal(View<T> a) {
+Bidiagonal<T> toBidiagonal(MatrixView<T> a) {
   const int64_t m = a.rows, n = a.columns;
   Bidiagonal<T> result{Reflectors<T>(n, m), Reflectors<T>(std::max<int64_t>(n - 1, 0), n), Diagonals(n)};
   auto& [left, right, b] = result;
@@ -144,7 +144,7 @@ Bidiagonal<T> toBidiagonal(View<T> a) {
       for (int64_t i = from; i < m; i++) x[i] = right.tau(k) * x[i];
     }
     if (end == n) break;
-    const View<T> rest = a.from(end, end);
+    const MatrixView<T> rest = a.from(end, end);
     subtractProduct(left.columns(begin, end, end), asColumns(ys, end - begin, end).adjoint(), rest);
     subtractProduct(asColumns(xs, end - begin, end), right.columns(begin, end, end).adjoint(), rest);
   }
@@ -152,9 +152,9 @@ Bidiagonal<T> toBidiagonal(View<T> a) {
 }
 
 #define TL_INSTANTIATE(T)                                      \
-  template Reflectors<T> toTriangular(View<T>);                \
-  template Reflectors<T> toTridiagonal(View<T>, Diagonals&);   \
-  template Bidiagonal<T> toBidiagonal(View<T>);
+  template Reflectors<T> toTriangular(MatrixView<T>);                \
+  template Reflectors<T> toTridiagonal(MatrixView<T>, Diagonals&);   \
+  template Bidiagonal<T> toBidiagonal(MatrixView<T>);
 TL_INSTANTIATE(double)
 TL_INSTANTIATE(ComplexDouble)
 

@@ -6,7 +6,7 @@ namespace tl {
 
 /** `a = q r`: r takes the place of a, and q is the product of the reflections, one for each column that there is a row for. */
 template <class T>
-Reflectors<T> toTriangular(View<T> a);
+Reflectors<T> toTriangular(MatrixView<T> a);
 
 /** The diagonal of a matrix and the numbers beside it, above or on both sides. */
 struct Diagonals {
@@ -16,7 +16,7 @@ struct Diagonals {
 
 /** `a = q t adjoint(q)` for a Hermitian a, of which nothing is left, and a real symmetric t. */
 template <class T>
-Reflectors<T> toTridiagonal(View<T> a, Diagonals& t);
+Reflectors<T> toTridiagonal(MatrixView<T> a, Diagonals& t);
 
 /** `a = left b adjoint(right)` for a with at least as many rows as columns, of which nothing is left, and a real b with diagonals above. */
 template <class T>
@@ -25,6 +25,6 @@ struct Bidiagonal {
   Diagonals b;
 };
 template <class T>
-Bidiagonal<T> toBidiagonal(View<T> a);
+Bidiagonal<T> toBidiagonal(MatrixView<T> a);
 
 }  // namespace tl

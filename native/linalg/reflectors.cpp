@@ -22,14 +22,14 @@ Reflection<T> reflectionOf(T* x, int64_t n) {
 }
 
 template <class T>
-void Reflectors<T>::apply(View<T> a, int64_t begin, int64_t end, int64_t from, bool isAdjoint) {
+void Reflectors<T>::apply(MatrixView<T> a, int64_t begin, int64_t end, int64_t from, bool isAdjoint) {
   const int64_t count = end - begin;
   if (count == 0 || a.columns == from) return;
   const int64_t top = first_[static_cast<size_t>(begin)];
-  const View<T> v = columns(begin, end, top), target = a.from(top, from);
+  const MatrixView<T> v = columns(begin, end, top), target = a.from(top, from);
   // T is upper triangular, with the taus on its diagonal: t[:, j] = -tau[j] t (adjoint(V) v[j]) above it.
   Matrix<T> triangle(count, count), angles(count, count);
-  const View<T> t = triangle.view(), inner = angles.view();
+  const MatrixView<T> t = triangle.view(), inner = angles.view();
   product(v.adjoint(), v, inner);
   for (int64_t j = 0; j < count; j++) {
     const T factor = tau(begin + j);
@@ -47,7 +47,7 @@ void Reflectors<T>::apply(View<T> a, int64_t begin, int64_t end, int64_t from, b
 }
 
 template <class T>
-void Reflectors<T>::applyAll(View<T> a, int64_t identities) {
+void Reflectors<T>::applyAll(MatrixView<T> a, int64_t identities) {
   for (int64_t begin = (count() - 1) / kTogether * kTogether; begin >= 0 && begin < count(); begin -= kTogether)
     apply(a, begin, std::min(count(), begin + kTogether), std::min(identities, first_[static_cast<size_t>(begin)]), false);
 }

@@ -34,18 +34,18 @@ class Reflectors {
     return reflection.beta;
   }
   /** Vectors [begin, end) from element `from` on, as columns. */
-  View<T> columns(int64_t begin, int64_t end, int64_t from) {
-    const View<T> rows = vectors_.view().part(begin, from, end - begin, vectors_.view().columns - from);
+  MatrixView<T> columns(int64_t begin, int64_t end, int64_t from) {
+    const MatrixView<T> rows = vectors_.view().part(begin, from, end - begin, vectors_.view().columns - from);
     return {rows.data, rows.columns, rows.rows, 1, rows.step};
   }
 
   /** Multiplies columns of a matrix from `from` on by the adjoint of the product of some reflections, from the left. */
-  void applyAdjoint(View<T> a, int64_t begin, int64_t end, int64_t from = 0) { apply(a, begin, end, from, true); }
+  void applyAdjoint(MatrixView<T> a, int64_t begin, int64_t end, int64_t from = 0) { apply(a, begin, end, from, true); }
   /** Multiplies a matrix by all of them, from the left. Its columns before `identities` are those of an identity. */
-  void applyAll(View<T> a, int64_t identities = 0);
+  void applyAll(MatrixView<T> a, int64_t identities = 0);
 
  private:
-  void apply(View<T> a, int64_t begin, int64_t end, int64_t from, bool isAdjoint);
+  void apply(MatrixView<T> a, int64_t begin, int64_t end, int64_t from, bool isAdjoint);
 
   Matrix<T> vectors_;
   std::vector<T> taus_;

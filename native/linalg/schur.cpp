@@ -8,7 +8,7 @@ namespace {
 
 /** Zeros below the first subdiagonal, and the reflections that made them. */
 template <class T>
-Reflectors<T> toHessenberg(View<T> a) {
+Reflectors<T> toHessenberg(MatrixView<T> a) {
   const int64_t n = a.rows;
   Reflectors<T> q(std::max<int64_t>(n - 2, 0), n);
   const auto& kernels = rowKernels<T>();
@@ -47,7 +47,7 @@ Turned turnOf(ComplexDouble a, ComplexDouble b) {
   return {{size / length, phase * conj(b) / length}, phase * length};
 }
 
-using Square = View<ComplexDouble>;
+using Square = MatrixView<ComplexDouble>;
 
 /** The eigenvalue of the last two rows that is nearer to the last element: subtracting it makes the iteration converge. */
 ComplexDouble shiftFor(Square t, int64_t last, int64_t tries) {
@@ -122,7 +122,7 @@ ComplexDouble rootOf(ComplexDouble z) {
 }
 
 template <class T>
-Schur schurOf(View<T> a) {
+Schur schurOf(MatrixView<T> a) {
   const int64_t n = a.rows;
   Reflectors<T> reflectors = toHessenberg(a);
   Matrix<T> q = Matrix<T>::identity(n, n);
@@ -140,7 +140,7 @@ Schur schurOf(View<T> a) {
   return result;
 }
 
-template Schur schurOf(View<double>);
-template Schur schurOf(View<ComplexDouble>);
+template Schur schurOf(MatrixView<double>);
+template Schur schurOf(MatrixView<ComplexDouble>);
 
 }  // namespace tl

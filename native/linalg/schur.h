@@ -12,14 +12,14 @@ struct Schur {
   /** The transpose of u, without conjugation. */
   Matrix<ComplexDouble> turned;
 
-  View<ComplexDouble> u() {
-    const View<ComplexDouble> rows = turned.view();
+  MatrixView<ComplexDouble> u() {
+    const MatrixView<ComplexDouble> rows = turned.view();
     return {rows.data, rows.columns, rows.rows, 1, rows.step};
   }
 };
 
 /** Of a matrix of finite numbers, which is lost. */
 template <class T>
-Schur schurOf(View<T> a);
+Schur schurOf(MatrixView<T> a);
 
 }  // namespace tl

@@ -8,7 +8,7 @@ namespace tl {
 namespace {
 
 using Number = ComplexDouble;
-using Square = View<Number>;
+using Square = MatrixView<Number>;
 
 /** The sum of x y. */
 Number sumOfProducts(int64_t n, const Number* x, const Number* y) {
@@ -146,8 +146,8 @@ Matrix<Number> triangularLogarithm(Square t) {
 }
 
 /** A complex matrix in a type that may be real; NaN where it is not. */
-void narrow(Square from, View<ComplexDouble> to) { copy(from, to); }
-void narrow(Square from, View<double> to) {
+void narrow(Square from, MatrixView<ComplexDouble> to) { copy(from, to); }
+void narrow(Square from, MatrixView<double> to) {
   double largest = 0, imaginary = 0;
   for (int64_t i = 0; i < from.rows; i++)
     for (int64_t j = 0; j < from.columns; j++) {

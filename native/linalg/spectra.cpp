@@ -29,7 +29,7 @@ Outcome eigenAll(int64_t n, int64_t count, const S* in, S* values, S* vectors) {
   using T = ComputedAs<S>;
   forMatrices(count, (vectors ? 6 : 2) * cubeOf(n), [&](int64_t k) {
     Matrix<T> memory(n, n), result(vectors ? n : 0, n);
-    const View<T> a = memory.view();
+    const MatrixView<T> a = memory.view();
     for (int64_t i = 0; i < n; i++)
       for (int64_t j = 0; j <= i; j++) {
         const T x = widened(in[(k * n + i) * n + j]);

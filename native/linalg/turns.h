@@ -7,7 +7,7 @@ namespace tl {
 class Turns {
  public:
   /** For the rows of this matrix. */
-  explicit Turns(View<double> rows) : rows_(rows) {}
+  explicit Turns(MatrixView<double> rows) : rows_(rows) {}
   /** Begins a sweep from row `first` on; each turn that is added to it then takes the next row. */
   void begin(int64_t first);
   void add(double c, double s) { turns_.push_back({c, s}); }
@@ -18,7 +18,7 @@ class Turns {
   struct Start {
     int64_t row, turn;
   };
-  View<double> rows_;
+  MatrixView<double> rows_;
   std::vector<Turn> turns_;
   std::vector<Start> starts_;
 };
