@@ -1,8 +1,16 @@
 /** @file Arrays whose elements are computed on the host, one by one. */
-import type { DType } from './dtypes.ts';
+import type { DType, TypedArray } from './dtypes.ts';
 import { eachInTurns } from './eventLoop.ts';
+import { Int64s } from './int64s.ts';
 import { type Element, NDArray, storeElement } from './ndarray.ts';
 import { type Shape, sizeOf } from './shape.ts';
+
+/** Writes numbers into memory for elements of a type. */
+export function numberWriter(dtype: DType, data: TypedArray): (i: number, value: number) => void {
+  if (dtype.storage !== 'i64') return (i, value) => storeElement(dtype, data, i, value);
+  const int64s = new Int64s(data as BigInt64Array); // storage says so
+  return (i, value) => int64s.set(i, value);
+}
 
 /** An array of numbers that are made one by one, with pauses for the event loop; see `eachInTurns` for `atOnce`. */
 export async function makeNumbers(

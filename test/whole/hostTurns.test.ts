@@ -30,6 +30,20 @@ const places = new tf.NDArray(
 );
 const sparse = (indices: tf.Tensor, values: tf.Tensor) => new tf.SparseTensor(indices, values, [200, 200]);
 
+/** Whole numbers, some of them more than once. */
+const wholes = new tf.NDArray(
+  tf.int32,
+  [count],
+  Int32Array.from({ length: count }, (_, i) => (i * 7) % 1000),
+);
+const longs = new tf.NDArray(tf.int64, [count], BigInt64Array.from(wholes.data, BigInt));
+
+/** Signals of 200 numbers. */
+const signals = (x: tf.Tensor) => tf.reshape(tf.tile(x, [8]), [-1, 200]);
+
+/** Rows of four. */
+const ragged = (values: tf.Tensor) => tf.RaggedTensor.fromRowLengths(values, tf.fill([count / 4], 4));
+
 const rows: Readonly<Record<string, Row>> = {
   stringJoin: [[words], (x) => tf.stringJoin([x, 'a', x])],
   reduceJoin: [[words], (x) => tf.reduceJoin(tf.reshape(x, [-1, 2]), 1)],
@@ -76,6 +90,12 @@ const rows: Readonly<Record<string, Row>> = {
   'sparse.softmax': [[places, numbers], (i, v) => tf.sparse.softmax(sparse(i, v)).values],
   'sparse.matmul': [[places, numbers], (i, v) => tf.sparse.matmul(sparse(i, v), tf.ones([200, 1]))],
   editDistance: [[places, numbers], (i, v) => tf.editDistance(sparse(i, v), sparse(i, v))],
+  'ragged.toSparse': [[numbers], (x) => ragged(x).toSparse().indices],
+  'ragged.toTensor': [[numbers], (x) => ragged(x).toTensor()],
+  'ragged.range': [[longs], (x) => tf.ragged.range(tf.floormod(x, 4n)).flatValues],
+  fft: [[numbers], (x) => tf.fft(tf.cast(signals(x), tf.complex64))],
+  rfft: [[numbers], (x) => tf.signal.rfft(signals(x))],
+  irfft: [[numbers], (x) => tf.signal.irfft(tf.cast(signals(x), tf.complex64))],
 };
 
 /** How often the event loop comes round during the second run, by a clock of which every question takes a millisecond. */

@@ -40,10 +40,10 @@ export function transformSize(x: TensorLike, rank: number): Tensor {
 }
 
 /** The transform and its inverse, over the last `rank` axes. */
-function transformed(array: NDArray, rank: number, inverse: boolean, dtype: DType): NDArray {
-  const data = Float64Array.from(array.data as Float32Array | Float64Array); // complex arrays are of floats
+async function transformed(array: NDArray, rank: number, inverse: boolean, dtype: DType): Promise<NDArray> {
+  const data = new Float64Array(array.data as Float32Array | Float64Array); // complex arrays are of floats
   const axes = Array.from({ length: rank }, (_, i) => array.shape.length - rank + i);
-  for (const axis of axes) fourier(data, array.shape, axis, inverse);
+  for (const axis of axes) await fourier(data, array.shape, axis, inverse);
   const result = dtype.allocate(array.size);
   (result as Float32Array | Float64Array).set(data); // as above
   return new NDArray(dtype, array.shape, result);
@@ -70,8 +70,8 @@ function defineFourier(
     },
     lower(p, { input }) {
       checkRank(rank, input.shape);
-      const [output] = p.host([input], [{ dtype: input.dtype, shape: input.shape }], ([x]) => [
-        transformed(x!, rank, inverse, x!.dtype),
+      const [output] = p.host([input], [{ dtype: input.dtype, shape: input.shape }], async ([x]) => [
+        await transformed(x!, rank, inverse, x!.dtype),
       ]);
       return { output: output! };
     },

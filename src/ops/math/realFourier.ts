@@ -1,6 +1,7 @@
 /** @file RFFT and IRFFT with their two- and three-dimensional forms: between real signals and half of their spectra. */
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
+import { eachInTurns } from '../../core/eventLoop.ts';
 import { NDArray } from '../../core/ndarray.ts';
 import { type Dims, type Shape, showShape, sizeOf } from '../../core/shape.ts';
 import type { Tensor } from '../../graph/tensor.ts';
@@ -10,7 +11,7 @@ import { defineOp, gradientPending, type Op } from '../../op/defineOp.ts';
 import type { ProgramBuilder } from '../../program/builder.ts';
 import type { Value } from '../../program/value.ts';
 import { atLeast, checkRank, complexTypes } from './fft.ts';
-import { fourier } from './hostFourier.ts';
+import { fourier, linesAtOnce } from './hostFourier.ts';
 import { irfftGradient, rfftGradient } from './realFourierGradients.ts';
 
 type Rank = 1 | 2 | 3;
@@ -53,41 +54,49 @@ function demandLengths(p: ProgramBuilder, input: Value, fft_length: Value, rank:
   return lengths;
 }
 
-/** Copies the first elements along the last axes of `from` to those of `to`; `count` elements each time. */
-function copyCorner(rows: number, from: Shape, to: Shape, copy: (from: number, to: number) => void): void {
+/** Copies the first elements along the last axes of `from` to those of `to`; `copy` is told where and how many, line by line. */
+async function copyCorner(
+  rows: number,
+  from: Shape,
+  to: Shape,
+  copy: (from: number, to: number, count: number) => void,
+): Promise<void> {
   const sizes = to.map((n, i) => Math.min(n, from[i]!));
-  for (let r = 0; r < rows; r++)
-    for (let k = 0; k < sizeOf(sizes); k++) {
-      let [rest, a, b, stepA, stepB] = [k, 0, 0, 1, 1];
-      for (let axis = sizes.length - 1; axis >= 0; axis--) {
-        const at = rest % sizes[axis]!;
-        rest = Math.floor(rest / sizes[axis]!);
-        a += at * stepA;
-        b += at * stepB;
-        stepA *= from[axis]!;
-        stepB *= to[axis]!;
-      }
-      copy(r * sizeOf(from) + a, r * sizeOf(to) + b);
+  const width = sizes.pop()!;
+  const lines = sizeOf(sizes);
+  const line = (i: number) => {
+    let [rest, a, b, stepA, stepB] = [i % lines, 0, 0, from.at(-1)!, to.at(-1)!];
+    for (let axis = sizes.length - 1; axis >= 0; axis--) {
+      const at = rest % sizes[axis]!;
+      rest = Math.floor(rest / sizes[axis]!);
+      a += at * stepA;
+      b += at * stepB;
+      stepA *= from[axis]!;
+      stepB *= to[axis]!;
     }
+    const row = Math.floor(i / lines);
+    copy(row * stepA + a, row * stepB + b, width);
+  };
+  await eachInTurns(rows * lines, line, linesAtOnce(width));
 }
 
-function forward(x: NDArray, lengths: readonly number[], dtype: d.DType, shape: Shape): NDArray {
+async function forward(x: NDArray, lengths: readonly number[], dtype: d.DType, shape: Shape): Promise<NDArray> {
   const rank = lengths.length;
   const rows = sizeOf(shape.slice(0, -rank));
   const data = new Float64Array(2 * rows * sizeOf(lengths));
-  copyCorner(rows, x.shape.slice(-rank), lengths, (from, to) => {
-    data[2 * to] = x.numberAt(from);
+  const given = x.data as Float32Array | Float64Array; // real signals are floats
+  await copyCorner(rows, x.shape.slice(-rank), lengths, (from, to, count) => {
+    for (let i = 0; i < count; i++) data[2 * (to + i)] = given[from + i]!;
   });
-  for (const axis of lengths.keys()) fourier(data, [rows, ...lengths], axis + 1, false);
-  const result = dtype.allocate(sizeOf(shape));
-  copyCorner(rows, lengths, shape.slice(-rank), (from, to) => {
-    result[2 * to] = data[2 * from]!;
-    result[2 * to + 1] = data[2 * from + 1]!;
-  });
+  for (const axis of lengths.keys()) await fourier(data, [rows, ...lengths], axis + 1, false);
+  const result = dtype.allocate(sizeOf(shape)) as Float32Array | Float64Array; // complex arrays are of floats
+  await copyCorner(rows, lengths, shape.slice(-rank), (from, to, count) =>
+    result.set(data.subarray(2 * from, 2 * (from + count)), 2 * to),
+  );
   return new NDArray(dtype, shape, result);
 }
 
-function backward(x: NDArray, lengths: readonly number[], dtype: d.DType, shape: Shape): NDArray {
+async function backward(x: NDArray, lengths: readonly number[], dtype: d.DType, shape: Shape): Promise<NDArray> {
   const rank = lengths.length;
   const rows = sizeOf(shape.slice(0, -rank));
   const last = lengths.at(-1)!;
@@ -95,23 +104,27 @@ function backward(x: NDArray, lengths: readonly number[], dtype: d.DType, shape:
   const outer = lengths.slice(0, -1);
   const given = x.data as Float32Array | Float64Array; // complex arrays are of floats
   const spectrum = new Float64Array(2 * rows * sizeOf(outer) * half);
-  copyCorner(rows, x.shape.slice(-rank), [...outer, half], (from, to) => {
-    spectrum[2 * to] = given[2 * from]!;
-    spectrum[2 * to + 1] = given[2 * from + 1]!;
-  });
-  for (const axis of outer.keys()) fourier(spectrum, [rows, ...outer, half], axis + 1, true);
+  await copyCorner(rows, x.shape.slice(-rank), [...outer, half], (from, to, count) =>
+    spectrum.set(given.subarray(2 * from, 2 * (from + count)), 2 * to),
+  );
+  for (const axis of outer.keys()) await fourier(spectrum, [rows, ...outer, half], axis + 1, true);
   const lines = rows * sizeOf(outer);
   const data = new Float64Array(2 * lines * last);
   // What is left is one real signal per line, and the other half of its spectrum mirrors the one that is given.
-  for (let r = 0; r < lines; r++)
+  const mirror = (line: number) => {
     for (let i = 0; i < last; i++) {
-      const from = 2 * (r * half + (i < half ? i : last - i));
-      data[2 * (r * last + i)] = spectrum[from]!;
-      data[2 * (r * last + i) + 1] = (i < half ? 1 : -1) * spectrum[from + 1]!;
+      const from = 2 * (line * half + (i < half ? i : last - i));
+      data[2 * (line * last + i)] = spectrum[from]!;
+      data[2 * (line * last + i) + 1] = (i < half ? 1 : -1) * spectrum[from + 1]!;
     }
-  fourier(data, [lines, last], 1, true);
+  };
+  await eachInTurns(lines, mirror, linesAtOnce(last));
+  await fourier(data, [lines, last], 1, true);
   const result = dtype.allocate(lines * last);
-  for (let i = 0; i < lines * last; i++) result[i] = data[2 * i]!;
+  const takeReal = (line: number) => {
+    for (let i = line * last; i < (line + 1) * last; i++) result[i] = data[2 * i]!;
+  };
+  await eachInTurns(lines, takeReal, linesAtOnce(last));
   return new NDArray(dtype, shape, result);
 }
 
@@ -135,7 +148,9 @@ function defineReal(rank: Rank, cases: () => Cases): RealFourierOp {
     lower(p, { input, fft_length }, { Tcomplex }) {
       const lengths = demandLengths(p, input, fft_length, rank, false);
       const shape = [...input.shape.slice(0, -rank), ...lengths.slice(0, -1), halfOf(lengths.at(-1)!)];
-      const [output] = p.host([input], [{ dtype: Tcomplex, shape }], ([x]) => [forward(x!, lengths, Tcomplex, shape)]);
+      const [output] = p.host([input], [{ dtype: Tcomplex, shape }], async ([x]) => [
+        await forward(x!, lengths, Tcomplex, shape),
+      ]);
       return { output: output! };
     },
     cases,
@@ -159,7 +174,9 @@ function defineInverse(rank: Rank, cases: () => Cases): InverseRealFourierOp {
     lower(p, { input, fft_length }, { Treal }) {
       const lengths = demandLengths(p, input, fft_length, rank, true);
       const shape = [...input.shape.slice(0, -rank), ...lengths];
-      const [output] = p.host([input], [{ dtype: Treal, shape }], ([x]) => [backward(x!, lengths, Treal, shape)]);
+      const [output] = p.host([input], [{ dtype: Treal, shape }], async ([x]) => [
+        await backward(x!, lengths, Treal, shape),
+      ]);
       return { output: output! };
     },
     cases,

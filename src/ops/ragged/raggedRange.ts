@@ -1,7 +1,9 @@
 /** @file RaggedRange: ranges one after the other, and where each begins; what partitions of parsed ragged features are made with. */
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError, ResourceExhaustedError } from '../../core/errors.ts';
-import { fromElements, type NDArray } from '../../core/ndarray.ts';
+import { eachInTurns } from '../../core/eventLoop.ts';
+import { numberWriter } from '../../core/makeArray.ts';
+import { NDArray } from '../../core/ndarray.ts';
 import type { Dims } from '../../core/shape.ts';
 import { attr } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
@@ -18,30 +20,42 @@ function rangeSize(start: number, limit: number, delta: number): number {
   return size;
 }
 
-function ranges(
+/** The elements of a scalar, which is every row's, or of a vector. */
+function rowReader(array: NDArray): (row: number) => number {
+  const at = array.numberReader();
+  return array.rank === 0 ? () => at(0) : at;
+}
+
+async function ranges(
   starts: NDArray,
   limits: NDArray,
   deltas: NDArray,
   rows: number,
   T: d.DType,
   Tsplits: d.DType,
-): NDArray[] {
-  const at = (array: NDArray, row: number) => array.numberAt(array.rank === 0 ? 0 : row);
-  const splits = [0];
-  for (let row = 0; row < rows; row++)
-    splits.push(splits[row]! + rangeSize(at(starts, row), at(limits, row), at(deltas, row)));
-  const total = splits.at(-1)!;
+): Promise<NDArray[]> {
+  const [startAt, limitAt, deltaAt] = [rowReader(starts), rowReader(limits), rowReader(deltas)];
+  const splits = new Float64Array(rows + 1);
+  await eachInTurns(rows, (row) => {
+    splits[row + 1] = splits[row]! + rangeSize(startAt(row), limitAt(row), deltaAt(row));
+  });
+  const total = splits[rows]!;
   if (Tsplits === d.int32 && total > d.int32.max)
     throw new InvalidArgumentError(
       'The total range size overflowed. Consider using int64 instead of int32 for row_splits_dtype.',
     );
   if (total >= most) throw new ResourceExhaustedError(`the ranges have more than ${most} elements`);
-  const values: number[] = [];
-  for (let row = 0; row < rows; row++) {
-    const [start, delta, size] = [at(starts, row), at(deltas, row), splits[row + 1]! - splits[row]!];
-    for (let i = 0; i < size; i++) values.push(start + i * delta);
-  }
-  return [fromElements(Tsplits, [splits.length], splits), fromElements(T, [values.length], values)];
+  const ends = new NDArray(Tsplits, [rows + 1], Tsplits.allocate(rows + 1));
+  const setEnd = numberWriter(Tsplits, ends.data);
+  await eachInTurns(rows + 1, (row) => setEnd(row, splits[row]!));
+  const values = new NDArray(T, [total], T.allocate(total));
+  const setValue = numberWriter(T, values.data);
+  let row = 0;
+  await eachInTurns(total, (i) => {
+    while (splits[row + 1]! <= i) row++;
+    setValue(i, startAt(row) + (i - splits[row]!) * deltaAt(row));
+  });
+  return [ends, values];
 }
 
 export const RaggedRange = defineOp({
@@ -77,7 +91,7 @@ export const RaggedRange = defineOp({
     const [rt_nested_splits, rt_dense_values] = p.host(
       [starts, limits, deltas],
       [{ dtype: Tsplits }, { dtype: T }],
-      ([first, last, step]) => ranges(first!, last!, step!, rows, T, Tsplits),
+      async ([first, last, step]) => await ranges(first!, last!, step!, rows, T, Tsplits),
     );
     return { rt_nested_splits: rt_nested_splits!, rt_dense_values: rt_dense_values! };
   },

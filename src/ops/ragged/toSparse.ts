@@ -1,8 +1,10 @@
 /** @file RaggedTensorToSparse: the values of a ragged tensor with their positions. */
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
+import { eachInTurns } from '../../core/eventLoop.ts';
+import { Int64s } from '../../core/int64s.ts';
 import { intVector, NDArray } from '../../core/ndarray.ts';
-import { type Shape, sizeOf } from '../../core/shape.ts';
+import { type Shape, sizeOf, stridesOf } from '../../core/shape.ts';
 import { anyType, attr } from '../../op/attrs.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { defineOp } from '../../op/defineOp.ts';
@@ -14,10 +16,10 @@ import { Tsplits } from './kit.ts';
 function checkSplits(splits: readonly number[], count: number): void {
   if (splits.length === 0) throw new InvalidArgumentError('ragged splits may not be empty.');
   if (splits[0] !== 0) throw new InvalidArgumentError('First value of ragged splits must be 0.');
-  for (const [i, start] of splits.slice(0, -1).entries())
-    if (splits[i + 1]! < start)
+  for (let i = 1; i < splits.length; i++)
+    if (splits[i]! < splits[i - 1]!)
       throw new InvalidArgumentError(
-        `Ragged splits should be non decreasing, but we got ${start} followed by ${splits[i + 1]}`,
+        `Ragged splits should be non decreasing, but we got ${splits[i - 1]} followed by ${splits[i]}`,
       );
   if (splits.at(-1) !== count)
     throw new InvalidArgumentError(
@@ -25,35 +27,47 @@ function checkSplits(splits: readonly number[], count: number): void {
     );
 }
 
-/** The positions of all elements of the innermost ragged axis, from those of the rows around them. */
-function positionsOf(levels: readonly (readonly number[])[]): number[][] {
-  let positions: number[][] = Array.from({ length: levels[0]!.length - 1 }, (_, i) => [i]);
-  for (const splits of levels) {
-    const inner: number[][] = [];
-    for (const [row, place] of positions.entries())
-      for (let i = splits[row]!; i < splits[row + 1]!; i++) inner.push([...place, i - splits[row]!]);
-    positions = inner;
+/** The positions of so many elements of the innermost ragged axis along the ragged axes, one element after the other. */
+async function positionsOf(levels: readonly (readonly number[])[], count: number): Promise<Int32Array> {
+  const axes = levels.length + 1;
+  const positions = new Int32Array(count * axes);
+  /** Where an element, or the row that it is in, is among all elements or rows of an axis. */
+  const at = Int32Array.from({ length: count }, (_, i) => i);
+  for (let axis = axes - 1; axis > 0; axis--) {
+    const splits = levels[axis - 1]!;
+    let row = 0; // they rise
+    await eachInTurns(count, (i) => {
+      while (splits[row + 1]! <= at[i]!) row++;
+      positions[i * axes + axis] = at[i]! - splits[row]!;
+      at[i] = row;
+    });
   }
+  await eachInTurns(count, (i) => {
+    positions[i * axes] = at[i]!;
+  });
   return positions;
 }
 
-/** Positions with those inside each value behind them. */
-function withInner(outer: readonly (readonly number[])[], inner: Shape): NDArray {
-  const [count, rank] = [sizeOf(inner), inner.length];
-  const width = (outer[0]?.length ?? 0) + rank;
-  const data = new BigInt64Array(outer.length * count * width);
-  let at = 0;
-  for (const place of outer)
-    for (let i = 0; i < count; i++) {
-      for (const n of place) data[at++] = BigInt(n);
-      for (let axis = 0; axis < rank; axis++)
-        data[at++] = BigInt(Math.floor(i / sizeOf(inner.slice(axis + 1))) % inner[axis]!);
-    }
-  return new NDArray(d.int64, [outer.length * count, width], data);
+/** Positions along so many axes with those inside each value behind them. */
+async function withInner(outer: Int32Array, axes: number, inner: Shape): Promise<NDArray> {
+  const [size, rank, strides] = [sizeOf(inner), inner.length, stridesOf(inner)];
+  const count = (outer.length / axes) * size;
+  const width = axes + rank;
+  const indices = new Int64s(count * width);
+  await eachInTurns(count, (i) => {
+    const value = Math.floor(i / size);
+    for (let axis = 0; axis < axes; axis++) indices.set(i * width + axis, outer[value * axes + axis]!);
+    for (let axis = 0; axis < rank; axis++)
+      indices.set(i * width + axes + axis, Math.floor(i / strides[axis]!) % inner[axis]!);
+  });
+  return new NDArray(d.int64, [count, width], indices.data);
 }
 
-const longest = (splits: readonly number[]): number =>
-  splits.slice(1).reduce((most, end, i) => Math.max(most, end - splits[i]!), 0);
+function longest(splits: readonly number[]): number {
+  let most = 0;
+  for (let i = 1; i < splits.length; i++) most = Math.max(most, splits[i]! - splits[i - 1]!);
+  return most;
+}
 
 const ints = (value: readonly number[] | readonly (readonly number[])[]) => ({ dtype: 'int64' as const, value });
 
@@ -78,15 +92,13 @@ export const RaggedTensorToSparse = defineOp({
       { dtype: d.int64, shape: [sizeOf(rt_dense_values.shape), rank] },
       { dtype: d.int64, shape: [rank] },
     ];
-    const [sparse_indices, sparse_dense_shape] = p.host(rt_nested_splits, results, (nested) => {
+    const [sparse_indices, sparse_dense_shape] = p.host(rt_nested_splits, results, async (nested) => {
       const levels = nested.map((splits) => splits.numbers());
       for (const [i, splits] of levels.entries()) {
         const next = levels[i + 1];
         checkSplits(splits, next ? next.length - 1 : rt_dense_values.shape.length === 0 ? -1 : rows);
       }
-      const outer = positionsOf(levels);
-      const indices =
-        outer.length === 0 ? new NDArray(d.int64, [0, rank], new BigInt64Array(0)) : withInner(outer, inner);
+      const indices = await withInner(await positionsOf(levels, rows), levels.length + 1, inner);
       return [indices, intVector([levels[0]!.length - 1, ...levels.map(longest), ...inner], d.int64)];
     });
     const sparse_values = p.reshape(rt_dense_values, [sizeOf(rt_dense_values.shape)]);

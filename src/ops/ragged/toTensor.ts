@@ -1,6 +1,7 @@
 /** @file RaggedTensorToTensor: rows of different lengths as a tensor, filled up with a default value or cut off. */
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError, ResourceExhaustedError } from '../../core/errors.ts';
+import { eachInTurns } from '../../core/eventLoop.ts';
 import { NDArray } from '../../core/ndarray.ts';
 import type { Dims } from '../../core/shape.ts';
 import { IndexedSlices } from '../../graph/indexedSlices.ts';
@@ -99,46 +100,68 @@ function firstSize({ type, numbers }: Partition): number {
 }
 
 /** The row of every element of an axis. */
-function rowsOf({ type, numbers }: Partition, rows: number): readonly number[] {
+async function rowsOf({ type, numbers }: Partition, rows: number): Promise<ArrayLike<number>> {
   if (type === 'ROW_SPLITS') {
     if (numbers[0] !== 0) throw new InvalidArgumentError('Invalid row split size.');
-    const result: number[] = [];
-    for (let row = 0; row + 1 < numbers.length; row++) {
-      if (numbers[row + 1]! < numbers[row]!) throw new InvalidArgumentError('Invalid row split size.');
-      for (let i = numbers[row]!; i < numbers[row + 1]!; i++) result.push(row);
-    }
+    for (let i = 1; i < numbers.length; i++)
+      if (numbers[i]! < numbers[i - 1]!) throw new InvalidArgumentError('Invalid row split size.');
+    const result = new Int32Array(checkedCount([numbers.at(-1)!]));
+    let row = 0;
+    await eachInTurns(result.length, (i) => {
+      while (numbers[row + 1]! <= i) row++;
+      result[i] = row;
+    });
     return result;
   }
-  for (const [i, row] of numbers.entries())
-    if (row < 0 || row >= rows)
-      throw new InvalidArgumentError(`Got ${i ? 'next' : 'current'}_value_rowid=${row} which is not less than ${rows}`);
+  for (let i = 0; i < numbers.length; i++)
+    if (numbers[i]! < 0 || numbers[i]! >= rows)
+      throw new InvalidArgumentError(
+        `Got ${i ? 'next' : 'current'}_value_rowid=${numbers[i]} which is not less than ${rows}`,
+      );
   return numbers;
 }
 
-/** Where each element is in its row. As in TensorFlow a row ends where another begins, so rows should be sorted. */
-function columnsOf(rows: readonly number[]): readonly number[] {
-  let column = 0;
-  return rows.map((row, i) => (column = i > 0 && rows[i - 1] === row ? column + 1 : 0));
+/**
+ * Where each element is in its row, and the size of the longest row. As in TensorFlow a row ends where another begins, so rows
+ * should be sorted.
+ */
+async function columnsOf(rows: ArrayLike<number>): Promise<{ columns: Int32Array; longest: number }> {
+  const columns = new Int32Array(rows.length);
+  let longest = 0;
+  await eachInTurns(rows.length, (i) => {
+    const column = i > 0 && rows[i - 1] === rows[i] ? columns[i - 1]! + 1 : 0;
+    columns[i] = column;
+    longest = Math.max(longest, column + 1);
+  });
+  return { columns, longest };
 }
 
 /** For every place of the axes that rows decide, the value that goes there; where there is none, the row behind all values. */
-function sourcesOf(partitions: readonly Partition[], asked: readonly (number | null)[], values: number): NDArray {
+async function sourcesOf(
+  partitions: readonly Partition[],
+  asked: readonly (number | null)[],
+  values: number,
+): Promise<NDArray> {
   const first = firstSize(partitions[0]!);
   const sizes = [asked[0] ?? first];
-  let at = Array.from({ length: first }, (_, i) => (i < sizes[0]! ? i : -1));
+  let at = Float64Array.from({ length: first }, (_, i) => (i < sizes[0]! ? i : -1));
   for (const partition of partitions[0]!.type === 'FIRST_DIM_SIZE' ? partitions.slice(1) : partitions) {
-    const rows = rowsOf(partition, at.length);
-    const columns = columnsOf(rows);
-    const size = asked[sizes.length] ?? columns.reduce((most, column) => Math.max(most, column + 1), 0);
+    const rows = await rowsOf(partition, at.length);
+    const { columns, longest } = await columnsOf(rows);
+    const size = asked[sizes.length] ?? longest;
     sizes.push(size);
     const outer = at;
-    at = rows.map((row, i) => {
-      const place = outer[row] ?? -1;
-      return place >= 0 && columns[i]! < size ? place * size + columns[i]! : -1;
+    const inner = new Float64Array(rows.length);
+    await eachInTurns(rows.length, (i) => {
+      const place = outer[rows[i]!] ?? -1;
+      inner[i] = place >= 0 && columns[i]! < size ? place * size + columns[i]! : -1;
     });
+    at = inner;
   }
   const sources = new Int32Array(checkedCount(sizes)).fill(values);
-  for (let i = 0; i < Math.min(at.length, values); i++) if (at[i]! >= 0) sources[at[i]!] = i;
+  await eachInTurns(Math.min(at.length, values), (i) => {
+    if (at[i]! >= 0) sources[at[i]!] = i;
+  });
   return new NDArray(d.int32, sizes, sources);
 }
 
@@ -201,10 +224,10 @@ export const RaggedTensorToTensor = defineOp({
   lower(p, { shape: wanted, values, default_value, row_partition_tensors }, { row_partition_types }) {
     const types = checkTypes(row_partition_types);
     checkDefault(default_value.shape, values.shape);
-    const [sources] = p.host([wanted, ...row_partition_tensors], [{ dtype: d.int32 }], ([sizes, ...tensors]) => {
+    const [sources] = p.host([wanted, ...row_partition_tensors], [{ dtype: d.int32 }], async ([sizes, ...tensors]) => {
       const asked = askedSizes(sizes!.numbers(), sizes!.rank === 0);
       const partitions = tensors.map((tensor, i) => ({ type: types[i]!, numbers: tensor.numbers() }));
-      return [sourcesOf(partitions, agreedSizes(asked, values.shape, axesOf(types)), values.shape[0]!)];
+      return [await sourcesOf(partitions, agreedSizes(asked, values.shape, axesOf(types)), values.shape[0]!)];
     });
     const inner = values.shape.slice(1);
     const rows = p.concat([values, p.broadcast(default_value, [1, ...inner])], 0);
