@@ -3,6 +3,7 @@
  * and small products that follow each other become one instruction.
  */
 
+import type { Work } from '../core/eventLoop.ts';
 import { sameShape, sizeOf } from '../core/shape.ts';
 import { isFast } from './epilogue.ts';
 import { add, type Expr, input } from './expr.ts';
@@ -20,10 +21,10 @@ import { Rewriting } from './rewriting.ts';
 import { dense, isContiguous, reshapeView } from './value.ts';
 
 /** Gives products what they are to be added to, in place of maps that add. `keep` are buffers needed after the segment. */
-export function accumulateProducts(
+export function* accumulateProducts(
   instructions: readonly DeviceInstruction[],
   keep: ReadonlySet<Buffer>,
-): DeviceInstruction[] {
+): Work<DeviceInstruction[]> {
   const list = new Rewriting(instructions, keep);
   /** Where products stand that only one view of one instruction looks at. */
   const products = new Map<Buffer, number>();
@@ -66,8 +67,10 @@ export function accumulateProducts(
     });
   }
 
-  for (const i of instructions)
+  for (const i of instructions) {
+    yield;
     for (const part of i.kind === 'map' ? inPairs(i) : [i]) if (part.kind !== 'map' || !absorb(part)) push(part);
+  }
   return list.instructions;
 }
 
@@ -77,7 +80,10 @@ const maxTerms = 256;
 const maxJoinedTerms = 4096;
 
 /** Joins products that are added to each other. `keep` are buffers needed after the segment. */
-export function joinSums(instructions: readonly DeviceInstruction[], keep: ReadonlySet<Buffer>): DeviceInstruction[] {
+export function* joinSums(
+  instructions: readonly DeviceInstruction[],
+  keep: ReadonlySet<Buffer>,
+): Work<DeviceInstruction[]> {
   const list = new Rewriting(instructions, keep);
   const products = new Map<Buffer, number>();
 
@@ -101,6 +107,7 @@ export function joinSums(instructions: readonly DeviceInstruction[], keep: Reado
   }
 
   for (const i of instructions) {
+    yield;
     const now = i.kind === 'dot' && i.plus && isFast(i.output.dtype) ? joined(i) : i;
     const position = list.push(now);
     if (now.kind === 'dot' && isFast(now.output.dtype) && isWholeBuffer(now.output))

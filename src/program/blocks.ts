@@ -2,6 +2,7 @@
  * @file Instructions that walk over the same rows run together, block by block: softmax, layer norms and their gradients
  * are several passes over an array, and this way all but the first find it in the cache.
  */
+import type { Work } from '../core/eventLoop.ts';
 import { sizeOf } from '../core/shape.ts';
 import { readsOf, withReads, writesOf } from './access.ts';
 import { isFast } from './epilogue.ts';
@@ -89,7 +90,10 @@ function touchesByRow(i: DeviceInstruction, rows: number, storage: object): bool
 }
 
 /** Joins instructions over the same rows. `keep` are buffers needed after the segment. */
-export function groupRows(instructions: readonly DeviceInstruction[], keep: ReadonlySet<Buffer>): DeviceInstruction[] {
+export function* groupRows(
+  instructions: readonly DeviceInstruction[],
+  keep: ReadonlySet<Buffer>,
+): Work<DeviceInstruction[]> {
   const uses = countUses(instructions);
   const result: (Group | undefined)[] = [];
   const hazards = new Hazards();
@@ -116,6 +120,7 @@ export function groupRows(instructions: readonly DeviceInstruction[], keep: Read
   }
 
   for (const i of instructions) {
+    yield;
     const rows = isCandidate(i) ? rowCounts(i, 2).sort((p, q) => q - p) : [];
     let group = groupFor(i, rows);
     if (!group) {
@@ -129,7 +134,12 @@ export function groupRows(instructions: readonly DeviceInstruction[], keep: Read
     for (const { buffer } of readsOf(i)) if (buffer.bytes >= minShared) groups.set(buffer, group);
     for (const { buffer } of writesOf(i)) groups.set(buffer, group);
   }
-  return result.flatMap((group) => (group ? emit(group, uses, keep) : []));
+  const joined: DeviceInstruction[] = [];
+  for (const group of result) {
+    yield;
+    if (group) joined.push(...emit(group, uses, keep));
+  }
+  return joined;
 }
 
 const touched = (i: DeviceInstruction): Set<Buffer> => new Set([...readsOf(i), ...writesOf(i)].map((v) => v.buffer));

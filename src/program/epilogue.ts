@@ -1,5 +1,7 @@
 /** @file Maps that follow a matrix product become part of it: they run on each piece of the product while it is in the cache. */
+
 import { type DType, float32, float64 } from '../core/dtypes.ts';
+import type { Work } from '../core/eventLoop.ts';
 import { sameShape, sizeOf, stridesOf } from '../core/shape.ts';
 import { readsOf } from './access.ts';
 import { axesUsed, canFail } from './inspect.ts';
@@ -19,10 +21,10 @@ type Dot = DotInstruction & Origin;
 type Map_ = MapInstruction & Origin;
 
 /** Joins maps to the products they read. `keep` are buffers needed after the segment. */
-export function fuseEpilogues(
+export function* fuseEpilogues(
   instructions: readonly DeviceInstruction[],
   keep: ReadonlySet<Buffer>,
-): DeviceInstruction[] {
+): Work<DeviceInstruction[]> {
   const list = new Rewriting(instructions, keep);
   /** Products that nothing follows yet, by their output. */
   const products = new Map<Buffer, number>();
@@ -47,6 +49,7 @@ export function fuseEpilogues(
   }
 
   for (const i of instructions) {
+    yield;
     if (i.kind === 'map' && attach(i)) continue;
     const position = list.push(i);
     if (i.kind === 'dot' && i.output.buffer.kind === 'temp' && isContiguous(i.output))

@@ -1,4 +1,5 @@
 /** @file Fusion: a `map` whose only reader is another `map` or a `reduce` of the same shape moves into its reader. */
+import type { Work } from '../core/eventLoop.ts';
 import { sameShape } from '../core/shape.ts';
 import { readsOf, writesOf } from './access.ts';
 import { type Expr, input } from './expr.ts';
@@ -13,10 +14,14 @@ const maxInputs = 16;
 type Reader = Extract<DeviceInstruction, { kind: 'map' | 'reduce' }>;
 
 /** Joins maps into the maps and reduces that consume them. */
-export function fuse(instructions: readonly DeviceInstruction[], keep: ReadonlySet<Buffer>): DeviceInstruction[] {
+export function* fuse(
+  instructions: readonly DeviceInstruction[],
+  keep: ReadonlySet<Buffer>,
+): Work<DeviceInstruction[]> {
   const readers = new Map<Buffer, number>();
   const writers = new Map<Buffer, number>();
   for (const i of instructions) {
+    yield;
     for (const buffer of new Set(readsOf(i).map((v) => v.buffer))) readers.set(buffer, (readers.get(buffer) ?? 0) + 1);
     for (const v of writesOf(i)) writers.set(v.buffer, (writers.get(v.buffer) ?? 0) + 1);
   }
@@ -48,6 +53,7 @@ export function fuse(instructions: readonly DeviceInstruction[], keep: ReadonlyS
   }
 
   for (const original of instructions) {
+    yield;
     const current = original.kind === 'map' || original.kind === 'reduce' ? absorb(original) : original;
     const position = result.length;
     result.push(current);

@@ -2,6 +2,7 @@
  * @file Products of which only some columns are looked at, such as the gradient of [input, state] · weights in a recurrent
  * net, whose input needs none: only those columns are computed.
  */
+import type { Work } from '../core/eventLoop.ts';
 import { readsOf, writesOf } from './access.ts';
 import type { Buffer, DeviceInstruction, DotInstruction, View } from './instructions.ts';
 import { isContiguous } from './value.ts';
@@ -16,13 +17,14 @@ interface Columns {
 }
 
 /** Leaves out the columns of products that nobody reads. `keep` are buffers needed after the segment. */
-export function narrowProducts(
+export function* narrowProducts(
   instructions: readonly DeviceInstruction[],
   keep: ReadonlySet<Buffer>,
-): DeviceInstruction[] {
+): Work<DeviceInstruction[]> {
   const reads = new Map<Buffer, View[]>();
   const writes = new Map<Buffer, number>();
   for (const i of instructions) {
+    yield;
     for (const v of writesOf(i)) writes.set(v.buffer, (writes.get(v.buffer) ?? 0) + 1);
     for (const v of readsOf(i)) {
       const views = reads.get(v.buffer);

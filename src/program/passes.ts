@@ -1,4 +1,5 @@
 /** @file What happens to recorded instructions before a device sees them: dead code out, reads of variables protected. */
+import type { Work } from '../core/eventLoop.ts';
 import { readsOf, withReads, writesOf } from './access.ts';
 import { input } from './expr.ts';
 import type { Recorded } from './instructionBuilder.ts';
@@ -6,10 +7,14 @@ import { Buffer, type DeviceInstruction, storageOf, type View } from './instruct
 import { dense } from './value.ts';
 
 /** Drops instructions whose results nobody wants. `keep` are buffers needed after the segment. */
-export function removeDead(instructions: readonly DeviceInstruction[], keep: ReadonlySet<Buffer>): DeviceInstruction[] {
+export function* removeDead(
+  instructions: readonly DeviceInstruction[],
+  keep: ReadonlySet<Buffer>,
+): Work<DeviceInstruction[]> {
   const wanted = new Set(keep);
   const kept: DeviceInstruction[] = [];
   for (let k = instructions.length - 1; k >= 0; k--) {
+    yield;
     const i = instructions[k]!;
     const effect = i.kind === 'check' || writesOf(i).some((v) => v.buffer.kind === 'bound' || wanted.has(v.buffer));
     if (!effect) continue;

@@ -15,7 +15,7 @@ import { sideBySide } from './together.ts';
 /** Cache lines: no two values share one, and vector loads stay aligned. */
 const alignment = 64;
 
-type Pass = (instructions: readonly DeviceInstruction[], keep: ReadonlySet<Buffer>) => DeviceInstruction[];
+type Pass = (instructions: readonly DeviceInstruction[], keep: ReadonlySet<Buffer>) => Work<DeviceInstruction[]>;
 
 /** What happens to instructions, in this order. */
 const passes: readonly Pass[] = [
@@ -24,8 +24,8 @@ const passes: readonly Pass[] = [
 
 /**
  * Optimizes recorded instructions and gives every temporary its place. Buffers in `keep` outlive the segment and are bound;
- * at most `atOnce` instructions that have nothing to do with each other share the threads. It may be interrupted between passes,
- * for each of them takes a while where there are thousands of instructions.
+ * at most `atOnce` instructions that have nothing to do with each other share the threads. It may be interrupted anywhere
+ * between two instructions, for every pass takes a while where there are thousands of them.
  */
 export function* planning(
   recorded: readonly DeviceInstruction[],
@@ -33,20 +33,18 @@ export function* planning(
   atOnce?: number,
 ): Work<Segment> {
   let instructions = recorded;
-  for (const pass of passes) {
-    instructions = pass(instructions, keep);
-    yield;
-  }
-  instructions = sideBySide(instructions, atOnce);
-  yield;
+  for (const pass of passes) instructions = yield* pass(instructions, keep);
+  instructions = yield* sideBySide(instructions, atOnce);
   const bound = new Set<Buffer>();
   const lastUse = new Map<Buffer, number>();
-  for (const [k, i] of instructions.entries())
+  for (const [k, i] of instructions.entries()) {
+    yield;
     for (const v of [...readsOf(i), ...writesOf(i)]) {
       if (v.buffer.kind === 'bound' || keep.has(v.buffer)) bound.add(v.buffer);
       else if (v.buffer.kind === 'temp') lastUse.set(v.buffer, k);
     }
-  const { arena, arenaBytes } = placeTemps(instructions, lastUse);
+  }
+  const { arena, arenaBytes } = yield* placeTemps(instructions, lastUse);
   return { instructions, arena, arenaBytes, bound: [...bound] };
 }
 
@@ -55,7 +53,10 @@ export function planSegment(recorded: readonly DeviceInstruction[], keep: Readon
   return finish(planning(recorded, keep));
 }
 
-function placeTemps(instructions: readonly DeviceInstruction[], lastUse: ReadonlyMap<Buffer, number>) {
+function* placeTemps(
+  instructions: readonly DeviceInstruction[],
+  lastUse: ReadonlyMap<Buffer, number>,
+): Work<Pick<Segment, 'arena' | 'arenaBytes'>> {
   const arena = new Map<Buffer, number>();
   const free = new FreeList();
   const dying = new Map<number, Buffer[]>();
@@ -65,6 +66,7 @@ function placeTemps(instructions: readonly DeviceInstruction[], lastUse: Readonl
     else dying.set(k, [buffer]);
   }
   for (const [k, i] of instructions.entries()) {
+    yield;
     const ending = new Set(dying.get(k));
     for (const v of writesOf(i)) {
       if (!lastUse.has(v.buffer) || arena.has(v.buffer)) continue;

@@ -1,4 +1,5 @@
 /** @file The mask of a rectifier behind the gradient of a maximum pool becomes part of that gradient, which finds the same numbers. */
+import type { Work } from '../core/eventLoop.ts';
 import { isFast } from './epilogue.ts';
 import type { Expr } from './expr.ts';
 import {
@@ -17,10 +18,10 @@ import { sameView } from './value.ts';
  * Replaces `maxGradient` of [x, dy] and the map `x > 0 ? gradient : gradient * 0`, its only reader, by one `positiveMaxGradient`. `keep` are
  * buffers needed after the segment.
  */
-export function maskGradients(
+export function* maskGradients(
   instructions: readonly DeviceInstruction[],
   keep: ReadonlySet<Buffer>,
-): DeviceInstruction[] {
+): Work<DeviceInstruction[]> {
   const list = new Rewriting(instructions, keep);
   /** Where the gradients of pools stand, by their output. */
   const gradients = new Map<Buffer, number>();
@@ -38,6 +39,7 @@ export function maskGradients(
   }
 
   for (const i of instructions) {
+    yield;
     if (i.kind === 'map' && mask(i)) continue;
     const position = list.push(i);
     if (i.kind !== 'window' || i.op !== 'maxGradient' || !isFast(i.output.dtype)) continue;

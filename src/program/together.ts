@@ -1,4 +1,5 @@
 /** @file Instructions that have nothing to do with each other are put side by side, so that threads can share them out. */
+import type { Work } from '../core/eventLoop.ts';
 import { readsOf, writesOf } from './access.ts';
 import { Hazards, mayFail } from './hazards.ts';
 import { type DeviceInstruction, type Origin, storageOf, type View } from './instructions.ts';
@@ -13,7 +14,11 @@ class Wave {
   readonly #read = new Set<object>();
   readonly #written = new Set<object>();
 
-  constructor(readonly position: number) {}
+  constructor(
+    readonly position: number,
+    /** Whether others may join the first. */
+    readonly isOpen: boolean,
+  ) {}
 
   add(i: DeviceInstruction): void {
     this.steps.push(i);
@@ -30,23 +35,25 @@ class Wave {
 }
 
 /** Puts independent instructions side by side, at most so many. */
-export function sideBySide(instructions: readonly DeviceInstruction[], most = maxSteps): DeviceInstruction[] {
+export function* sideBySide(instructions: readonly DeviceInstruction[], most = maxSteps): Work<DeviceInstruction[]> {
   const waves: Wave[] = [];
   const hazards = new Hazards();
-  /** The earliest of the last waves that an instruction can be part of. */
+  /** The earliest of the last waves that an instruction which can share can be part of. */
   function waveFor(i: DeviceInstruction): Wave | undefined {
-    if (!canShare(i)) return undefined;
     let found: Wave | undefined;
     for (const wave of waves.slice(-reach).reverse()) {
       if (!hazards.mayMove(i, wave.position)) break;
-      const fits = wave.steps.length < Math.min(most, maxSteps) && wave.isFree(i) && canShare(wave.steps[0]!);
+      const fits = wave.steps.length < Math.min(most, maxSteps) && wave.isOpen && wave.isFree(i);
       if (fits) found = wave;
     }
     return found;
   }
   for (const i of instructions) {
-    let wave = waveFor(i);
-    if (!wave) waves.push((wave = new Wave(waves.length)));
+    yield;
+    // What may fail stays by itself, so that its failure names its own node.
+    const canShare = !mayFail(i);
+    let wave = canShare ? waveFor(i) : undefined;
+    if (!wave) waves.push((wave = new Wave(waves.length, canShare)));
     wave.add(i);
     hazards.note(i, wave.position);
   }
@@ -56,6 +63,3 @@ export function sideBySide(instructions: readonly DeviceInstruction[], most = ma
     return { kind: 'together', steps, ...(first!.node === undefined ? {} : { node: first!.node }) };
   });
 }
-
-/** What may fail stays by itself, so that its failure names its own node. */
-const canShare = (i: DeviceInstruction): boolean => !mayFail(i);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { float32, int32 } from '../../../src/core/dtypes.ts';
+import { finish } from '../../../src/core/eventLoop.ts';
 import { accumulateProducts, joinSums } from '../../../src/program/accumulate.ts';
 import { describe as inWords } from '../../../src/program/describe.ts';
 import * as e from '../../../src/program/expr.ts';
@@ -19,7 +20,7 @@ const add = (x: View, y: View, output: View): DeviceInstruction => ({
   results: [e.add(e.input(0, x.dtype), e.input(1, x.dtype))],
 });
 const words = (program: DeviceInstruction[], keep: Buffer[] = []) =>
-  accumulateProducts(program, new Set(keep)).map((i) => inWords(i));
+  finish(accumulateProducts(program, new Set(keep))).map((i) => inWords(i));
 
 /** sums[t] = sums[t - 1] + a product of its own. */
 function loop(steps: number): { program: DeviceInstruction[]; last: View } {
@@ -48,7 +49,7 @@ describe('sums of products', () => {
     const { program, last } = loop(4);
     const joined = (keep: Buffer[] = []) => {
       const kept = new Set([last.buffer, ...keep]);
-      return joinSums(accumulateProducts(program, kept), kept).map((i) => inWords(i));
+      return finish(joinSums(finish(accumulateProducts(program, kept)), kept)).map((i) => inWords(i));
     };
     expect(joined()).toEqual(['sum of 4 dot [4, 3] · [3, 5]']);
     // A sum that is wanted on the way stays.
@@ -74,7 +75,7 @@ describe('sums of products', () => {
     });
     const keep = new Set([sum.buffer]);
     const joined = (program: DeviceInstruction[]) =>
-      joinSums(accumulateProducts(program, keep), keep).map((i) => inWords(i));
+      finish(joinSums(finish(accumulateProducts(program, keep)), keep)).map((i) => inWords(i));
     expect(joined([dot(x), dot(y), dot(z), total(x, y, z)])).toEqual(['sum of 3 dot [4, 3] · [3, 5]']);
     // What is no product, or is added twice, leaves the map as it is.
     const made = add(bound(4, 5), bound(4, 5), y);
@@ -88,7 +89,7 @@ describe('sums of products', () => {
     const target = first.kind === 'dot' ? first.a : last;
     const change = add(bound(4, 3), bound(4, 3), target);
     const keep = new Set([last.buffer]);
-    const changed = joinSums(accumulateProducts([first, change, ...program.slice(1)], keep), keep);
+    const changed = finish(joinSums(finish(accumulateProducts([first, change, ...program.slice(1)], keep)), keep));
     expect(changed.map((i) => inWords(i))).toEqual([
       'dot [4, 3] · [3, 5]',
       'map [4, 3] x0 + x1',

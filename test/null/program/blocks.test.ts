@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { float32, int64 } from '../../../src/core/dtypes.ts';
+import { finish } from '../../../src/core/eventLoop.ts';
 import { ReferenceDevice } from '../../../src/devices/reference/device.ts';
 import { readsOf, writesOf } from '../../../src/program/access.ts';
 import { groupRows } from '../../../src/program/blocks.ts';
@@ -37,7 +38,7 @@ const reduce = (op: ReduceOp, input: View, axes: number[], output: View, result:
 });
 const column = (v: View) => reshapeView(v, [...v.shape, 1])!;
 const words = (program: DeviceInstruction[], keep: Buffer[] = []) =>
-  groupRows(program, new Set(keep)).map((i) => inWords(i));
+  finish(groupRows(program, new Set(keep))).map((i) => inWords(i));
 
 /** The passes of a softmax over the last axis of logits. */
 function softmax(logits: View, output: View): DeviceInstruction[] {
@@ -56,7 +57,7 @@ describe('instructions over the same rows', () => {
   const [logits, output] = [bound(4, 64, 64), bound(4, 64, 64)];
 
   it('are one: softmax', () => {
-    const [only, ...rest] = groupRows(softmax(logits, output), new Set());
+    const [only, ...rest] = finish(groupRows(softmax(logits, output), new Set()));
     expect(rest).toEqual([]);
     expect(only).toMatchObject({ kind: 'blocks', rows: 256, steps: [{}, {}, {}, {}] });
     // What lies between the passes needs no memory of its own.
@@ -83,7 +84,7 @@ describe('instructions over the same rows', () => {
   it('keep what is wanted later', () => {
     const program = softmax(logits, output);
     const largest = (program[0] as { output: View }).output;
-    const [only] = groupRows(program, new Set([largest.buffer]));
+    const [only] = finish(groupRows(program, new Set([largest.buffer])));
     expect(only?.kind === 'blocks' && only.locals.has(largest.buffer)).toBe(false);
     expect(only?.kind === 'blocks' && only.locals.size).toBe(2);
   });
@@ -118,8 +119,8 @@ describe('instructions over the same rows', () => {
   });
 
   it('stay apart when small, when their rows are few, or when they depend on the row they are at', () => {
-    expect(groupRows(softmax(bound(8, 8), bound(8, 8)), new Set())).toHaveLength(4);
-    expect(groupRows(softmax(bound(4, 8192), bound(4, 8192)), new Set())).toHaveLength(4);
+    expect(finish(groupRows(softmax(bound(8, 8), bound(8, 8)), new Set()))).toHaveLength(4);
+    expect(finish(groupRows(softmax(bound(4, 8192), bound(4, 8192)), new Set()))).toHaveLength(4);
     const [x, y] = [bound(128, 128), temp(128, 128)];
     const position = e.cast(e.index(0), float32);
     expect(words([map([x], y, e.add(x0, position)), reduce('sum', y, [1], bound(128))])).toHaveLength(2);
@@ -155,7 +156,7 @@ describe('instructions over the same rows', () => {
       map([cell], squashed, e.tanh(x0)),
       map([squashed, forget], kept, e.add(x0, x1)),
     ];
-    const [only, ...rest] = groupRows(program, new Set([cell.buffer, kept.buffer]));
+    const [only, ...rest] = finish(groupRows(program, new Set([cell.buffer, kept.buffer])));
     expect(rest).toEqual([]);
     expect(inWords(only!)).toBe('map [32] sigmoid(x0) * x1, tanh(sigmoid(x0) * x1) + sigmoid(x0)');
   });
@@ -191,7 +192,7 @@ describe('instructions over the same rows', () => {
       ...softmax(scores, weights),
       { kind: 'dot', a: weights, b: v, output: mixed },
     ];
-    const [only, ...rest] = groupRows(attention, new Set());
+    const [only, ...rest] = finish(groupRows(attention, new Set()));
     expect(rest).toEqual([]);
     expect(only).toMatchObject({ kind: 'blocks', rows: 16 });
   });
@@ -229,7 +230,7 @@ describe('instructions over the same rows', () => {
 
   it('are images: a convolution, its bias and its pool', () => {
     const { forward, active, product } = layer(64);
-    const [only, ...rest] = groupRows(forward, new Set([active.buffer]));
+    const [only, ...rest] = finish(groupRows(forward, new Set([active.buffer])));
     expect(rest).toEqual([]);
     expect(only).toMatchObject({
       kind: 'blocks',
@@ -246,7 +247,7 @@ describe('instructions over the same rows', () => {
 
   it('are images: the gradient of a pool, and what sums it over the batch', () => {
     const { pool, mask, gradients, active } = layer(64);
-    const [only, ...rest] = groupRows([pool, mask, ...gradients], new Set([active.buffer]));
+    const [only, ...rest] = finish(groupRows([pool, mask, ...gradients], new Set([active.buffer])));
     expect(rest).toEqual([]);
     expect(only && inWords(only)).toBe(
       'blocks of 64 rows: window [64, 28, 28, 32], [64, 14, 14, 32], [14, 2], [14, 2] -> [64, 28, 28, 32]; ' +
@@ -258,12 +259,12 @@ describe('instructions over the same rows', () => {
 
   it('are no images where these are few or large, or a convolution is', () => {
     const kinds = ({ forward, active }: ReturnType<typeof layer>) =>
-      groupRows(forward, new Set([active.buffer])).map((i) => i.kind);
+      finish(groupRows(forward, new Set([active.buffer]))).map((i) => i.kind);
     expect(kinds(layer(4))).toEqual(['conv', 'map', 'window']);
     expect(kinds(layer(64, 48))).toEqual(['conv', 'map', 'window']);
     const { forward, active } = layer(64);
     const many = { ...(forward[0] as ConvInstruction), filter: bound(1, 32, 1, 9, 9) };
-    expect(groupRows([many, ...forward.slice(1)], new Set([active.buffer])).map((i) => i.kind)).toEqual([
+    expect(finish(groupRows([many, ...forward.slice(1)], new Set([active.buffer]))).map((i) => i.kind)).toEqual([
       'conv',
       'blocks',
     ]);

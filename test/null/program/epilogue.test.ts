@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { float32, int32 } from '../../../src/core/dtypes.ts';
+import { finish } from '../../../src/core/eventLoop.ts';
 import { describe as inWords } from '../../../src/program/describe.ts';
 import { fuseEpilogues } from '../../../src/program/epilogue.ts';
 import * as e from '../../../src/program/expr.ts';
@@ -25,7 +26,7 @@ const map = (inputs: View[], output: View, result: e.Expr): DeviceInstruction =>
 });
 const dot = (a: View, b: View, output: View): DeviceInstruction => ({ kind: 'dot', a, b, output });
 const fused = (program: DeviceInstruction[], keep: Buffer[] = []) =>
-  fuseEpilogues(program, new Set(keep)).map((i) => inWords(i));
+  finish(fuseEpilogues(program, new Set(keep))).map((i) => inWords(i));
 
 const [a, b, c, out] = [bound(4, 3), bound(3, 5), temp(4, 5), bound(4, 5)];
 
@@ -38,9 +39,11 @@ describe('maps that follow a product', () => {
 
   it('leave no product behind that nobody else reads', () => {
     const program = [dot(a, b, c), map([c, bound(5)], out, e.add(x0, x1))];
-    expect(fuseEpilogues(program, new Set())[0]).toMatchObject({ passing: true });
-    expect(fuseEpilogues(program, new Set([c.buffer]))[0]).not.toHaveProperty('passing');
-    expect(fuseEpilogues([...program, map([c], bound(4, 5), e.neg(x0))], new Set())[0]).not.toHaveProperty('passing');
+    expect(finish(fuseEpilogues(program, new Set()))[0]).toMatchObject({ passing: true });
+    expect(finish(fuseEpilogues(program, new Set([c.buffer])))[0]).not.toHaveProperty('passing');
+    expect(finish(fuseEpilogues([...program, map([c], bound(4, 5), e.neg(x0))], new Set()))[0]).not.toHaveProperty(
+      'passing',
+    );
   });
 
   it('run on the last of several products that they add', () => {
@@ -84,7 +87,7 @@ describe('maps that follow a product', () => {
       'dot [4, 3] · [3, 5] then x0 + x1',
     ]);
     const turned = map([transposeView(c, [1, 0]), bound(5, 4)], bound(5, 4), e.add(x0, x1));
-    const [joined] = fuseEpilogues([dot(a, b, c), turned], new Set());
+    const [joined] = finish(fuseEpilogues([dot(a, b, c), turned], new Set()));
     expect(joined).toMatchObject({ after: { shape: [4, 5], outputs: [{ strides: [1, 4] }] } });
     // A bias that differs between the halves of the rows has no place in the product's shape.
     const uneven = map([reshaped, bound(2, 1, 5)], target, e.add(x0, x1));
@@ -93,7 +96,7 @@ describe('maps that follow a product', () => {
 
   it('vanish when they only move the product', () => {
     const target = bound(5, 4);
-    const [only] = fuseEpilogues([dot(a, b, c), map([transposeView(c, [1, 0])], target, x0)], new Set());
+    const [only] = finish(fuseEpilogues([dot(a, b, c), map([transposeView(c, [1, 0])], target, x0)], new Set()));
     expect(only).toEqual(dot(a, b, transposeView(target, [1, 0])));
     const twice = [dot(a, b, c), map([transposeView(c, [1, 0])], target, x0), map([c], out, e.neg(x0))];
     expect(fused(twice)).toEqual(['dot [4, 3] · [3, 5] then x0', 'map [4, 5] neg(x0)']);

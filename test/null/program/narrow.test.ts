@@ -1,6 +1,8 @@
 /** @file Only the columns of a product that someone looks at are computed. */
+
 import { describe, expect, it } from 'vitest';
 import { float32 } from '../../../src/core/dtypes.ts';
+import { finish } from '../../../src/core/eventLoop.ts';
 import * as e from '../../../src/program/expr.ts';
 import { Buffer, type DeviceInstruction, type DotInstruction, type View } from '../../../src/program/instructions.ts';
 import { narrowProducts } from '../../../src/program/narrow.ts';
@@ -28,7 +30,7 @@ const reader = (view: View): DeviceInstruction => ({
 
 /** The columns that are computed when these views are read, as [first, count]. */
 function computed(views: readonly View[], keep: Buffer[] = []): number[] {
-  const [product] = narrowProducts([dot, ...views.map(reader)], new Set(keep)) as [DotInstruction];
+  const [product] = finish(narrowProducts([dot, ...views.map(reader)], new Set(keep))) as [DotInstruction];
   expect(product.b.offset).toBe(product.output.offset);
   expect(product.b.shape).toEqual([3, product.output.shape[1]]);
   expect(product.output.strides).toEqual([96, 1]);
@@ -57,6 +59,6 @@ describe('narrow products', () => {
   it('are left alone when someone else writes there too', () => {
     const other = { ...dot };
     const program = [dot, other, reader(window([8, 16], [96, 1], 0))];
-    expect(narrowProducts(program, new Set())).toEqual(program);
+    expect(finish(narrowProducts(program, new Set()))).toEqual(program);
   });
 });

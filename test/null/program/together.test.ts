@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { float32, int32 } from '../../../src/core/dtypes.ts';
+import { finish } from '../../../src/core/eventLoop.ts';
 import { describe as inWords } from '../../../src/program/describe.ts';
 import * as e from '../../../src/program/expr.ts';
 import { Buffer, type DeviceInstruction, type View } from '../../../src/program/instructions.ts';
@@ -16,7 +17,7 @@ const map = (input: View, output: View, result: e.Expr = e.neg(x)): DeviceInstru
   outputs: [output],
   results: [result],
 });
-const words = (...program: DeviceInstruction[]) => sideBySide(program).map((i) => inWords(i));
+const words = (...program: DeviceInstruction[]) => finish(sideBySide(program)).map((i) => inWords(i));
 
 describe('independent instructions', () => {
   it('are put side by side, in the place of the first', () => {
@@ -27,11 +28,11 @@ describe('independent instructions', () => {
 
   it('are at most as many as are allowed at once', () => {
     const program = [1, 2, 3].map((n) => map(bound(n), bound(n)));
-    expect(sideBySide(program, 2).map((i) => inWords(i))).toEqual([
+    expect(finish(sideBySide(program, 2)).map((i) => inWords(i))).toEqual([
       'map [1] neg(x0) | map [2] neg(x0)',
       'map [3] neg(x0)',
     ]);
-    expect(sideBySide(program, 1)).toHaveLength(3);
+    expect(finish(sideBySide(program, 1))).toHaveLength(3);
   });
 
   it('are those that neither read nor overwrite what others write', () => {
