@@ -96,6 +96,15 @@ const rows: Readonly<Record<string, Row>> = {
   fft: [[numbers], (x) => tf.fft(tf.cast(signals(x), tf.complex64))],
   rfft: [[numbers], (x) => tf.signal.rfft(signals(x))],
   irfft: [[numbers], (x) => tf.signal.irfft(tf.cast(signals(x), tf.complex64))],
+  enqueueMany: [[numbers], (x) => [new tf.FIFOQueue(-1, [tf.float32], { shapes: [[]] }).enqueueMany([x])]],
+  dequeueMany: [
+    [],
+    () => {
+      const queue = new tf.FIFOQueue(-1, [tf.float32], { shapes: [[]] });
+      tf.addToCollection(tf.GraphKeys.TABLE_INITIALIZERS, queue.enqueueMany([tf.zeros([2 * count])]));
+      return queue.dequeueMany(count) as tf.Tensor;
+    },
+  ],
 };
 
 /** How often the event loop comes round during the second run, by a clock of which every question takes a millisecond. */
@@ -180,4 +189,21 @@ test('a table is not changed while somebody looks into it', async () => {
   await new Promise(setImmediate);
   clock.mockRestore();
   for (const result of results) expect(new Set(result.numbers()).size).toBe(1);
+});
+
+test('elements that are put into a queue together are there together', async () => {
+  const graph = new tf.Graph();
+  const [insertion, first] = graph.asDefault(() => {
+    const queue = new tf.PriorityQueue(-1, [tf.int64], { shapes: [[]] });
+    const falling = tf.range(count, 0, -1, { dtype: tf.int64 });
+    return [queue.enqueueMany([falling, falling]), queue.dequeue() as tf.Tensor[]] as const;
+  });
+  using session = new tf.Session({ graph });
+  let time = performance.now();
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => ++time);
+  const taken = session.run(first[1]!);
+  await session.run(insertion);
+  const element = await taken;
+  clock.mockRestore();
+  expect(element.item()).toBe(1);
 });

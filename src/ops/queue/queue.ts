@@ -1,8 +1,9 @@
 /** @file Queue: elements that runs put in and take out, waiting for each other where they must. */
 import type { DType } from '../../core/dtypes.ts';
 import { CancelledError, InvalidArgumentError, OutOfRangeError } from '../../core/errors.ts';
+import { yieldIfLong } from '../../core/eventLoop.ts';
 import type { NDArray } from '../../core/ndarray.ts';
-import { joined, rowsOf } from '../../core/rows.ts';
+import { joinedInTurns, rowsOf } from '../../core/rows.ts';
 import { compatible, type Dims, isFullyDefined, type Shape, showRuntime } from '../../core/shape.ts';
 import type { RunScope } from '../../program/instructions.ts';
 import { Attempt, WaitingLine } from './waiting.ts';
@@ -33,6 +34,8 @@ export abstract class Queue {
   private readonly dequeues = new WaitingLine();
   private closed = false;
   private readonly limit: number;
+  /** Whether somebody is in the middle of many elements: nobody else gets at them before the event loop has come round. */
+  private isPaused = false;
 
   constructor(protected readonly spec: QueueSpec) {
     const { shapes, types, capacity } = spec;
@@ -115,12 +118,16 @@ export abstract class Queue {
   enqueueMany(batch: Tuple, run: RunScope): void | Promise<void> {
     const count = this.checkBatch(batch);
     if (count === 0) return;
+    const shapes = batch.map(({ shape }) => shape.slice(1));
     let next = 0;
     const attempt = new Attempt<void>((a) => {
       if (this.closed) return a.fail(this.closedError());
       const before = next;
-      for (; next < count && this.size < this.limit; next++)
-        this.add(batch.map((array) => rowsOf(array, next, array.shape.slice(1))));
+      while (next < count && this.size < this.limit) {
+        this.add(batch.map((array, i) => rowsOf(array, next, shapes[i]!)));
+        next++;
+        if (next < count && this.pausesAfter(next)) return true;
+      }
       if (next === count) return a.succeed();
       return next > before;
     });
@@ -139,13 +146,14 @@ export abstract class Queue {
    * So many elements, joined component by component. They are taken as they come, so that a batch may be larger than the
    * queue. `allowsFewer` gives what is left once the queue is closed.
    */
-  dequeueMany(count: number, allowsFewer: boolean, run: RunScope): Tuple | Promise<Tuple> {
+  async dequeueMany(count: number, allowsFewer: boolean, run: RunScope): Promise<Tuple> {
     this.checkShapesForBatches();
-    if (count === 0) return this.batch([]);
+    if (count === 0) return await this.batch([]);
+    let wanted = count;
     const taken: Tuple[] = [];
     const giveBack = () => this.putBack(taken.splice(0));
-    const attempt = new Attempt<Tuple>((a) => {
-      let missing = count - taken.length;
+    const attempt = new Attempt<readonly Tuple[]>((a) => {
+      let missing = wanted - taken.length;
       let hasMoved = false;
       if (this.closed && this.size < missing) {
         const { size } = this;
@@ -156,15 +164,18 @@ export abstract class Queue {
           if (allowsFewer && !this.enqueues.isEmpty) return true;
           return a.fail(this.exhausted(count - (this.size - size), size));
         }
+        wanted = missing;
       }
       if (!this.takesAsTheyCome && this.available < missing) return hasMoved;
-      for (; missing > 0 && this.available > 0; missing--) {
+      while (missing > 0 && this.available > 0) {
         taken.push(this.take());
+        missing--;
         hasMoved = true;
+        if (missing > 0 && this.pausesAfter(taken.length)) return true;
       }
-      return missing === 0 ? a.succeed(this.batch(taken)) : hasMoved;
+      return missing === 0 ? a.succeed(taken) : hasMoved;
     }, giveBack);
-    return this.dequeues.join(attempt, run, this.flush, dequeueCancelled);
+    return await this.batch(await this.dequeues.join(attempt, run, this.flush, dequeueCancelled));
   }
 
   /** No more elements come. Waits for the enqueues before it, or cancels them. */
@@ -185,11 +196,23 @@ export abstract class Queue {
 
   /** Lets everyone go on who can; what one does may be what another waits for. */
   private readonly flush = (): void => {
-    for (let hasMoved = true; hasMoved; ) {
+    for (let hasMoved = true; hasMoved && !this.isPaused; ) {
       hasMoved = this.enqueues.advance();
-      hasMoved = this.dequeues.advance() || hasMoved;
+      if (!this.isPaused) hasMoved = this.dequeues.advance() || hasMoved;
     }
   };
+
+  /** Whether the event loop has waited long enough, after so many elements. Then everything stands still until it has come round. */
+  private pausesAfter(count: number): boolean {
+    const pause = count % 256 === 0 ? yieldIfLong() : undefined;
+    if (!pause) return false;
+    this.isPaused = true;
+    void pause.then(() => {
+      this.isPaused = false;
+      this.flush();
+    });
+    return true;
+  }
 
   private closedError(): CancelledError {
     return new CancelledError(`${this.title} is closed.`);
@@ -202,15 +225,14 @@ export abstract class Queue {
   }
 
   /** Rows of the elements, one array per component. */
-  protected batch(tuples: readonly Tuple[]): Tuple {
-    return this.types.map((dtype, i) => {
+  protected async batch(tuples: readonly Tuple[]): Promise<Tuple> {
+    const components: NDArray[] = [];
+    for (const [i, dtype] of this.types.entries()) {
       const shape = this.shapeOf(i) as Shape; // checked by checkShapesForBatches
-      return joined(
-        dtype,
-        [tuples.length, ...shape],
-        tuples.map((tuple) => tuple[i]!),
-      );
-    });
+      const arrays = tuples.map((tuple) => tuple[i]!);
+      components.push(await joinedInTurns(dtype, [tuples.length, ...shape], arrays));
+    }
+    return components;
   }
 
   protected checkShapesForBatches(): void {

@@ -1,5 +1,6 @@
 /** @file The kinds of queues: by age, at random, padded, by priority. */
 import { InvalidArgumentError } from '../../core/errors.ts';
+import { eachInTurns } from '../../core/eventLoop.ts';
 import { NDArray, zeros } from '../../core/ndarray.ts';
 import { showRuntime, sizeOf, stridesOf } from '../../core/shape.ts';
 import { Philox } from '../../program/philox.ts';
@@ -73,7 +74,7 @@ export class RandomShuffleQueue extends Queue {
     return tuple;
   }
   protected putBack(tuples: readonly Tuple[]): void {
-    this.elements.push(...tuples.toReversed());
+    for (const tuple of tuples.toReversed()) this.elements.push(tuple);
   }
 
   protected override matchesMore(shared: string, wanted: ShuffleSpec): void {
@@ -95,16 +96,19 @@ export class PaddingFIFOQueue extends FIFOQueue {
 
   protected override checkShapesForBatches(): void {}
 
-  protected override batch(tuples: readonly Tuple[]): Tuple {
-    return this.types.map((dtype, i) => {
+  protected override async batch(tuples: readonly Tuple[]): Promise<Tuple> {
+    const components: NDArray[] = [];
+    for (const [i, dtype] of this.types.entries()) {
       const arrays = tuples.map((tuple) => tuple[i]!);
       const shape = (this.shapeOf(i) ?? []).map(
         (d, axis) => d ?? arrays.reduce((most, array) => Math.max(most, array.shape[axis]!), 0),
       );
       const whole = zeros(dtype, [tuples.length, ...shape]);
       const objects = dtype.isObject ? [...whole.objects] : undefined;
+      const bytes = objects ? undefined : whole.bytes;
       const strides = stridesOf(shape);
-      for (const [row, array] of arrays.entries()) {
+      const fill = (row: number) => {
+        const array = arrays[row]!;
         const start = row * sizeOf(shape);
         // Row by row of the last axis: those lie side by side in both.
         const width = array.shape.at(-1) ?? 1;
@@ -114,11 +118,13 @@ export class PaddingFIFOQueue extends FIFOQueue {
           for (let axis = 0; axis < array.rank - 1; axis++)
             to += (Math.floor(from / inner[axis]!) % array.shape[axis]!) * strides[axis]!;
           if (objects) for (let k = 0; k < width; k++) objects[to + k] = array.objects[from + k]!;
-          else whole.bytes.set(array.bytes.subarray(from * dtype.size, (from + width) * dtype.size), to * dtype.size);
+          else bytes!.set(array.bytes.subarray(from * dtype.size, (from + width) * dtype.size), to * dtype.size); // one of both is there
         }
-      }
-      return objects ? new NDArray(dtype, whole.shape, objects) : whole;
-    });
+      };
+      await eachInTurns(arrays.length, fill, 64);
+      components.push(objects ? new NDArray(dtype, whole.shape, objects) : whole);
+    }
+    return components;
   }
 }
 
