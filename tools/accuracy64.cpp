@@ -132,6 +132,37 @@ void tryAngles(const std::vector<Variant>& variants, double bound, uint64_t bloc
     if (programs[v]) report("atan2", kVariants[v + 1], worst[v], bound);
 }
 
+/** Bases of all sizes and close to 1, with powers of all sizes and some whose results are not all 0 or infinite; whole ones, too. */
+void tryPowers(const std::vector<Variant>& variants, double bound, uint64_t blocks) {
+  std::mt19937_64 random(17);
+  std::vector<double> x(kBlock), y(kBlock), got(kBlock);
+  std::vector<Quad> want(kBlock);
+  std::vector<Worst> worst(variants.size());
+  std::vector<void*> programs;
+  for (const Variant& variant : variants) programs.push_back(variant.isThere() ? variant.program("pow", 2, "f64", false) : nullptr);
+  for (uint64_t block = 0; block < blocks; block++) {
+    choose(random, x);
+    choose(random, y);
+    for (int64_t i = 0; i < kBlock; i++) {
+      const double most = 750 / std::fabs(std::log(std::fabs(x[i])));
+      if (random() % 4 != 0 && std::isfinite(most)) y[i] = most * (static_cast<double>(random() >> 11) * 0x1p-52 - 1);
+      if (random() % 4 == 0) y[i] = std::rint(y[i]);
+      else if (random() % 4 != 0) x[i] = std::fabs(x[i]);
+      // Signalling ones stay NaN even where a number does not matter.
+      for (double* const number : {&x[i], &y[i]})
+        if (std::isnan(*number)) *number = NAN;
+      want[i] = powq(normalOrZero(x[i]), normalOrZero(y[i]));
+    }
+    for (size_t v = 0; v < variants.size(); v++) {
+      if (!programs[v]) continue;
+      variants[v].run(programs[v], {x.data(), y.data(), got.data()});
+      for (int64_t i = 0; i < kBlock; i++) worst[v].take(errorOf(got[i], want[i]), x[i], y[i], got[i], want[i]);
+    }
+  }
+  for (size_t v = 0; v < variants.size(); v++)
+    if (programs[v]) report("pow", kVariants[v + 1], worst[v], bound);
+}
+
 void sweep(const std::vector<Variant>& variants, const Function& function, double bound, uint64_t blocks) {
   std::mt19937_64 random(11);
   std::vector<double> x(kBlock), got(kBlock);
@@ -163,5 +194,6 @@ int main(int argc, char** argv) {
   for (const Function& function : functions)
     if (only == "all" || only == function.name) sweep(variants, function, promised(argv[2], function.name, 1), blocks);
   if (only == "all" || only == "atan2") tryAngles(variants, promised(argv[2], "atan2", 1), blocks);
+  if (only == "all" || only == "pow") tryPowers(variants, promised(argv[2], "pow", 1), blocks);
   return isRight ? 0 : 1;
 }

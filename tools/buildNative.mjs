@@ -109,6 +109,7 @@ const fileFlags = {
   'map/doubles.simd.cpp': ['-ffp-contract=fast'],
   'map/doubleAngles.simd.cpp': ['-ffp-contract=fast'],
   'map/doubleErrors.simd.cpp': ['-ffp-contract=fast'],
+  'map/doublePowers.simd.cpp': ['-ffp-contract=fast'],
   'map/arcs.simd.cpp': ['-ffp-contract=fast'],
   'conv/lanes.simd.cpp': ['-ffp-contract=fast'],
   // All arguments that it can have were tried so.

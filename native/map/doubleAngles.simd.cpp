@@ -76,10 +76,11 @@ struct Tangent {
 }  // namespace
 
 void fillDoubleAngles(SimdKernels& k) {
-  const auto set = [&](Op op, BlockFn function) { k.ops[static_cast<int>(op)][static_cast<int>(Kind::f64)] = function; };
-  set(Op::sin, besides<1, Sine, double>);
-  set(Op::cos, besides<1, Cosine, double>);
-  set(Op::tan, besides<1, Tangent, double>);
+  const auto set = [&](Op op, Kind kind, BlockFn function) { k.ops[static_cast<int>(op)][static_cast<int>(kind)] = function; };
+  set(Op::sin, Kind::f64, besides<1, Sine, double>);
+  set(Op::cos, Kind::f64, besides<1, Cosine, double>);
+  set(Op::tan, Kind::f64, besides<1, Tangent, double>);
+  set(Op::tan, Kind::f32, besides<1, Widened<Tangent>>);
 }
 #else
 void fillDoubleAngles(SimdKernels&) {}

@@ -100,8 +100,10 @@ void fillDoubles(SimdKernels& k) {
   set(Op::sinh, Kind::f64, besides<1, Sinh, double>);
   set(Op::cosh, Kind::f64, besides<1, Cosh, double>);
   set(Op::atanh, Kind::f64, besides<1, Atanh, double>);
-  // Of float32 it is computed in float64, which is faster than the C library and nearly rounds right.
+  // Of float32 they are computed in float64.
   set(Op::cosh, Kind::f32, besides<1, Cosh, double, float>);
+  set(Op::sinh, Kind::f32, besides<1, Widened<Sinh>>);
+  set(Op::atanh, Kind::f32, besides<1, Widened<Atanh>>);
 }
 #else
 void fillDoubles(SimdKernels&) {}

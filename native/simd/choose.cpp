@@ -20,6 +20,7 @@ namespace tl {
   void fillDoubles(SimdKernels&);             \
   void fillDoubleAngles(SimdKernels&);        \
   void fillDoubleErrors(SimdKernels&);        \
+  void fillDoublePowers(SimdKernels&);        \
   void fillArcs(SimdKernels&);                \
   void fillCasts(SimdKernels&);               \
   void fillConversions(SimdKernels&);         \
@@ -64,6 +65,7 @@ bool getMatrixUnit() {
     variant::fillDoubles(k);                  \
     variant::fillDoubleAngles(k);             \
     variant::fillDoubleErrors(k);             \
+    variant::fillDoublePowers(k);             \
     variant::fillArcs(k);                     \
     variant::fillCasts(k);                    \
     variant::fillConversions(k);              \

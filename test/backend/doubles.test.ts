@@ -214,6 +214,57 @@ async function run(x: Float64Array<ArrayBuffer>, of: (x: e.Expr) => e.Expr): Pro
   return (await (await b.run(cpu!))(to)).numbers();
 }
 
+async function runPairs(
+  pairs: readonly (readonly [number, number])[],
+  of: (first: e.Expr, second: e.Expr) => e.Expr,
+): Promise<readonly number[]> {
+  const b = new SegmentBuilder();
+  const shape = [pairs.length];
+  const sideOf = (side: 0 | 1) => Float64Array.from(pairs, (pair) => pair[side]);
+  const inputs = ([0, 1] as const).map((side) => b.bind(new NDArray(d.float64, shape, sideOf(side))));
+  const to = b.output(d.float64, shape);
+  const results = [of(e.input(0, d.float64), e.input(1, d.float64))];
+  b.add({ kind: 'map', shape, inputs, outputs: [to], results });
+  return (await (await b.run(cpu!))(to)).numbers();
+}
+
+/** Powers: JavaScript's own are hundreds of units of the last place away. */
+const powers = [
+  [0.9999997810653424, -3176167707.8779097, 9.925952724729534e301],
+  [1.0000000001, 7000000000000.0, 1.014290763491529e304],
+  [1.1, 0.3, 1.029005759421095],
+  [0.3, -1.7, 7.742725577066099],
+  [Math.SQRT2, 2047.3, 1.410441446511307e308],
+  [Math.SQRT2, -2043.9, 2.303540918668503e-308],
+  [Math.SQRT1_2, -2047.9, 1.7364571072221144e308],
+  [0.7071067811865475, 2043.7, 2.4688740264953123e-308],
+  [1.5, 1234.5, 2.4247072120981864e217],
+  [0.75, -2400.25, 7.659537452724955e299],
+  [1e300, 1.02, 1.0000000000000123e306],
+  [1e-300, -1.01, 1.0000000000000061e303],
+  [1e-300, 1.02, 9.999999999999877e-307],
+  [123.456, 78.9, 1.0478827916671325e165],
+  [0.0625, -255.9, 1.3623966330064332e308],
+  [3, 0.3333333333333333, 1.4422495703074083],
+  [10, -307.5, 3.162277660168379e-308],
+  [10, 308.2, 1.584893192461072e308],
+  [2, -1021.9999999, 2.225074012737521e-308],
+  [2, 1023.9999999, 1.7976930102557702e308],
+  [0.9999999999999999, 1000000000000000.0, 0.8949187898136988],
+  [1.0000000000000002, -3e18, 5.032224803488667e-290],
+] as const;
+
+/** Where pieces of many numbers start, and how long they are. */
+const lengths = [
+  [3, 1],
+  [5, 2],
+  [7, 7],
+  [1, 9],
+  [11, 31],
+  [2, 33],
+  [9, 70],
+] as const;
+
 describe.runIf(cpu)('float64 functions of the cpu device', () => {
   const x = samples();
   for (const [name, [of, reference, bound, tolerance]] of Object.entries(functions)) {
@@ -229,15 +280,7 @@ describe.runIf(cpu)('float64 functions of the cpu device', () => {
 
     it(`${name} gives the same bits wherever a number stands, and inside an expression`, async () => {
       const whole = await run(x.slice(0, 200), of);
-      for (const [start, length] of [
-        [3, 1],
-        [5, 2],
-        [7, 7],
-        [1, 9],
-        [11, 31],
-        [2, 33],
-        [9, 70],
-      ] as const) {
+      for (const [start, length] of lengths) {
         const part = await run(x.slice(start, start + length), of);
         expect(part.findIndex((y, i) => !Object.is(y, whole[start + i]!))).toBe(-1);
       }
@@ -260,28 +303,52 @@ describe.runIf(cpu)('float64 functions of the cpu device', () => {
     const values = [0, -0, 1, -1, 2.5, -0.3, 1e-300, -1e300, 1.7e308, 2 ** -1022, 1e150, Infinity, -Infinity, NaN];
     const pairs = values.flatMap((y) => values.map((x) => [y, x] as const));
     for (let i = 0; i < 3000; i++) pairs.push([Math.cos(i) * 2 ** (i % 9), Math.sin(i * 0.7)]);
-    const b = new SegmentBuilder();
-    const shape = [pairs.length];
-    const [ys, xs] = ([0, 1] as const).map((side) =>
-      b.bind(
-        new NDArray(
-          d.float64,
-          shape,
-          Float64Array.from(pairs, (pair) => pair[side]),
-        ),
-      ),
-    );
-    const to = b.output(d.float64, shape);
-    b.add({
-      kind: 'map',
-      shape,
-      inputs: [ys!, xs!],
-      outputs: [to],
-      results: [e.atan2(e.input(0, d.float64), e.input(1, d.float64))],
-    });
-    const got = (await (await b.run(cpu!))(to)).numbers();
+    const got = await runPairs(pairs, e.atan2);
     for (const [i, [y, x]] of pairs.entries())
       expect(errorOf(got[i]!, Math.atan2(y, x)), `atan2(${y}, ${x}) is ${got[i]}`).toBeLessThanOrEqual(2 + 1);
+  });
+
+  /** Numbers of all signs and sizes to the power of such, those included that have rules of their own. */
+  const special = [0, 1, 2, 3, 0.5, 1e-300, 1e300, smallest, 5e-324, Number.MAX_VALUE, Infinity].flatMap((x) => [
+    x,
+    -x,
+  ]);
+  const wholes = [2 ** 51, 2 ** 51 + 1, -(2 ** 52) - 1, 2 ** 53, 1023, -1021, 1 - 2 ** -53, NaN];
+  const specialPairs = [...special, NaN].flatMap((x) => [...special, ...wholes].map((y) => [x, y] as const));
+
+  it('pow has the signs, zeros and infinities of C', async () => {
+    const got = await runPairs(specialPairs, e.pow);
+    const normal = (x: number) => (Math.abs(x) < smallest ? 0 * x : x);
+    for (const [i, [x, y]] of specialPairs.entries()) {
+      // JavaScript has NaN where C has 1; otherwise it is near.
+      const want = x === 1 || (x === -1 && Math.abs(y) === Infinity) ? 1 : normal(x) ** normal(y);
+      expect(errorOf(got[i]!, want), `${x} ** ${y} is ${got[i]}`).toBeLessThanOrEqual(400);
+    }
+  });
+
+  it('pow is within 1 unit of the last place, and exact where that is a number', async () => {
+    const wanted: (readonly [number, number, number])[] = [...powers];
+    for (let i = 0; i < 4000; i++) {
+      const [x, y] = [((i * 7919) % 1025) * (i % 2 ? 1 : -1), i % 102];
+      wanted.push([x, y, Number(BigInt(x) ** BigInt(y))]);
+    }
+    const got = await runPairs(
+      wanted.map(([x, y]) => [x, y]),
+      e.pow,
+    );
+    for (const [i, [x, y, want]] of wanted.entries())
+      expect(errorOf(got[i]!, want), `${x} ** ${y} is ${got[i]}`).toBeLessThanOrEqual(
+        Number.isSafeInteger(want) ? 0 : 1.5,
+      );
+  });
+
+  it('pow gives the same bits wherever a number stands', async () => {
+    const pairs = specialPairs.slice(60, 400);
+    const whole = await runPairs(pairs, e.pow);
+    for (const [start, length] of lengths) {
+      const part = await runPairs(pairs.slice(start, start + length), e.pow);
+      expect(part.findIndex((y, i) => !Object.is(y, whole[start + i]!))).toBe(-1);
+    }
   });
 
   it('keep what native/README.md promises', () => {
@@ -293,7 +360,9 @@ describe.runIf(cpu)('float64 functions of the cpu device', () => {
       ['erfinv', 2.5],
       ['ndtri', 2.2],
       ['atan2', 2],
+      ['pow', 1],
     ];
+
     for (const [name, bound] of promises)
       expect(readme).toMatch(new RegExp(`^\\| \`${name}\` \\| [0-9.]* ?\\| ${bound} \\|`, 'm'));
   });

@@ -23,7 +23,10 @@ const functions = {
   sqrt: [e.sqrt, 0.5],
   rsqrt: [e.rsqrt, 1.5],
   reciprocal: [e.reciprocal, 0.5],
+  sinh: [e.sinh, 0.51],
   cosh: [e.cosh, 0.51],
+  atanh: [e.atanh, 0.51],
+  tan: [e.tan, 0.51],
   erfc: [e.erfc, 0.51],
   erfinv: [e.erfinv, 0.51],
   ndtri: [e.ndtri, 0.51],
@@ -88,6 +91,14 @@ describe.runIf(cpu)('float32 functions of the cpu device', () => {
     for (const of of [e.tanh, e.erf, e.sin, e.log1p, e.expm1]) {
       const [got] = await both([new Float32Array([0, -0, 0, -0])], of);
       expect(got).toEqual([0, -0, 0, -0]);
+    }
+  });
+
+  it('leave numbers below the normal range alone where the C library of TensorFlow does', async () => {
+    const tiny = Float32Array.from({ length: 70 }, (_, i) => (i + 1) * (i % 2 ? 2 ** -149 : -(2 ** -149)));
+    for (const of of [e.tan, e.sinh, e.atanh]) {
+      const [got] = await both([tiny], of);
+      expect(got.findIndex((y, i) => y !== tiny[i])).toBe(-1);
     }
   });
 
