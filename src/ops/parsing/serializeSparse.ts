@@ -1,6 +1,7 @@
 /** @file SerializeSparse and its like: a sparse tensor as three strings, or as three variants, and back. */
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
+import { eachInTurns, yieldIfLong } from '../../core/eventLoop.ts';
 import { NDArray } from '../../core/ndarray.ts';
 import { type Dims, type Shape, showRuntime, sizeOf } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
@@ -82,13 +83,14 @@ export const SerializeSparse = defineOp({
 function* rowsOf(indices: NDArray, values: NDArray, count: number): Generator<readonly [NDArray, NDArray]> {
   const [entries, rank] = indices.shape as readonly [number, number]; // a matrix
   const positions = indices.data as BigInt64Array; // int64
+  const rowAt = indices.numberReader();
   let from = 0;
   for (let row = 0; row < count; row++) {
     let to = from;
-    while (to < entries && Number(positions[to * rank]) === row) to++;
+    while (to < entries && rowAt(to * rank) === row) to++;
     const inner = new BigInt64Array((to - from) * (rank - 1));
     for (let i = from; i < to; i++)
-      inner.set(positions.subarray(i * rank + 1, (i + 1) * rank), (i - from) * (rank - 1));
+      for (let axis = 1; axis < rank; axis++) inner[(i - from) * (rank - 1) + axis - 1] = positions[i * rank + axis]!;
     yield [new NDArray(d.int64, [to - from, rank - 1], inner), part(values, from, to)];
     from = to;
   }
@@ -104,21 +106,25 @@ function part(values: NDArray, from: number, to: number): NDArray {
 }
 
 /** Positions must lie in the shape and rise, or rows could not be told apart. */
-function checkIndices(indices: NDArray, shape: readonly number[]): void {
+async function checkIndices(indices: NDArray, shape: readonly number[]): Promise<void> {
   const rank = shape.length;
-  for (let i = 0; i < indices.shape[0]!; i++) {
-    const at = shape.map((_, axis) => indices.numberAt(i * rank + axis));
-    const text = `indices[${i}] = [${at.join(',')}]`;
-    if (at.some((x, axis) => x < 0 || x >= shape[axis]!))
-      throw new InvalidArgumentError(`${text} is out of bounds: need 0 <= index < [${shape.join(',')}]`);
-    if (i === 0) continue;
-    const step = at.map((x, axis) => x - indices.numberAt((i - 1) * rank + axis)).find((x) => x !== 0);
-    if (step === undefined) throw new InvalidArgumentError(`${text} is repeated`);
+  const indexAt = indices.numberReader();
+  const text = (i: number) => `indices[${i}] = [${shape.map((_, axis) => indexAt(i * rank + axis)).join(',')}]`;
+  await eachInTurns(indices.shape[0]!, (i) => {
+    let step = 0;
+    for (let axis = 0; axis < rank; axis++) {
+      const index = indexAt(i * rank + axis);
+      if (index < 0 || index >= shape[axis]!)
+        throw new InvalidArgumentError(`${text(i)} is out of bounds: need 0 <= index < [${shape.join(',')}]`);
+      if (i > 0 && step === 0) step = index - indexAt((i - 1) * rank + axis);
+    }
+    if (i === 0) return;
+    if (step === 0) throw new InvalidArgumentError(`${text(i)} is repeated`);
     if (step < 0)
       throw new InvalidArgumentError(
-        `${text} is out of order. Many sparse ops require sorted indices.\n    Use \`tf.sparse.reorder\` to create a correctly ordered copy.`,
+        `${text(i)} is out of order. Many sparse ops require sorted indices.\n    Use \`tf.sparse.reorder\` to create a correctly ordered copy.`,
       );
-  }
+  });
 }
 
 export const SerializeManySparse = defineOp({
@@ -135,16 +141,17 @@ export const SerializeManySparse = defineOp({
     checkParts(sparse_indices.shape, sparse_values.shape, sparse_shape.shape);
     const rank = sparse_shape.shape[0]!;
     if (rank < 2) throw new InvalidArgumentError(`Rank of input SparseTensor should be > 1, but saw rank: ${rank}`);
-    const [output] = p.host([sparse_indices, sparse_values, sparse_shape], [{ dtype: out_type }], (arrays) => {
+    const [output] = p.host([sparse_indices, sparse_values, sparse_shape], [{ dtype: out_type }], async (arrays) => {
       const [indices, values, whole] = arrays as [NDArray, NDArray, NDArray]; // as many as were passed
       const shape = whole.numbers();
-      checkIndices(indices, shape);
+      await checkIndices(indices, shape);
       const inner = stored(part(whole, 1, rank), out_type);
-      const objects = [...rowsOf(indices, values, shape[0]!)].flatMap(([at, row]) => [
-        stored(at, out_type),
-        stored(row, out_type),
-        inner,
-      ]);
+      const objects: object[] = [];
+      for (const [at, row] of rowsOf(indices, values, shape[0]!)) {
+        objects.push(stored(at, out_type), stored(row, out_type), inner);
+        const pause = yieldIfLong();
+        if (pause) await pause;
+      }
       return [new NDArray(out_type, [shape[0]!, 3], objects)];
     });
     return { serialized_sparse: output! };

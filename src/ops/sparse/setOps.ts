@@ -1,7 +1,9 @@
 /** @file Operations on sets: the last axis of a tensor, dense or sparse, holds the elements of one set per row. */
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
-import { type Element, fromElements, intVector, type NDArray, zeros } from '../../core/ndarray.ts';
+import { eachInTurns, yieldIfLong } from '../../core/eventLoop.ts';
+import { Int64s } from '../../core/int64s.ts';
+import { type Element, fromElements, intVector, NDArray, zeros } from '../../core/ndarray.ts';
 import { type Dims, mergeShapes, type Shape, sameShape, sizeOf, stridesOf } from '../../core/shape.ts';
 import { attr } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
@@ -16,9 +18,13 @@ const outputs = { result_indices: 'int64', result_values: 'T', result_shape: 'in
 /** An element in a form that can be compared: strings by their bytes. */
 type Key = string | number | bigint;
 
-function keyAt(array: NDArray, i: number): Key {
-  if (array.dtype.isObject) return Buffer.from(array.objects[i] as Uint8Array).toString('latin1'); // strings are bytes
-  return array.at(i) as number | bigint; // sets hold integers otherwise
+function keyReader(array: NDArray): (i: number) => Key {
+  if (array.dtype.isObject)
+    return (i) => {
+      const { buffer, byteOffset, length } = array.objects[i] as Uint8Array; // strings are bytes
+      return Buffer.from(buffer, byteOffset, length).toString('latin1');
+    };
+  return (i) => array.at(i) as number | bigint; // sets hold integers otherwise
 }
 
 const elementOf = (key: Key): Element => (typeof key === 'string' ? Buffer.from(key, 'latin1') : key);
@@ -34,17 +40,21 @@ function groupShape(shape: Shape): Shape {
   return shape.slice(0, -1);
 }
 
-function denseSets(array: NDArray): Sets {
+async function denseSets(array: NDArray): Promise<Sets> {
   const shape = groupShape(array.shape);
   const width = array.shape.at(-1)!;
-  const rows = Array.from({ length: sizeOf(shape) }, (_, row) => {
-    const keys = Array.from({ length: width }, (_, i) => keyAt(array, row * width + i));
-    return [row, new Set(keys)] as const;
-  });
-  return { shape, rows: new Map(rows) };
+  const keyAt = keyReader(array);
+  const rows = new Map<number, Set<Key>>();
+  const addRow = (row: number) => {
+    const set = new Set<Key>();
+    for (let i = row * width; i < (row + 1) * width; i++) set.add(keyAt(i));
+    rows.set(row, set);
+  };
+  await eachInTurns(sizeOf(shape), addRow, Math.max(1, Math.floor(512 / width)));
+  return { shape, rows };
 }
 
-function sparseSets(indices: NDArray, values: NDArray, shape: NDArray, validate: boolean): Sets {
+async function sparseSets(indices: NDArray, values: NDArray, shape: NDArray, validate: boolean): Promise<Sets> {
   if (shape.rank !== 1) throw new InvalidArgumentError('Shape must be a 1D tensor.');
   const sizes = shape.numbers();
   if (sizes.length < 2) throw new InvalidArgumentError(`Invalid rank ${sizes.length}.`);
@@ -55,11 +65,17 @@ function sparseSets(indices: NDArray, values: NDArray, shape: NDArray, validate:
   const strides = stridesOf(sizes);
   const width = sizes.at(-1)!;
   const rows = new Map<number, Set<Key>>();
+  const [keyAt, indexAt] = [keyReader(values), indices.numberReader()];
+  const at = sizes.slice();
   let before = -1;
-  for (let i = 0; i < values.size; i++) {
-    const at = sizes.map((_, axis) => indices.numberAt(i * sizes.length + axis));
-    const place = at.reduce((sum, index, axis) => sum + index * strides[axis]!, 0);
-    const wrong = at.findIndex((index, axis) => index < 0 || index >= sizes[axis]!);
+  await eachInTurns(values.size, (i) => {
+    let [place, wrong] = [0, -1];
+    for (let axis = 0; axis < at.length; axis++) {
+      const index = indexAt(i * at.length + axis);
+      at[axis] = index;
+      place += index * strides[axis]!;
+      if (wrong < 0 && (index < 0 || index >= sizes[axis]!)) wrong = axis;
+    }
     if (wrong >= 0)
       throw new InvalidArgumentError(
         validate
@@ -74,8 +90,8 @@ function sparseSets(indices: NDArray, values: NDArray, shape: NDArray, validate:
     const row = Math.floor(place / width);
     let set = rows.get(row);
     if (!set) rows.set(row, (set = new Set()));
-    set.add(keyAt(values, i));
-  }
+    set.add(keyAt(i));
+  });
   return { shape: groupShape(sizes), rows };
 }
 
@@ -90,28 +106,40 @@ const combinations: Readonly<Record<string, Combine>> = {
 const nothing: ReadonlySet<Key> = new Set();
 
 /** The combined sets as the three parts of a sparse tensor, elements in rising order. */
-function combined(a: Sets, b: Sets, operation: string, dtype: d.DType): [NDArray, NDArray, NDArray] {
+async function combined(a: Sets, b: Sets, operation: string, dtype: d.DType): Promise<NDArray[]> {
   if (!sameShape(a.shape, b.shape)) throw new InvalidArgumentError(`Mismatched shapes [${a.shape}] vs [${b.shape}]`);
   const combine = combinations[operation.toLowerCase()];
   if (!combine) throw new InvalidArgumentError(`Invalid set_operation ${operation.toLowerCase()}.`);
   const rank = a.shape.length + 1;
   const strides = stridesOf(a.shape);
-  const places: number[] = [];
-  const keys: Key[] = [];
-  let longest = 0;
+  /** The combined set of each row that has one. */
+  const sets: (readonly [row: number, keys: readonly Key[]])[] = [];
+  let [longest, total] = [0, 0];
   for (const row of [...new Set([...a.rows.keys(), ...b.rows.keys()])].sort((x, y) => x - y)) {
+    const pause = yieldIfLong();
+    if (pause) await pause;
     const set = combine(a.rows.get(row) ?? nothing, b.rows.get(row) ?? nothing);
     set.sort((x, y) => (x < y ? -1 : x > y ? 1 : 0));
     longest = Math.max(longest, set.length);
-    const group = strides.map((stride, axis) => Math.floor(row / stride) % a.shape[axis]!);
-    for (const [i, key] of set.entries()) {
-      places.push(...group, i);
-      keys.push(key);
-    }
+    total += set.length;
+    sets.push([row, set]);
   }
+  const places = new Int64s(total * rank);
+  const elements = new Array<Element>(total);
+  let next = 0;
+  const addRow = (s: number) => {
+    const [row, keys] = sets[s]!;
+    for (let i = 0; i < keys.length; i++, next++) {
+      for (let axis = 0; axis < rank - 1; axis++)
+        places.set(next * rank + axis, Math.floor(row / strides[axis]!) % a.shape[axis]!);
+      places.set(next * rank + rank - 1, i);
+      elements[next] = elementOf(keys[i]!);
+    }
+  };
+  await eachInTurns(sets.length, addRow, Math.max(1, Math.floor(512 / longest)));
   return [
-    intVector(places, d.int64).reshape([keys.length, rank]),
-    fromElements(dtype, [keys.length], keys.map(elementOf)),
+    new NDArray(d.int64, [total, rank], places.data),
+    fromElements(dtype, [total], elements),
     intVector([...a.shape, longest], d.int64),
   ];
 }
@@ -120,7 +148,7 @@ function lowerSets(
   p: ProgramBuilder,
   inputs: readonly Value[],
   dtype: d.DType,
-  call: (arrays: NDArray[]) => NDArray[],
+  call: (arrays: NDArray[]) => Promise<NDArray[]>,
 ) {
   const results = [{ dtype: d.int64 }, { dtype }, { dtype: d.int64 }];
   const [result_indices, result_values, result_shape] = p.host(inputs, results, call) as [Value, Value, Value]; // three results
@@ -160,12 +188,16 @@ export const SetSize = defineOp({
   shape: () => ({ size: null }),
   grad: notDifferentiable,
   lower(p, { set_indices, set_values, set_shape }, { validate_indices }) {
-    const [size] = p.host([set_indices, set_values, set_shape], [{ dtype: d.int32 }], ([indices, values, sizes]) => {
-      const { shape, rows } = sparseSets(indices!, values!, sizes!, validate_indices);
-      const counts = zeros(d.int32, shape);
-      for (const [row, set] of rows) counts.data[row] = set.size;
-      return [counts];
-    });
+    const [size] = p.host(
+      [set_indices, set_values, set_shape],
+      [{ dtype: d.int32 }],
+      async ([indices, values, sizes]) => {
+        const { shape, rows } = await sparseSets(indices!, values!, sizes!, validate_indices);
+        const counts = zeros(d.int32, shape);
+        for (const [row, set] of rows) counts.data[row] = set.size;
+        return [counts];
+      },
+    );
     return { size: size! };
   },
   cases: () => [
@@ -200,7 +232,9 @@ export const DenseToDenseSetOperation = defineOp({
   },
   grad: notDifferentiable,
   lower: (p, { set1, set2 }, { set_operation, T }) =>
-    lowerSets(p, [set1, set2], T, ([a, b]) => combined(denseSets(a!), denseSets(b!), set_operation, T)),
+    lowerSets(p, [set1, set2], T, async ([a, b]) =>
+      combined(await denseSets(a!), await denseSets(b!), set_operation, T),
+    ),
   cases: () => [
     { shape: '[2, 3], [?, 5] -> [?, 2], [?], [2]', attrs: { set_operation: 'union' } },
     { shape: '[2, 3], [3, 5]', attrs: { set_operation: 'union' }, rejects: /not compatible/ },
@@ -249,9 +283,9 @@ export const DenseToSparseSetOperation = defineOp({
   },
   grad: notDifferentiable,
   lower: (p, { set1, set2_indices, set2_values, set2_shape }, { set_operation, validate_indices, T }) =>
-    lowerSets(p, [set1, set2_indices, set2_values, set2_shape], T, ([a, indices, values, shape]) => {
-      const b = sparseSets(indices!, values!, shape!, validate_indices);
-      return combined(denseSets(a!), b, set_operation, T);
+    lowerSets(p, [set1, set2_indices, set2_values, set2_shape], T, async ([a, indices, values, shape]) => {
+      const b = await sparseSets(indices!, values!, shape!, validate_indices);
+      return await combined(await denseSets(a!), b, set_operation, T);
     }),
   cases: () => [
     { shape: '[2, 3], [?, 2], ?, ? -> [?, 2], [?], [2]', attrs: { set_operation: 'union' } },
@@ -296,10 +330,10 @@ export const SparseToSparseSetOperation = defineOp({
   lower(p, { set1_indices, set1_values, set1_shape, set2_indices, set2_values, set2_shape }, given) {
     const { set_operation, validate_indices, T } = given;
     const inputs = [set1_indices, set1_values, set1_shape, set2_indices, set2_values, set2_shape];
-    return lowerSets(p, inputs, T, (arrays) => {
+    return lowerSets(p, inputs, T, async (arrays) => {
       const [ai, av, as, bi, bv, bs] = arrays as [NDArray, NDArray, NDArray, NDArray, NDArray, NDArray]; // as many as inputs
-      const sets = [sparseSets(ai, av, as, validate_indices), sparseSets(bi, bv, bs, validate_indices)] as const;
-      return combined(...sets, set_operation, T);
+      const a = await sparseSets(ai, av, as, validate_indices);
+      return await combined(a, await sparseSets(bi, bv, bs, validate_indices), set_operation, T);
     });
   },
   cases: () => [
