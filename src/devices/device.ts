@@ -48,4 +48,6 @@ export interface Device {
   /** Takes back memory that only the caller had, for the next who asks for as much. */
   recycle?(buffer: DeviceBuffer): void;
   compile(segment: Segment): Kernel;
+  /** The same, with pauses for the event loop while a large segment is compiled. */
+  compileInTurns?(segment: Segment): Promise<Kernel>;
 }

@@ -156,9 +156,10 @@ export class Assembler {
     for (const buffer of segment.bound)
       if (buffer.kind === 'temp' && !this.slots.has(buffer))
         allocates.push({ slot: this.slotFor(buffer), bytes: buffer.bytes });
+    const { device } = this;
     return {
       kind: 'segment',
-      kernel: this.device.compile(segment),
+      kernel: device.compileInTurns ? await device.compileInTurns(segment) : device.compile(segment),
       instructions: segment.instructions,
       arenaBytes: segment.arenaBytes,
       sources: segment.bound.map((b) => this.sourceOf(b)),

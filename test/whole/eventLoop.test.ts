@@ -1,6 +1,7 @@
 /** @file The event loop stays free while a large graph is prepared and run for the first time. */
 import { expect, test, vi } from 'vitest';
 import * as tf from '../../src/api/index.ts';
+import { nativeLibrary } from '../../src/devices/cpu/library.ts';
 
 test('the first run of a large graph lets other work go on', async () => {
   const graph = new tf.Graph();
@@ -25,6 +26,22 @@ test('the first run of a large graph lets other work go on', async () => {
   clock.mockRestore();
   // Extending, simplifying and tracing ask at every node; each turn is let go after a few milliseconds.
   expect(turns).toBeGreaterThan(500);
+});
+
+test('the program of a large graph is made beside the event loop', async () => {
+  const library = nativeLibrary();
+  if ('problem' in library) return;
+  const create = vi.spyOn(library, 'createAside');
+  const graph = new tf.Graph();
+  const y = graph.asDefault(() => {
+    let x: tf.Tensor = tf.placeholder(tf.float32, [2], { name: 'x' });
+    for (let i = 0; i < 1000; i++) x = tf.cumsum(x, 0, { exclusive: i > 0 });
+    return x;
+  });
+  using sess = new tf.Session({ graph });
+  expect((await sess.run(y, new Map([['x:0', [1, 2]]]))).toArray()).toEqual([0, 0]);
+  expect(create).toHaveBeenCalledTimes(1);
+  create.mockRestore();
 });
 
 test('looking for the true elements of a large array lets other work go on', async () => {

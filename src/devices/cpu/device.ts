@@ -3,6 +3,7 @@ import { constants } from 'node:buffer';
 import { totalmem } from 'node:os';
 import type { DType, TypedArray } from '../../core/dtypes.ts';
 import { InternalError, ResourceExhaustedError } from '../../core/errors.ts';
+import { finish, inTurns, type Work } from '../../core/eventLoop.ts';
 import { NDArray, Unseen } from '../../core/ndarray.ts';
 import { type Shape, sizeOf } from '../../core/shape.ts';
 import { writesOf } from '../../program/access.ts';
@@ -10,7 +11,7 @@ import { DeviceFailure, type FailureCode, type Segment, storageOf } from '../../
 import type { Device, DeviceBuffer, Kernel, RunSegment } from '../device.ts';
 import { type Arena, Arenas } from './arena.ts';
 import { costOf } from './cost.ts';
-import { arenaSlot, constantsSlot, type EncodedSegment, encodeSegment, firstBoundSlot } from './encode.ts';
+import { arenaSlot, constantsSlot, type EncodedSegment, encoding, firstBoundSlot } from './encode.ts';
 import { LargeBlock, LargeBlocks } from './largeBlocks.ts';
 import { type NativeLibrary, nativeLibrary } from './library.ts';
 import { PackRoom, PackShare } from './sharedFactors.ts';
@@ -36,6 +37,9 @@ const mostAside = 3;
 
 /** Estimated nanoseconds below which threads do not share an instruction. */
 const leastShared = 1e4;
+
+/** Halves of words from which a program is made beside the event loop: it takes a millisecond or more. */
+const manyWords = 2 ** 15;
 
 const failureCodes = ['divisionByZero', 'negativePower', 'index', 'check', 'range'] as const;
 
@@ -197,7 +201,24 @@ export class CpuDevice implements Device {
   compile(segment: Segment, twin?: CpuKernel): CpuKernel {
     const room = new PackShare(this.shared.packRoom);
     try {
-      return new CpuKernel(this, segment, room, twin);
+      const prepared = finish(preparing(this, segment, room));
+      const kernel = new CpuKernel(this, segment, prepared, twin);
+      kernel.own(this.library.create(prepared.encoded.words), room);
+      return kernel;
+    } catch (error) {
+      room.giveBack();
+      throw error;
+    }
+  }
+
+  async compileInTurns(segment: Segment): Promise<CpuKernel> {
+    const room = new PackShare(this.shared.packRoom);
+    try {
+      const prepared = await inTurns(preparing(this, segment, room));
+      const { words } = prepared.encoded;
+      const kernel = new CpuKernel(this, segment, prepared);
+      kernel.own(words.length < manyWords ? this.library.create(words) : await this.library.createAside(words), room);
+      return kernel;
     } catch (error) {
       room.giveBack();
       throw error;
@@ -228,11 +249,34 @@ function constantsOf({ constantBytes, copyConstants }: EncodedSegment, library: 
   return constants;
 }
 
+/** What is found out about a segment before it becomes a kernel. */
+interface Prepared {
+  readonly encoded: EncodedSegment;
+  /** Which of the bound buffers it writes. */
+  readonly written: readonly number[];
+  readonly length: Length;
+}
+
+function* preparing({ library, threads: wanted }: CpuDevice, segment: Segment, room: PackShare): Work<Prepared> {
+  const encoded = yield* encoding(segment, library.code, room);
+  const threads = wanted || library.processors;
+  const writes = new Set<object>();
+  const estimates: number[] = [];
+  for (const instruction of segment.instructions) {
+    yield;
+    for (const { buffer } of writesOf(instruction)) writes.add(storageOf(buffer));
+    const alone = costOf(instruction) * (slowness[library.variant] ?? 1);
+    estimates.push(Math.max(alone / threads, Math.min(alone, leastShared)));
+  }
+  const written = segment.bound.flatMap((buffer, i) => (writes.has(storageOf(buffer)) ? [i] : []));
+  return { encoded, written, length: lengthOf(estimates) };
+}
+
 class CpuKernel implements Kernel, Runnable {
   readonly length: Length;
   readonly instructions: number;
   readonly #library: NativeLibrary;
-  readonly #program: number;
+  #program = 0;
   readonly #arenaBytes: number;
   readonly #boundBytes: readonly number[];
   /** Slot addresses, as the program's views name them. */
@@ -258,20 +302,18 @@ class CpuKernel implements Kernel, Runnable {
   constructor(
     private readonly device: CpuDevice,
     private readonly segment: Segment,
-    room: PackShare,
+    { encoded, written, length }: Prepared,
     twin?: CpuKernel,
   ) {
     const { library } = device;
     this.#library = library;
-    const encoded = encodeSegment(segment, library.code, room);
     this.#constants = twin ? twin.#constants : constantsOf(encoded, library);
     this.#arenaBytes = segment.arenaBytes;
     this.#boundBytes = segment.bound.map((buffer) => buffer.bytes);
     this.#table = new BigUint64Array(new ArrayBuffer(8 * encoded.slots));
     this.#contents = encoded.contents;
     this.#numbers = new Float64Array(this.#table.buffer);
-    const written = new Set(segment.instructions.flatMap((i) => writesOf(i).map(({ buffer }) => storageOf(buffer))));
-    this.written = segment.bound.flatMap((buffer, i) => (written.has(storageOf(buffer)) ? [i] : []));
+    this.written = written;
     // Who writes a variable waits for the other in any case.
     this.#mayHaveTwins = this.written.every((i) => segment.bound[i]!.owner === undefined);
     this.#table[constantsSlot] = this.#constants.address;
@@ -279,14 +321,13 @@ class CpuKernel implements Kernel, Runnable {
     this.#tableAddress = Number(library.address(this.#table));
     this.#resultAddress = Number(library.address(this.#result));
     this.instructions = segment.instructions.length;
-    const threads = device.threads || library.processors;
-    const estimates = segment.instructions.map((instruction) => {
-      const alone = costOf(instruction) * (slowness[library.variant] ?? 1);
-      return Math.max(alone / threads, Math.min(alone, leastShared));
-    });
-    this.length = lengthOf(estimates);
-    this.#program = library.create(encoded.words);
-    programs.register(this, { library, program: this.#program, room });
+    this.length = length;
+  }
+
+  /** Gives it its native program, and what that may keep packed; both are given back when the kernel is gone. */
+  own(program: number, room: PackShare): void {
+    this.#program = program;
+    programs.register(this, { library: this.#library, program, room });
   }
 
   run(bound: readonly DeviceBuffer[], options?: RunSegment): void | Promise<void> {

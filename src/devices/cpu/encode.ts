@@ -1,6 +1,7 @@
 /** @file Segments as words for the native library. Every view is checked here, so that native code need not. */
 import { bool, type DType } from '../../core/dtypes.ts';
 import { InternalError } from '../../core/errors.ts';
+import type { Work } from '../../core/eventLoop.ts';
 import { type Shape, showShape, sizeOf } from '../../core/shape.ts';
 import { readsOf, writesOf } from '../../program/access.ts';
 import type { Expr } from '../../program/expr.ts';
@@ -50,15 +51,19 @@ export interface EncodedSegment {
   copyConstants(memory: Uint8Array): void;
 }
 
-export function encodeSegment(
+/** Encodes a segment; it may be interrupted between instructions. */
+export function* encoding(
   segment: Segment,
   code: (family: Family, name: string) => number,
   room: PackShare,
-): EncodedSegment {
+): Work<EncodedSegment> {
   const shared = sharedFactors(segment.instructions, room);
   const encoder = new Encoder(segment, code, shared);
   encoder.words.push(segment.instructions.length);
-  for (const instruction of segment.instructions) encoder.instruction(instruction);
+  for (const instruction of segment.instructions) {
+    yield;
+    encoder.instruction(instruction);
+  }
   return {
     words: encoder.words.all,
     constantBytes: encoder.constantBytes,

@@ -41,6 +41,8 @@ export interface NativeLibrary {
   code(family: Family, name: string): number;
   /** A program's handle; throws with the library's words when the program makes no sense. */
   create(words: Int32Array): number;
+  /** The same, beside the event loop. */
+  createAside(words: Int32Array): Promise<number>;
   readonly run: KoffiFunc<RunFunction>;
   free(program: number): void;
   /** How many processors this process may use. */
@@ -107,12 +109,17 @@ function load(path: string): NativeLibrary {
     },
     create(words) {
       const error = new Uint8Array(256);
-      const handle = Number(createProgram(words, words.length / 2, error, error.length));
-      if (handle === 0) {
-        const message = new TextDecoder().decode(error.subarray(0, error.indexOf(0)));
-        throw new InternalError(`the native library refused a program: ${message}`);
-      }
-      return handle;
+      return handleOf(createProgram(words, words.length / 2, error, error.length), error);
+    },
+    async createAside(words) {
+      const error = new Uint8Array(256);
+      const count = words.length / 2;
+      const handle = await new Promise((resolve, reject) => {
+        createProgram.async(words, count, error, error.length, (problem: unknown, made: unknown) =>
+          problem ? reject(problem) : resolve(made),
+        );
+      });
+      return handleOf(handle, error);
     },
     // The declaration above is the type of this very function.
     run: library.func(
@@ -126,4 +133,12 @@ function load(path: string): NativeLibrary {
     release: (address) => release(address),
     over: (address, bytes) => koffi.view(BigInt(address), bytes),
   };
+}
+
+/** The handle of a new program, or what the library said instead of making it. */
+function handleOf(made: unknown, error: Uint8Array): number {
+  const handle = Number(made);
+  if (handle !== 0) return handle;
+  const message = new TextDecoder().decode(error.subarray(0, error.indexOf(0)));
+  throw new InternalError(`the native library refused a program: ${message}`);
 }
