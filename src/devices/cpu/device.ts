@@ -38,6 +38,9 @@ const mostAside = 3;
 /** Estimated nanoseconds below which threads do not share an instruction. */
 const leastShared = 1e4;
 
+/** Instructions and bound buffers from which compiling may take so long that others should have their turn meanwhile. */
+const worthTurns = 64;
+
 /** Halves of words from which a program is made beside the event loop: it takes a millisecond or more. */
 const manyWords = 2 ** 15;
 
@@ -212,6 +215,7 @@ export class CpuDevice implements Device {
   }
 
   async compileInTurns(segment: Segment): Promise<CpuKernel> {
+    if (segment.instructions.length + segment.bound.length < worthTurns) return this.compile(segment);
     const room = new PackShare(this.shared.packRoom);
     try {
       const prepared = await inTurns(preparing(this, segment, room));
