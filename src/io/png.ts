@@ -235,7 +235,7 @@ export async function encodePng(pixels: Pixels, options: { compression?: number 
   header.set([wide ? 16 : 8, colour], 8);
   const step = channels * (wide ? 2 : 1);
   const rows = wide ? bigEndian(data) : data;
-  const filtered = filterRows(rows, height, width * step, step);
+  const filtered = await filterRows(rows, height, width * step, step);
   const compressed = await deflateLater(filtered, { level: options.compression ?? -1 });
   const chunks = [chunk('IHDR', header), chunk('IDAT', compressed), chunk('IEND', new Uint8Array(0))];
   const file = Buffer.concat([new Uint8Array(signature), ...chunks]);

@@ -99,6 +99,14 @@ const rows: Readonly<Record<string, Row>> = {
   fft: [[numbers], (x) => tf.fft(tf.cast(signals(x), tf.complex64))],
   rfft: [[numbers], (x) => tf.signal.rfft(signals(x))],
   irfft: [[numbers], (x) => tf.signal.irfft(tf.cast(signals(x), tf.complex64))],
+  'image.nonMaxSuppression': [
+    [numbers],
+    (x) => tf.image.nonMaxSuppression(tf.reshape(x, [-1, 4]), tf.slice(x, [0], [count / 4]), 1000),
+  ],
+  'nn.ctcBeamSearchDecoder': [
+    [numbers],
+    (x) => tf.nn.ctcBeamSearchDecoder(tf.reshape(x, [100, 20, 10]), tf.fill([20], 100), { beamWidth: 10 })[1],
+  ],
   enqueueMany: [[numbers], (x) => [new tf.FIFOQueue(-1, [tf.float32], { shapes: [[]] }).enqueueMany([x])]],
   dequeueMany: [
     [],

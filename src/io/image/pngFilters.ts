@@ -1,5 +1,6 @@
 /** @file PNG's row filters: each byte as its difference from bytes to the left and above. */
 import { InvalidArgumentError } from '../../core/errors.ts';
+import { eachInTurns } from '../../core/eventLoop.ts';
 
 /** The neighbour that Paeth's predictor picks: whichever of left, above and above-left is nearest to left + above - corner. */
 function paeth(left: number, above: number, corner: number): number {
@@ -73,10 +74,15 @@ function filterRow(
 }
 
 /** Rows with the filter that makes each row's bytes smallest, which is what deflate likes. */
-export function filterRows(rows: Uint8Array, height: number, rowBytes: number, step: number): Uint8Array {
+export async function filterRows(
+  rows: Uint8Array,
+  height: number,
+  rowBytes: number,
+  step: number,
+): Promise<Uint8Array> {
   const out = new Uint8Array(height * (rowBytes + 1));
   const trial = new Uint8Array(rowBytes + 1);
-  for (let y = 0; y < height; y++) {
+  const filterBest = (y: number) => {
     const at = y * (rowBytes + 1);
     let best = filterRow(0, rows, y * rowBytes, rowBytes, step, out, at);
     for (let filter = 1; filter <= 4; filter++) {
@@ -85,6 +91,7 @@ export function filterRows(rows: Uint8Array, height: number, rowBytes: number, s
       best = sum;
       out.set(trial, at);
     }
-  }
+  };
+  await eachInTurns(height, filterBest, Math.max(1, Math.floor(8192 / rowBytes)));
   return out;
 }

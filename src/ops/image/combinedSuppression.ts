@@ -22,7 +22,7 @@ interface Rules {
 }
 
 /** The boxes of one image that are selected, best first. `q` is 1 where all classes share the boxes. */
-function detect(
+async function detect(
   boxes: readonly number[],
   scores: readonly number[],
   count: number,
@@ -41,7 +41,7 @@ function detect(
       sigma: 0,
       round: Math.fround,
     };
-    const { indices } = select(own, selection, (i, j) => overlapOfBoxes(boxes, at(i), at(j)));
+    const { indices } = await select(own, selection, (i, j) => overlapOfBoxes(boxes, at(i), at(j)));
     for (const i of indices) found.push({ score: own[i]!, kind, box: boxes.slice(at(i), at(i) + 4) });
   }
   return found.sort((a, b) => b.score - a.score);
@@ -117,7 +117,7 @@ export const CombinedNonMaxSuppression = defineOp({
     const float = (...shape: number[]) => ({ dtype: d.float32, shape });
     const results = [float(batch, size, 4), float(batch, size), float(batch, size), { dtype: d.int32, shape: [batch] }];
     const given = [boxes, scores, inputs.iou_threshold, inputs.score_threshold];
-    const outputs = p.host(given, results, (arrays) => {
+    const outputs = p.host(given, results, async (arrays) => {
       const [corners, points, iou, score] = arrays as [NDArray, NDArray, NDArray, NDArray]; // one for each of `given`
       const threshold = iou.numberAt(0);
       if (!(threshold >= 0 && threshold <= 1)) throw new InvalidArgumentError('iou_threshold must be in [0, 1]');
@@ -128,7 +128,7 @@ export const CombinedNonMaxSuppression = defineOp({
         const own = flat.slice(b * count * q * 4, (b + 1) * count * q * 4);
         const ownScores = values.slice(b * count * classes, (b + 1) * count * classes);
         const rules = { perClass: most, iou: threshold, score: score.numberAt(0) };
-        const best = detect(own, ownScores, count, q, classes, rules).slice(0, size);
+        const best = (await detect(own, ownScores, count, q, classes, rules)).slice(0, size);
         valid.push(best.length);
         for (let i = 0; i < size; i++) {
           const found = best[i];

@@ -1,6 +1,7 @@
 /** @file NonMaxSuppression: the boxes with the best scores, without those that overlap a better one too much. */
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
+import { eachInTurns, yieldIfLong } from '../../core/eventLoop.ts';
 import { fromElements, intVector, type NDArray, scalar } from '../../core/ndarray.ts';
 import { type Dims, type Shape, showRuntime } from '../../core/shape.ts';
 import { attr } from '../../op/attrs.ts';
@@ -16,12 +17,14 @@ const halfOrFloat = attr('type', { allowed: [d.float16, d.float32], default: d.f
 /** How much two boxes, given by two opposite corners each, have in common: common area by the area of both. */
 export function overlapOfBoxes(boxes: ArrayLike<number>, i: number, j: number): number {
   const f = Math.fround;
-  const edges = (k: number) => {
-    const [y1, x1, y2, x2] = [boxes[k]!, boxes[k + 1]!, boxes[k + 2]!, boxes[k + 3]!];
-    return [Math.min(y1, y2), Math.min(x1, x2), Math.max(y1, y2), Math.max(x1, x2)] as const;
-  };
-  const [top1, left1, bottom1, right1] = edges(i);
-  const [top2, left2, bottom2, right2] = edges(j);
+  const top1 = Math.min(boxes[i]!, boxes[i + 2]!);
+  const left1 = Math.min(boxes[i + 1]!, boxes[i + 3]!);
+  const bottom1 = Math.max(boxes[i]!, boxes[i + 2]!);
+  const right1 = Math.max(boxes[i + 1]!, boxes[i + 3]!);
+  const top2 = Math.min(boxes[j]!, boxes[j + 2]!);
+  const left2 = Math.min(boxes[j + 1]!, boxes[j + 3]!);
+  const bottom2 = Math.max(boxes[j]!, boxes[j + 2]!);
+  const right2 = Math.max(boxes[j + 1]!, boxes[j + 3]!);
   const area1 = f(f(bottom1 - top1) * f(right1 - left1));
   const area2 = f(f(bottom2 - top2) * f(right2 - left2));
   if (area1 <= 0 || area2 <= 0) return 0;
@@ -86,16 +89,16 @@ class Candidates {
 }
 
 /** Indices and scores of the selected boxes, best first. */
-export function select(
+export async function select(
   scores: ArrayLike<number>,
   rules: Rules,
   similarity: (i: number, j: number) => number,
-): { indices: number[]; scores: number[] } {
+): Promise<{ indices: number[]; scores: number[] }> {
   const { round, threshold, scoreThreshold } = rules;
   const candidates = new Candidates();
-  for (let i = 0; i < scores.length; i++) {
+  await eachInTurns(scores.length, (i) => {
     if (scores[i]! > scoreThreshold) candidates.push({ index: i, score: scores[i]!, compared: 0 });
-  }
+  });
   const isSoft = rules.sigma > 0;
   const scale = isSoft ? round(-0.5 / rules.sigma) : 0;
   const indices: number[] = [];
@@ -103,6 +106,8 @@ export function select(
   while (indices.length < rules.most) {
     const next = candidates.pop();
     if (!next) break;
+    const pause = yieldIfLong();
+    if (pause) await pause;
     const original = next.score;
     let isLeftOut = false;
     for (let j = indices.length - 1; j >= next.compared; j--) {
@@ -191,7 +196,7 @@ function lowerSelection(p: ProgramBuilder, inputs: Inputs, pad: boolean, shape: 
     { dtype: d.int32, shape: [] },
   ];
   const round = scores.dtype === d.float16 ? (x: number) => toHalf(x) : Math.fround;
-  return p.host(given, results, (arrays) => {
+  return p.host(given, results, async (arrays) => {
     const [corners, points, count, ...rest] = arrays as [NDArray, NDArray, NDArray, ...NDArray[]]; // one for each of `given`
     const next = (value: Value | number | undefined, fallback: number) =>
       typeof value === 'object' ? rest.shift()!.numberAt(0) : (value ?? fallback);
@@ -205,7 +210,7 @@ function lowerSelection(p: ProgramBuilder, inputs: Inputs, pad: boolean, shape: 
     };
     checkThresholds(threshold, rules.most);
     const flat = corners.numbers();
-    const found = select(points.numbers(), rules, (i, j) => overlapOfBoxes(flat, 4 * i, 4 * j));
+    const found = await select(points.numbers(), rules, (i, j) => overlapOfBoxes(flat, 4 * i, 4 * j));
     const valid = found.indices.length;
     if (pad) {
       while (found.indices.length < rules.most) {
@@ -424,14 +429,15 @@ export const NonMaxSuppressionWithOverlaps = defineOp({
     if (shape[0] !== shape[1]) throw new InvalidArgumentError(`overlaps must be square${showRuntime(shape)}`);
     checkBoxes([shape[0]!, 4], scores.shape);
     const given = [overlaps, scores, max_output_size, overlap_threshold, score_threshold];
-    const [selected_indices] = p.host(given, [{ dtype: d.int32 }], (arrays) => {
+    const [selected_indices] = p.host(given, [{ dtype: d.int32 }], async (arrays) => {
       const [matrix, points, count, overlap, score] = arrays as [NDArray, NDArray, NDArray, NDArray, NDArray]; // one for each of `given`
       const most = count.numberAt(0);
       if (most < 0) throw new InvalidArgumentError('output size must be non-negative');
       const thresholds = { threshold: overlap.numberAt(0), scoreThreshold: score.numberAt(0) };
       const rules = { most, ...thresholds, sigma: 0, round: Math.fround };
       const width = shape[1]!;
-      return [intVector(select(points.numbers(), rules, (i, j) => matrix.numberAt(i * width + j)).indices)];
+      const found = await select(points.numbers(), rules, (i, j) => matrix.numberAt(i * width + j));
+      return [intVector(found.indices)];
     });
     return { selected_indices: selected_indices! };
   },

@@ -1,5 +1,6 @@
 /** @file Connectionist temporal classification: the loss of label sequences without alignment, and decoding by beam search. */
 import { InvalidArgumentError } from '../../core/errors.ts';
+import { yieldIfLong } from '../../core/eventLoop.ts';
 
 const { NEGATIVE_INFINITY: logZero } = Number;
 
@@ -227,11 +228,11 @@ class Leaves {
 }
 
 /** The likeliest label sequences of one example, with their log probabilities. */
-export function beamSearch(
+export async function beamSearch(
   logits: (step: number, c: number) => number,
   steps: number,
   form: { classes: number; width: number; paths: number; mergeRepeated: boolean },
-): { labels: number[]; logProbability: number }[] {
+): Promise<{ labels: number[]; logProbability: number }[]> {
   const { classes, width, paths, mergeRepeated } = form;
   const root = new Beam(undefined, -1);
   root.now = { total: 0, blank: 0, label: logZero };
@@ -241,6 +242,8 @@ export function beamSearch(
   for (let t = 0; t < steps; t++) {
     for (let c = 0; c < classes; c++) row[c] = logits(t, c);
     leaves = step(leaves, normalized(row), width);
+    const pause = yieldIfLong();
+    if (pause) await pause;
   }
   if (paths > width) throw new InvalidArgumentError('requested more paths than the beam width.');
   const found = leaves.sorted();

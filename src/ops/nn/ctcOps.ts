@@ -420,13 +420,13 @@ export const CTCBeamSearchDecoder = defineOp({
       const form = { classes, width: beam_width, paths: top_paths, mergeRepeated: merge_repeated };
       const scores = T.allocate(batch * top_paths);
       const sequences = Array.from({ length: top_paths }, (): number[][] => []);
-      await eachInTurn(batch, (b) => {
+      for (let b = 0; b < batch; b++) {
         const at = (t: number, c: number) => x!.data[(t * batch + b) * classes + c] as number; // floats are numbers
-        for (const [i, { labels, logProbability }] of beamSearch(at, steps[b]!, form).entries()) {
+        for (const [i, { labels, logProbability }] of (await beamSearch(at, steps[b]!, form)).entries()) {
           sequences[i]!.push(labels);
           scores[b * top_paths + i] = logProbability;
         }
-      });
+      }
       const all = sequences.map(sparseParts);
       const score = new NDArray(T, [batch, top_paths], scores);
       return [...[0, 1, 2].flatMap((part) => all.map((path) => path[part]!)), score];

@@ -1,6 +1,7 @@
 /** @file ImageSummary: pictures as PNG files. */
 import { type DType, float16, float32, float64, uint8 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
+import { eachInTurns } from '../../core/eventLoop.ts';
 import { fromHalfBits, toHalfBits } from '../../core/half.ts';
 import { NDArray } from '../../core/ndarray.ts';
 import { type Shape, showRuntime } from '../../core/shape.ts';
@@ -37,7 +38,7 @@ export async function imageValues(
     );
   const length = height * width * channels;
   const bad = badColor.data as Uint8Array; // checked to be uint8 by the op
-  const pixels = (i: number): Uint8Array =>
+  const pixels = (i: number): Uint8Array | Promise<Uint8Array> =>
     isByte
       ? (batch.data as Uint8Array).subarray(i * length, (i + 1) * length) // uint8 arrays hold bytes
       : normalized(batch, i * length, length, channels, bad);
@@ -49,7 +50,7 @@ export async function imageValues(
         height,
         width,
         colorspace: channels,
-        encoded_image_string: await encodePng({ data: pixels(i), height, width, channels }),
+        encoded_image_string: await encodePng({ data: await pixels(i), height, width, channels }),
       },
     });
   return values;
@@ -68,29 +69,41 @@ const darkest = Math.fround(1e-6);
  * A picture of real numbers as bytes. Without negative numbers the largest becomes 255; with some, zero becomes 128 and the
  * largest magnitude is 127 away from it. A pixel that is not finite takes the bad color.
  */
-function normalized(batch: NDArray, from: number, length: number, channels: number, bad: Uint8Array): Uint8Array {
-  const values = Float64Array.from({ length }, (_, i) => batch.numberAt(from + i));
-  const isSound = (pixel: number) => values.subarray(pixel, pixel + channels).every(Number.isFinite);
+async function normalized(
+  batch: NDArray,
+  from: number,
+  length: number,
+  channels: number,
+  bad: Uint8Array,
+): Promise<Uint8Array> {
+  const at = batch.numberReader();
+  const count = length / channels;
+  const isSound = (pixel: number) => {
+    for (let i = pixel; i < pixel + channels; i++) if (!Number.isFinite(at(from + i))) return false;
+    return true;
+  };
   let least = Number.POSITIVE_INFINITY;
   let largest = Number.NEGATIVE_INFINITY;
-  for (let pixel = 0; pixel < length; pixel += channels) {
-    if (!isSound(pixel)) continue;
+  await eachInTurns(count, (k) => {
+    const pixel = k * channels;
+    if (!isSound(pixel)) return;
     for (let i = pixel; i < pixel + channels; i++) {
-      const value = Math.fround(values[i]!);
+      const value = Math.fround(at(from + i));
       least = Math.min(least, value);
       largest = Math.max(largest, value);
     }
-  }
+  });
   const round = roundTo(batch.dtype);
   const reach = least < 0 ? Math.max(Math.abs(least), Math.abs(largest)) : largest;
   const scale = round(reach < darkest ? 0 : Math.fround((least < 0 ? 127 : 255) / reach));
   const offset = least < 0 ? 128 : 0;
   const bytes = new Uint8Array(length);
-  for (let pixel = 0; pixel < length; pixel += channels) {
+  await eachInTurns(count, (k) => {
+    const pixel = k * channels;
     if (!isSound(pixel)) bytes.set(bad.subarray(0, channels), pixel);
     else
-      for (let i = pixel; i < pixel + channels; i++) bytes[i] = Math.trunc(round(round(values[i]! * scale) + offset));
-  }
+      for (let i = pixel; i < pixel + channels; i++) bytes[i] = Math.trunc(round(round(at(from + i) * scale) + offset));
+  });
   return bytes;
 }
 

@@ -1,7 +1,8 @@
 /** @file PNG files: every kind against TensorFlow's pixels, written and read again, and broken in many ways. */
 import { readFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { OpError } from '../../../src/core/errors.ts';
+import { filterRows } from '../../../src/io/image/pngFilters.ts';
 import { decodePng, decodePngHere, encodePng } from '../../../src/io/png.ts';
 
 interface Golden {
@@ -90,4 +91,18 @@ describe('encodePng', () => {
     );
     await expect(encodePng({ width: 1, height: 1, channels: 5, data: new Uint8Array(5) })).rejects.toThrow(/got 5/);
   });
+});
+
+it('the rows of a large file are filtered in turns', async () => {
+  let [time, turns, isRunning] = [performance.now(), 0, true];
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => ++time);
+  const come = () => {
+    turns++;
+    if (isRunning) setImmediate(come);
+  };
+  setImmediate(come);
+  await filterRows(new Uint8Array(200_000), 100, 2000, 1);
+  isRunning = false;
+  clock.mockRestore();
+  expect(turns).toBeGreaterThan(3);
 });
