@@ -77,17 +77,19 @@ async function wordsOf(x: NDArray): Promise<Words> {
 interface FloatKind {
   readonly sign: number;
   readonly infinity: number;
+  /** Whether TensorFlow takes -0 and 0 for two numbers, as it does where it hashes bits. */
+  readonly hasTwoZeros?: boolean;
 }
 const floatKinds: Readonly<Record<string, FloatKind>> = {
-  f16: { sign: 0x8000, infinity: 0x7c00 },
-  bf16: { sign: 0x8000, infinity: 0x7f80 },
+  f16: { sign: 0x8000, infinity: 0x7c00, hasTwoZeros: true },
+  bf16: { sign: 0x8000, infinity: 0x7f80, hasTwoZeros: true },
   f32: { sign: 0x80000000 | 0, infinity: 0x7f800000 },
   c64: { sign: 0x80000000 | 0, infinity: 0x7f800000 },
   f64: { sign: 0x80000000 | 0, infinity: 0x7ff00000 },
   c128: { sign: 0x80000000 | 0, infinity: 0x7ff00000 },
 };
 
-/** Words of floats in which -0 is 0; each float has `own` of the `width` words of an element, the highest last. */
+/** Words of floats in which -0 is 0 where it shall be; each float has `own` of the `width` words of an element, the highest last. */
 async function floatWords(bits: ArrayLike<number>, width: number, own: number, kind: FloatKind): Promise<Words> {
   const words = new Int32Array(bits.length);
   const isNan = new Uint8Array(bits.length / width);
@@ -97,7 +99,7 @@ async function floatWords(bits: ArrayLike<number>, width: number, own: number, k
     const high = bits[at + own - 1]!;
     const size = high & ~kind.sign;
     if (own === 2) words[at] = low;
-    words[at + own - 1] = low === 0 && size === 0 ? 0 : high;
+    words[at + own - 1] = low === 0 && size === 0 && !kind.hasTwoZeros ? 0 : high;
     if (size > kind.infinity || (size === kind.infinity && low !== 0)) isNan[Math.floor(at / width)] = 1;
   });
   return { words, width, isNan };
