@@ -115,8 +115,9 @@ function load(path: string): NativeLibrary {
       const error = new Uint8Array(256);
       const count = words.length / 2;
       const handle = await new Promise((resolve, reject) => {
+        // The words are named in the callback, which keeps their memory until the call is over.
         createProgram.async(words, count, error, error.length, (problem: unknown, made: unknown) =>
-          problem ? reject(problem) : resolve(made),
+          problem && words.length > 0 ? reject(problem) : resolve(made),
         );
       });
       return handleOf(handle, error);
