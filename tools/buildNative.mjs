@@ -42,10 +42,16 @@ const library = join(output, `libtensorloom.${extension}`);
  * Rounding must not depend on the optimizer: no contraction of a * b + c, no fast-math. The two -fno flags only promise
  * that nobody reads errno or floating-point exceptions, which lets loops with sqrt and comparisons become vector code.
  */
+// Without sharing the places of variables that have gone, frames are larger than the stack that Node's calls run on here.
+const sanitizers = [
+  '-fsanitize=address,undefined',
+  '-fno-sanitize-recover=undefined',
+  '-fno-sanitize-address-use-after-scope',
+];
 const commonFlags = [
   ...['-std=c++17', '-fPIC', '-pthread', '-Wall', '-Wextra', '-fvisibility=hidden', '-fvisibility-inlines-hidden'],
   ...['-ffp-contract=off', '-fno-math-errno', '-fno-trapping-math', '-fno-strict-aliasing'],
-  ...(sanitize ? ['-O1', '-g', '-fsanitize=address,undefined', '-fno-sanitize-recover=undefined'] : []),
+  ...(sanitize ? ['-O1', '-g', ...sanitizers] : []),
 ];
 /** Vector code is wanted in *.simd.cpp only. With GCC, what -O3 does beyond it makes compiling slow and nothing faster. */
 const plainFlags = sanitize ? [] : ['-O2'];
