@@ -4,6 +4,7 @@ import * as d from '../../src/core/dtypes.ts';
 import { NDArray } from '../../src/core/ndarray.ts';
 import { CpuDevice } from '../../src/devices/cpu/device.ts';
 import * as e from '../../src/program/expr.ts';
+import { turnsDuring } from '../turnsDuring.ts';
 import { SegmentBuilder } from './build.ts';
 
 const cpu = CpuDevice.open();
@@ -16,23 +17,6 @@ function counting(times: number): SegmentBuilder {
   for (let i = 0; i < times; i++)
     b.add({ kind: 'map', shape: [1], inputs: [counter], outputs: [counter], results: [e.add(x, 1)] });
   return b;
-}
-
-/** How often the event loop comes round meanwhile, by a clock of which every question takes a millisecond. */
-async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
-  await new Promise(setImmediate); // what is remembered of this turn, by the usual clock, is forgotten
-  let [time, turns, isRunning] = [performance.now(), 0, true];
-  const clock = vi.spyOn(performance, 'now').mockImplementation(() => ++time);
-  const come = () => {
-    turns++;
-    if (isRunning) setImmediate(come);
-  };
-  setImmediate(come);
-  await work();
-  isRunning = false;
-  await new Promise(setImmediate);
-  clock.mockRestore();
-  return turns;
 }
 
 describe.skipIf(!cpu)('compiling in turns', () => {

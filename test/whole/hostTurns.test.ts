@@ -1,6 +1,7 @@
 /** @file Work on the host that takes long lets other work go on: every op here is given many elements. */
 import { describe, expect, test, vi } from 'vitest';
 import * as tf from '../../src/api/index.ts';
+import { turnsDuring } from '../turnsDuring.ts';
 
 const count = 20_000;
 const encoder = new TextEncoder();
@@ -128,19 +129,7 @@ async function turnsOf([fed, build]: Row): Promise<number> {
   using session = new tf.Session({ graph });
   await session.run(initial);
   await session.run(fetches, feeds);
-  await new Promise(setImmediate); // what is remembered of this turn, by the usual clock, is forgotten
-  let [time, turns, isRunning] = [performance.now(), 0, true];
-  const clock = vi.spyOn(performance, 'now').mockImplementation(() => ++time);
-  const come = () => {
-    turns++;
-    if (isRunning) setImmediate(come);
-  };
-  setImmediate(come);
-  await session.run(fetches, feeds);
-  isRunning = false;
-  await new Promise(setImmediate);
-  clock.mockRestore();
-  return turns - 1;
+  return (await turnsDuring(() => session.run(fetches, feeds))) - 1;
 }
 
 /** The next element of a dataset. */

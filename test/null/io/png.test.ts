@@ -1,9 +1,10 @@
 /** @file PNG files: every kind against TensorFlow's pixels, written and read again, and broken in many ways. */
 import { readFileSync } from 'node:fs';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { OpError } from '../../../src/core/errors.ts';
 import { filterRows } from '../../../src/io/image/pngFilters.ts';
 import { decodePng, decodePngHere, encodePng } from '../../../src/io/png.ts';
+import { turnsDuring } from '../../turnsDuring.ts';
 
 interface Golden {
   readonly width: number;
@@ -94,15 +95,6 @@ describe('encodePng', () => {
 });
 
 it('the rows of a large file are filtered in turns', async () => {
-  let [time, turns, isRunning] = [performance.now(), 0, true];
-  const clock = vi.spyOn(performance, 'now').mockImplementation(() => ++time);
-  const come = () => {
-    turns++;
-    if (isRunning) setImmediate(come);
-  };
-  setImmediate(come);
-  await filterRows(new Uint8Array(200_000), 100, 2000, 1);
-  isRunning = false;
-  clock.mockRestore();
-  expect(turns).toBeGreaterThan(3);
+  const turns = await turnsDuring(() => filterRows(new Uint8Array(200_000), 100, 2000, 1));
+  expect(turns - 1).toBeGreaterThan(3);
 });
