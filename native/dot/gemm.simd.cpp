@@ -33,6 +33,8 @@ constexpr int64_t kBlockColumns = 1024;
 constexpr int64_t kNearBytes = 1 << 18;
 /** With fewer terms a product mostly writes c, which is done by rows. */
 constexpr int64_t kLongDepth = 48;
+/** With no more terms a is so near that packing it takes longer than it gains. */
+constexpr int64_t kFewTerms = 16;
 /** The largest b, in bytes, that is expected to stay in L1. */
 constexpr int64_t kVeryNearBytes = 32 << 10;
 /** What follows a product begins when so many elements are ready, which are then still in L2. */
@@ -59,16 +61,14 @@ template <class T> using Aside = T[16 * kWidest * lanesOf<T>];
 /** c[s * step + r] = aside[r, s], or += it: a tile that is written by columns. */
 template <class T> void storeTurned(const Tile<T>& t, const Aside<T>& aside, T* c, int64_t step, bool add) {
   using Corner = Square<static_cast<int>(sizeof(T))>;
-  constexpr int64_t side = Corner::side, width = kWidest * lanesOf<T>;
+  constexpr int64_t side = Corner::side, piece = Corner::piece, width = kWidest * lanesOf<T>;
   for (int64_t r = 0; r < t.rows; r += side) {
     const LaneMask mask = firstLanes(t.rows - r);
-    for (int64_t s = 0; s < t.columns; s += side) {
-      typename Corner::Vector lines[side];
-#pragma GCC unroll 16
-      for (int64_t i = 0; i < side; i++) lines[i] = *reinterpret_cast<const typename Corner::Loose*>(aside + (r + i) * width + s);
-      Corner::turn(lines);
-#pragma GCC unroll 16
-      for (int64_t q = 0; q < side; q++) {
+    for (int64_t s = 0; s < t.columns; s += piece) {
+      typename Corner::Vector lines[piece];
+      Corner::read([&](int i) TL_INLINE_LAMBDA { return aside + (r + i) * width + s; }, lines);
+#pragma GCC unroll 4
+      for (int64_t q = 0; q < piece; q++) {
         if (s + q >= t.columns) break;
         T* to = c + (s + q) * step + r;
         const Full<T> sum = (Full<T>)lines[q];
@@ -107,7 +107,7 @@ template <class T> class Product {
     const int64_t passes = ceilDiv(g.k, kDepth<T>);
     depth_ = depthOf(g.k);
     const bool along = g.aColumn == 1, across = g.aRow == 1;
-    const bool many = g.n >= kManyColumns && (kFromMemory || !along);
+    const bool many = g.n >= kManyColumns && g.k > kFewTerms && (kFromMemory || !along);
     packsA_ = !(along || across) || many || collides(along ? g.aRow : g.aColumn, size);
     copiesA_ = packsA_ && along && !many;
     packsB_ = g.bColumn != 1 || g.m > kFewRows;
@@ -297,43 +297,60 @@ template <class T> class Product {
   bool packsA_, copiesA_, packsB_, byColumns_, streams_, passing_, fetchesA_, fetchesB_, fetchesC_;
 };
 
+/** The sums of the numbers in each of `Count` vectors, no more than one has lanes, in order, in the first lanes of one. */
+template <class T, int Count> TL_INLINE Full<T> sumsOf(Full<T> (&x)[Count]) {
+  using Corner = Square<static_cast<int>(sizeof(T))>;
+  using Words = typename Corner::Vector;
+  // Halves of two vectors become one that has them in turn; so the vectors far apart in `x` end up side by side.
+#pragma GCC unroll 4
+  for (int count = Count / 2; count > 0; count /= 2)
+#pragma GCC unroll 8
+    for (int i = 0; i < count; i++) {
+      const Words left = (Words)x[i], right = (Words)x[i + count];
+      x[i] = (Full<T>)Corner::interleave(left, right, false) + (Full<T>)Corner::interleave(left, right, true);
+    }
+  // Where vectors are fewer than lanes, each has left several sums, `Count` apart.
+#pragma GCC unroll 4
+  for (int lanes = lanesOf<T>; lanes > Count; lanes /= 2) {
+    const Words all = (Words)x[0];
+    x[0] += (Full<T>)Corner::secondHalf(all, lanes);
+  }
+  return x[0];
+}
+
 /** y[m] = a[m, k] * x[k] for contiguous x, rows of a contiguous: several rows at once share the loads of x. */
 template <class T> void rowDots(int64_t m, int64_t k, const T* a, int64_t aRow, const T* x, T* y, int64_t yStep) {
-  using V = typename VectorOf<T, lanesOf<T>>::type;
-  using Loose = typename VectorOf<T, lanesOf<T>>::Loose;
-  constexpr int64_t lanes = lanesOf<T>;
-  const auto finish = [&](const T* row, int64_t from, V sum) {
+  using V = Full<T>;
+  constexpr int lanes = lanesOf<T>;
+  const auto restOf = [&](const T* row, int64_t from) {
     T total = 0;
-    for (int64_t l = 0; l < lanes; l++) total += sum[l];
     for (int64_t p = from; p < k; p++) total += row[p] * x[p];
     return total;
   };
+  constexpr int together = lanes < 4 ? lanes : 4;
   int64_t i = 0;
-  for (; i + 4 <= m; i += 4) {
+  for (; i + together <= m; i += together) {
     const T* row = a + i * aRow;
-    V s0{}, s1{}, s2{}, s3{};
+    V s[together] = {};
     int64_t p = 0;
     for (; p + lanes <= k; p += lanes) {
-      const V right = *reinterpret_cast<const Loose*>(x + p);
-      s0 += *reinterpret_cast<const Loose*>(row + p) * right;
-      s1 += *reinterpret_cast<const Loose*>(row + aRow + p) * right;
-      s2 += *reinterpret_cast<const Loose*>(row + 2 * aRow + p) * right;
-      s3 += *reinterpret_cast<const Loose*>(row + 3 * aRow + p) * right;
+      const V right = loadVector(x + p);
+#pragma GCC unroll 4
+      for (int r = 0; r < together; r++) s[r] += loadVector(row + r * aRow + p) * right;
     }
-    y[i * yStep] = finish(row, p, s0);
-    y[(i + 1) * yStep] = finish(row + aRow, p, s1);
-    y[(i + 2) * yStep] = finish(row + 2 * aRow, p, s2);
-    y[(i + 3) * yStep] = finish(row + 3 * aRow, p, s3);
+    const V sums = sumsOf<T, together>(s);
+#pragma GCC unroll 4
+    for (int r = 0; r < together; r++) y[(i + r) * yStep] = p < k ? sums[r] + restOf(row + r * aRow, p) : sums[r];
   }
   for (; i < m; i++) {
     const T* row = a + i * aRow;
-    V s0{}, s1{};
+    V s[2] = {};
     int64_t p = 0;
-    for (; p + 2 * lanes <= k; p += 2 * lanes) {
-      s0 += *reinterpret_cast<const Loose*>(row + p) * *reinterpret_cast<const Loose*>(x + p);
-      s1 += *reinterpret_cast<const Loose*>(row + p + lanes) * *reinterpret_cast<const Loose*>(x + p + lanes);
-    }
-    y[i * yStep] = finish(row, p, s0 + s1);
+    for (; p + 2 * lanes <= k; p += 2 * lanes)
+#pragma GCC unroll 2
+      for (int l = 0; l < 2; l++) s[l] += loadVector(row + p + l * lanes) * loadVector(x + p + l * lanes);
+    const V sums = sumsOf<T, 2>(s);
+    y[i * yStep] = sums[0] + sums[1] + restOf(row, p);
   }
 }
 
@@ -380,21 +397,6 @@ template <class T> void matrixVector(const Gemm<T>& g, T* scratch) {
 /** Few columns, and not a number that fills vectors. */
 template <class T> bool isNarrow(const Gemm<T>& g) { return g.n > 1 && g.n <= kTallest && g.n % lanesOf<T> != 0; }
 
-/** The sums of the numbers in each of as many vectors as one has lanes, in order. */
-template <class T> TL_INLINE Full<T> sumsOf(Full<T> (&x)[lanesOf<T>]) {
-  using Corner = Square<static_cast<int>(sizeof(T))>;
-  using Words = typename Corner::Vector;
-  // Halves of two vectors become one that has them in turn; so the vectors far apart in `x` end up side by side.
-#pragma GCC unroll 4
-  for (int count = lanesOf<T> / 2; count > 0; count /= 2)
-#pragma GCC unroll 8
-    for (int i = 0; i < count; i++) {
-      const Words left = (Words)x[i], right = (Words)x[i + count];
-      x[i] = (Full<T>)Corner::interleave(left, right, false) + (Full<T>)Corner::interleave(left, right, true);
-    }
-  return x[0];
-}
-
 /** Rows and columns of c at most that narrowDots computes at once: their sums and factors fill the registers. */
 constexpr int kDotRows = 4, kDotColumns = 5;
 
@@ -436,7 +438,7 @@ void dotTile(const Gemm<T>& g, int64_t i, int64_t j, const T* b, int64_t bColumn
       const int at = group * lanes + l;
       x[l] = at < all ? sum[at / Columns][at % Columns] : V{};
     }
-    storeVector(total + group * lanes, sumsOf<T>(x));
+    storeVector(total + group * lanes, sumsOf<T, lanes>(x));
   }
   const LaneMask mask = firstLanes(Columns);
   for (int64_t r = 0; r < rows; r++) {

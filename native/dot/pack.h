@@ -22,39 +22,34 @@ template <class T> TL_INLINE void storeFirst(T* to, Full<T> x, int64_t count, La
     for (int64_t i = 0; i < count; i++) to[i] = x[i];
 }
 
-/** Rows that lie along k: squares are turned over in registers. Rows that a square has too many repeat the last. */
+/** Rows that lie along k: pieces of 16 bytes of as many as a vector has lanes are turned over at a time. Further rows repeat the last. */
 template <class T> void packTurned(int64_t valid, int64_t height, int64_t depth, const Side<T>& in, T* out) {
   using Corner = Square<static_cast<int>(sizeof(T))>;
-  using Word = typename Corner::Word;
-  constexpr int64_t side = Corner::side;
-  for (int64_t first = 0; first < valid; first += side) {
+  constexpr int64_t side = Corner::side, piece = Corner::piece;
+  const auto packRows = [&](int64_t first, const auto& at) TL_INLINE_LAMBDA {
     const int64_t count = height - first < side ? height - first : side;
     const LaneMask mask = firstLanes(count);
-    const T* row[side];
-    for (int64_t i = 0; i < side; i++) row[i] = in.at + (first + i < valid ? first + i : valid - 1) * in.across;
     T* to = out + first;
     int64_t p = 0;
-    for (; p + side <= depth; p += side) {
-      typename Corner::Vector lines[side];
-#pragma GCC unroll 16
-      for (int64_t i = 0; i < side; i++) lines[i] = *reinterpret_cast<const typename Corner::Loose*>(reinterpret_cast<const Word*>(row[i] + p));
-      Corner::turn(lines);
-#pragma GCC unroll 16
-      for (int64_t q = 0; q < side; q++, to += height) storeFirst<T>(to, (Full<T>)lines[q], count, mask);
+    for (; p + piece <= depth; p += piece) {
+      typename Corner::Vector lines[piece];
+      Corner::read([&](int i) TL_INLINE_LAMBDA { return at(i, p); }, lines);
+#pragma GCC unroll 4
+      for (int64_t q = 0; q < piece; q++, to += height) storeFirst<T>(to, (Full<T>)lines[q], count, mask);
     }
-    if constexpr (kHasMasks) {
-      if (p == depth) continue;
-      const LaneMask rest = firstLanes(depth - p);
-      typename Corner::Vector lines[side];
-#pragma GCC unroll 16
-      for (int64_t i = 0; i < side; i++) lines[i] = (typename Corner::Vector)loadLanes(row[i] + p, rest);
-      Corner::turn(lines);
-#pragma GCC unroll 16
-      for (int64_t q = 0; q < side; q++, to += height)
-        if (p + q < depth) storeLanes(to, (Full<T>)lines[q], mask);
+    for (; p < depth; p++, to += height)
+      for (int64_t i = 0; i < count; i++) to[i] = *at(i, p);
+  };
+  for (int64_t first = 0; first < valid; first += side) {
+    if (valid % 2 == 0) {
+      // Half as many addresses as rows are few enough for registers.
+      const T* pair[side / 2];
+      for (int64_t i = 0; i < side / 2; i++) pair[i] = in.at + (first + 2 * i < valid ? first + 2 * i : valid - 2) * in.across;
+      packRows(first, [&](int64_t i, int64_t p) TL_INLINE_LAMBDA { return pair[i / 2] + (i % 2 == 0 ? p : p + in.across); });
     } else {
-      for (; p < depth; p++, to += height)
-        for (int64_t i = 0; i < count; i++) to[i] = row[i][p];
+      const T* row[side];
+      for (int64_t i = 0; i < side; i++) row[i] = in.at + (first + i < valid ? first + i : valid - 1) * in.across;
+      packRows(first, [&](int64_t i, int64_t p) TL_INLINE_LAMBDA { return row[i] + p; });
     }
   }
 }

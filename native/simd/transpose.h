@@ -31,6 +31,19 @@ template <int Size> struct Square {
 #endif
   }
 
+  /** The second half of the first `lanes` elements, where the first half was. */
+  static TL_INLINE Vector secondHalf(Vector a, int lanes) {
+#if defined(__clang__)
+    Vector r = a;
+    for (int i = 0; i < lanes / 2; i++) r[i] = a[i + lanes / 2];
+    return r;
+#else
+    Vector order;
+    for (int i = 0; i < side; i++) order[i] = static_cast<Word>(i < lanes / 2 ? i + lanes / 2 : i);
+    return __builtin_shuffle(a, order);
+#endif
+  }
+
   /** Element j of row i becomes element i of row j. */
   static TL_INLINE void turn(Vector (&rows)[side]) {
     // Interleaving row i with row i + side / 2, log2(side) times over, is a transpose.
@@ -47,6 +60,29 @@ template <int Size> struct Square {
     }
   }
 
+  /** Elements in 16 bytes. */
+  static constexpr int piece = 16 / Size;
+
+  /**
+   * Lines of the first `piece` elements of `side` rows in memory, which begin at at(0), at(1) …: a part of their transpose, with half the
+   * shuffles, since pieces are read to where they belong.
+   */
+  template <class At> static TL_INLINE void read(const At& at, Vector (&lines)[piece]) {
+#pragma GCC unroll 4
+    for (int i = 0; i < piece; i++) lines[i] = readPieces([&](int l) TL_INLINE_LAMBDA { return at(i + l * piece); });
+#pragma GCC unroll 2
+    for (int step = 1; step < piece; step *= 2) {
+      Vector next[piece];
+#pragma GCC unroll 2
+      for (int i = 0; i < piece / 2; i++) {
+        next[2 * i] = interleavePieces(lines[i], lines[i + piece / 2], false);
+        next[2 * i + 1] = interleavePieces(lines[i], lines[i + piece / 2], true);
+      }
+#pragma GCC unroll 4
+      for (int i = 0; i < piece; i++) lines[i] = next[i];
+    }
+  }
+
   static TL_INLINE void transpose(const void* in, int64_t inRow, void* out, int64_t outRow) {
     Vector rows[side];
 #pragma GCC unroll 16
@@ -54,6 +90,43 @@ template <int Size> struct Square {
     turn(rows);
 #pragma GCC unroll 16
     for (int i = 0; i < side; i++) *reinterpret_cast<Loose*>(static_cast<Word*>(out) + i * outRow) = rows[i];
+  }
+
+ private:
+  typedef Word Piece __attribute__((vector_size(16), aligned(1), may_alias));
+
+  /** A vector of the 16 bytes at at(0), at(1) … */
+  template <class At> static TL_INLINE Vector readPieces(const At& at) {
+    const auto pieceAt = [&](int l) TL_INLINE_LAMBDA -> const Piece& { return *reinterpret_cast<const Piece*>(at(l)); };
+#if defined(__AVX512F__)
+    Vector x;
+    asm("vmovdqu32 %1, %x0" : "=v"(x) : "m"(pieceAt(0)));
+    asm("vinserti32x4 $1, %1, %0, %0" : "+v"(x) : "m"(pieceAt(1)));
+    asm("vinserti32x4 $2, %1, %0, %0" : "+v"(x) : "m"(pieceAt(2)));
+    asm("vinserti32x4 $3, %1, %0, %0" : "+v"(x) : "m"(pieceAt(3)));
+    return x;
+#elif defined(__AVX__)
+    Vector x;
+    asm("vmovdqu %1, %x0" : "=x"(x) : "m"(pieceAt(0)));
+    asm("vinsertf128 $1, %1, %0, %0" : "+x"(x) : "m"(pieceAt(1)));
+    return x;
+#else
+    return *reinterpret_cast<const Loose*>(at(0));
+#endif
+  }
+
+  /** Within every 16 bytes, the elements of a and b taken in turn, from the first half or from the second. */
+  static TL_INLINE Vector interleavePieces(Vector a, Vector b, bool second) {
+    const auto from = [&](int i) { return i / piece * piece + i % piece / 2 + (second ? piece / 2 : 0); };
+#if defined(__clang__)
+    Vector r;
+    for (int i = 0; i < side; i++) r[i] = (i % 2 ? b : a)[from(i)];
+    return r;
+#else
+    Vector order;
+    for (int i = 0; i < side; i++) order[i] = static_cast<Word>((i % 2 ? side : 0) + from(i));
+    return __builtin_shuffle(a, b, order);
+#endif
   }
 };
 
