@@ -174,7 +174,7 @@ template <class T> class Product {
     if (packsA_) forPanels([&](int64_t i, int64_t rows) { packA(i, rows, pc, kc, aBlock_ + i * step); });
     for (int64_t j = jc; j < jc + nc; j += kWidth) {
       const int64_t columns = minOf(kWidth, jc + nc - j);
-      if (streams_ && columns > lanesOf<T>) {
+      if (streams_ && columns == kWidth) {
         streamPanel(j, columns, pc, kc, jc, nc);
         continue;
       }
@@ -277,7 +277,8 @@ template <class T> class Product {
       tile.b = packs(tile.columns) ? bBlock_ + j * kc : bAt(pc, jc + j);
       tile.bStep = packs(tile.columns) ? kWidth : g_.bRow;
       tile.c = c + (jc + j) * g_.cColumn;
-      const MicroFn<T> kernel = kernels[rows][vectors - 1 + (vectors == 2 && fetchesB_)];
+      const bool isWhole = packs(tile.columns) || tile.columns == vectors * lanesOf<T>;
+      const MicroFn<T> kernel = (isWhole ? kernels : micros<T>.part)[rows][vectors - 1 + (vectors == 2 && fetchesB_)];
       if (g_.cColumn == 1 && (kHasMasks || tile.columns == vectors * lanesOf<T>)) kernel(tile);
       else runAside(tile, kernel, g_.cColumn);
     }
@@ -572,7 +573,7 @@ template <class T> void multiplyTiny(const Gemm<T>& g) {
     tile.b = rows;
     tile.bStep = kTinyColumns;
   }
-  micros<T>.of[g.m][0](tile);
+  micros<T>.part[g.m][0](tile);
 }
 
 template <class T> int64_t scratchElements(int64_t m, int64_t n, int64_t k) {

@@ -112,9 +112,10 @@ TL_INLINE void addStep(Full<T> (&sum)[Height][Width], const Full<T> (&right)[Wid
 
 /**
  * A tile with `Height` rows, or with one less: then the last row is computed twice. `Steps` is 0 for a of any strides, 1 for rows of
- * a that lie side by side, and kPackedSteps for packed ones, whose length is a multiple of it.
+ * a that lie side by side, and kPackedSteps for packed ones, whose length is a multiple of it. `Whole` is for b of which all lanes can be
+ * read: reading only some of them takes the place of a multiplication.
  */
-template <class T, int Height, int Width, Fetch Fetches, int Steps> void micro(const Tile<T>& t) {
+template <class T, int Height, int Width, Fetch Fetches, int Steps, bool Whole> void micro(const Tile<T>& t) {
   using V = Full<T>;
   constexpr int lanes = lanesOf<T>;
   const LaneMask mask = firstLanes(t.columns - (Width - 1) * lanes);
@@ -133,8 +134,7 @@ template <class T, int Height, int Width, Fetch Fetches, int Steps> void micro(c
   const T* b = t.b;
   const auto loadRight = [&](V (&right)[Width]) TL_INLINE_LAMBDA {
 #pragma GCC unroll 2
-    for (int j = 0; j + 1 < Width; j++) right[j] = loadVector(b + j * lanes);
-    right[Width - 1] = loadLanes(b + (Width - 1) * lanes, mask);
+    for (int j = 0; j < Width; j++) right[j] = Whole || j + 1 < Width ? loadVector(b + j * lanes) : loadLanes(b + j * lanes, mask);
     if constexpr (Fetches == Fetch::ahead || Fetches == Fetch::copy) {
       const T* ahead = inRegister(b + aheadStep);
 #pragma GCC unroll 2
@@ -222,7 +222,9 @@ template <class T> using MicroFn = void (*)(const Tile<T>&);
 template <class T> struct MicroTable {
   using Kernels = MicroFn<T>[kTallest + 1][kWidest + 1];
   Kernels of = {};
-  /** The same for rows of a that lie side by side, and for packed ones. Low tiles have the same kernels for all. */
+  /** The same where not all lanes of b's last vector can be read. */
+  Kernels part = {};
+  /** As `of` for rows of a that lie side by side, and for packed ones. Low tiles have the same kernels for all. */
   Kernels beside = {}, packed = {};
   /** For packed rows of a, two vectors wide: those that copy b, and those that fetch its next rows. Low tiles have none. */
   MicroFn<T> copy[kTallest + 1] = {}, next[kTallest + 1] = {};
@@ -242,19 +244,20 @@ template <class T> struct MicroTable {
     for (int rows = Height; rows > 0 && height[rows] == 0; rows--) {
       constexpr bool tall = kFromMemory && Height > kTallest / 2;
       enterThree<Height, 0>(of[rows]);
+      enterThree<Height, 0, !kHasMasks>(part[rows]);
       enterThree<Height, tall ? 1 : 0>(beside[rows]);
       enterThree<Height, tall ? kPackedSteps : 0>(packed[rows]);
       if constexpr (tall) {
-        copy[rows] = micro<T, Height, 2, Fetch::copy, kPackedSteps>;
-        next[rows] = micro<T, Height, 2, Fetch::next, kPackedSteps>;
+        copy[rows] = micro<T, Height, 2, Fetch::copy, kPackedSteps, true>;
+        next[rows] = micro<T, Height, 2, Fetch::next, kPackedSteps, true>;
       }
       height[rows] = Height;
     }
   }
-  template <int Height, int Steps> constexpr void enterThree(MicroFn<T> (&to)[kWidest + 1]) {
-    to[0] = micro<T, Height, 1, Fetch::nothing, 0>;
-    to[1] = micro<T, Height, 2, (Height < kTallest - 2 ? Fetch::ahead : Fetch::nothing), Steps>;
-    to[2] = micro<T, Height, 2, Fetch::ahead, Steps>;
+  template <int Height, int Steps, bool Whole = true> constexpr void enterThree(MicroFn<T> (&to)[kWidest + 1]) {
+    to[0] = micro<T, Height, 1, Fetch::nothing, 0, Whole>;
+    to[1] = micro<T, Height, 2, (Height < kTallest - 2 ? Fetch::ahead : Fetch::nothing), Steps, Whole>;
+    to[2] = micro<T, Height, 2, Fetch::ahead, Steps, Whole>;
   }
 };
 template <class T> constexpr MicroTable<T> micros{};

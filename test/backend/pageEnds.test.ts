@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module';
 import { describe, expect, it } from 'vitest';
 import * as d from '../../src/core/dtypes.ts';
-import { NDArray } from '../../src/core/ndarray.ts';
+import { fromElements, NDArray, zeros } from '../../src/core/ndarray.ts';
 import { sizeOf } from '../../src/core/shape.ts';
 import { CpuDevice } from '../../src/devices/cpu/device.ts';
 import type { DeviceBuffer } from '../../src/devices/device.ts';
@@ -96,20 +96,54 @@ function blocksOver(rows: number, columns: number): SegmentBuilder {
   });
 }
 
+function productsOver(rows: number, columns: number): SegmentBuilder {
+  const b = new SegmentBuilder();
+  const terms = 8;
+  for (const dtype of [d.float32, d.float64])
+    for (const [isTurnedA, isTurnedB] of [
+      [false, false],
+      [false, true],
+      [true, false],
+      [true, true],
+    ]) {
+      const matrix = (height: number, width: number, isTurned: boolean) => {
+        const elements = Array.from({ length: height * width }, (_, i) => (i % 7) - 3);
+        const view = b.bind(fromElements(dtype, [height, width], elements));
+        return isTurned ? restride(view, [height, width], [1, height]) : view;
+      };
+      const output = b.output(dtype, [2 * rows, columns]);
+      b.add({ kind: 'dot', a: matrix(2 * rows, terms, isTurnedA!), b: matrix(terms, columns, isTurnedB!), output });
+    }
+  return b;
+}
+
+/** Runs it with its arrays at the ends of pages and elsewhere, and compares all of them. */
+async function check(b: SegmentBuilder, atEnd: boolean): Promise<void> {
+  const buffers = b.values.map((array) => atEdge(array, atEnd));
+  await cpu!.compile(b.segment).run(buffers);
+  const elsewhere = b.values.map((array) => cpu!.fromHost(array.copy()));
+  await cpu!.compile(b.segment).run(elsewhere);
+  expect(buffers.findIndex(({ host }, i) => Buffer.compare(host!, elsewhere[i]!.host!) !== 0)).toBe(-1);
+}
+
 describe.runIf(cpu)('at the ends of pages', () => {
   it.each([
     ['maps', mapOver],
     ['steps over rows', blocksOver],
+    ['products', productsOver],
   ])('%s stay inside their arrays', async (_, segmentOver) => {
     for (const rows of [1, 2, 5])
       for (const columns of [1, 2, 8, 15, 16, 17, 31, 33, 47, 64, 71, 1100])
-        for (const atEnd of [true, false]) {
-          const b = segmentOver(rows, columns);
-          const buffers = b.values.map((array) => atEdge(array, atEnd));
-          await cpu!.compile(b.segment).run(buffers);
-          const elsewhere = b.values.map((array) => cpu!.fromHost(array.copy()));
-          await cpu!.compile(b.segment).run(elsewhere);
-          expect(buffers.map(({ host }) => [...host!])).toEqual(elsewhere.map(({ host }) => [...host!]));
-        }
+        for (const atEnd of [true, false]) await check(segmentOver(rows, columns), atEnd);
+  });
+
+  it('products stay inside a factor that comes from memory', async () => {
+    const [m, k, n] = [43, 516, 1033];
+    for (const dtype of [d.float32, d.float64]) {
+      const b = new SegmentBuilder();
+      const matrix = (shape: number[]) => b.bind(zeros(dtype, shape));
+      b.add({ kind: 'dot', a: matrix([m, k]), b: matrix([k, n]), output: b.output(dtype, [m, n]) });
+      await check(b, true);
+    }
   });
 });
