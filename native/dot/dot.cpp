@@ -103,6 +103,8 @@ struct Surroundings {
   bool afterMayFail = false;
   /** The slot through which `after` finds c when c is in no memory of the program; or -1. */
   int64_t ownSlot = -1;
+  /** How many slots of the table `after` may use. */
+  int64_t afterSlots = 0;
 };
 
 class Dot final : public Instruction, public RowWise {
@@ -318,16 +320,13 @@ class Dot final : public Instruction, public RowWise {
   struct Piece {
     Dot* dot;
     void* const* table;
-    std::vector<void*> own;  // the table with a slot for c
+    std::vector<void*> own;  // the table as far as the map behind c looks, with c in its slot
     char* scratch;
     int64_t row = 0, column = 0;  // of the piece, the row counting through all batches
 
     Piece(Dot& of, void* const* outer, char* memory) : dot(&of), table(outer), scratch(memory) {
       if (!of.isOwn()) return;
-      // The slot for c follows those of the program.
-      own.reserve(static_cast<size_t>(of.around_.ownSlot) + 1);
-      own.assign(table, table + of.around_.ownSlot);
-      own.push_back(nullptr);
+      own.assign(table, table + of.around_.afterSlots);
     }
 
     /** Runs what follows on some rows of the piece, of which the first begins at `c`. */
@@ -634,6 +633,9 @@ InstructionPtr decodeDot(Reader& in) {
     });
   }
   around.ownSlot = in.word(-1, INT32_MAX, "slot");
+  around.afterSlots = around.ownSlot + 1;
+  for (const std::vector<View>* views : {&around.afterReads, &around.afterWrites})
+    for (const View& v : *views) around.afterSlots = std::max<int64_t>(around.afterSlots, v.slot + 1);
   return make<Dot>(a, b, c, std::move(around));
 }
 

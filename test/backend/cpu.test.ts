@@ -232,6 +232,26 @@ function largeWork(device: CpuDevice): void {
         }
   });
 
+  it('finds large constants, which have slots of their own, behind a product without memory', async () => {
+    const [m, k, n] = [130, 20, 140];
+    const array = (rows: number, columns: number, seed: number) =>
+      new NDArray(d.float32, [rows, columns], noise(rows * columns, seed));
+    const constants = Array.from({ length: 20 }, (_, i) => array(m, n, i));
+    const run = async (passing: boolean) => {
+      const b = new SegmentBuilder();
+      const product = b.temp(d.float32, [m, n]);
+      const output = b.output(d.float32, [m, n]);
+      const inputs = [product, ...constants.map((c) => b.constant(c))];
+      const results = [inputs.map((_, i) => e.input(i, d.float32)).reduce(e.add)];
+      const after = { kind: 'map', shape: [m, n], inputs, outputs: [output], results } as const;
+      const dot = { kind: 'dot', a: b.bind(array(m, k, 1)), b: b.bind(array(k, n, 2)), output: product } as const;
+      if (passing) b.add({ ...dot, after, passing });
+      else b.add(dot).add(after);
+      return (await b.run(device))(output);
+    };
+    expect((await run(true)).equals(await run(false))).toBe(true);
+  });
+
   it('keeps the memory of products apart from that of what follows them', async () => {
     // Sizes around those for which all of the first factor is packed, in sums of one pass and of several.
     for (const [m, k, n, pairs] of [
