@@ -49,10 +49,12 @@ export function protectReads(instructions: readonly Recorded[]): Recorded[] {
     for (const written of writesOf(i)) {
       if (!written.buffer.owner) continue;
       for (const old of versions.get(storageOf(written.buffer)) ?? []) {
-        if (old === written.buffer || saved.has(old) || old.bytes !== written.buffer.bytes) continue;
+        if (old === written.buffer || saved.has(old)) continue;
         // A version that a later instruction makes is not there yet.
         if ((firstWrite.get(old) ?? -1) >= k) continue;
-        if (lastRead.get(old)! > k || (lastRead.get(old) === k && overlapsOddly(i, old, written))) {
+        const last = lastRead.get(old)!;
+        // Content of another size gets other memory, which becomes the variable's only when the segment has run.
+        if (last > k || (last === k && old.bytes === written.buffer.bytes && overlapsOddly(i, old, written))) {
           const copy = new Buffer('temp', old.bytes);
           saved.set(old, copy);
           result.push(copyOf(old, copy, written, i.node));

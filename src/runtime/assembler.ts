@@ -148,23 +148,27 @@ export class Assembler {
         if (buffer.kind === 'temp' && outlives(buffer)) keep.add(buffer);
     const segment = await inTurns(planning(recorded, keep, this.atOnce));
     if (segment.instructions.length === 0) return undefined;
-    const assigned = new Map<Variable, Shape>();
+    const assigned = new Map<Variable, Buffer>();
     for (const i of segment.instructions)
-      for (const { buffer } of writesOf(i))
-        if (buffer.owner instanceof Variable) assigned.set(buffer.owner, builder.shapeOfVersion(buffer));
+      for (const { buffer } of writesOf(i)) if (buffer.owner instanceof Variable) assigned.set(buffer.owner, buffer);
     const allocates: { slot: number; bytes: number }[] = [];
     for (const buffer of segment.bound)
       if (buffer.kind === 'temp' && !this.slots.has(buffer))
         allocates.push({ slot: this.slotFor(buffer), bytes: buffer.bytes });
     const { device } = this;
+    const made = madeContent(recorded);
     return {
       kind: 'segment',
       kernel: device.compileInTurns ? await device.compileInTurns(segment) : device.compile(segment),
       instructions: segment.instructions,
       arenaBytes: segment.arenaBytes,
-      sources: segment.bound.map((b) => this.sourceOf(b)),
+      sources: segment.bound.map((b) => this.sourceOf(b, made(b))),
       allocates,
-      assigned: [...assigned].map(([variable, shape]) => ({ variable, shape })),
+      assigned: [...assigned].map(([variable, buffer]) => ({
+        variable,
+        shape: builder.shapeOfVersion(buffer),
+        bytes: buffer.bytes,
+      })),
     };
   }
 
@@ -174,8 +178,9 @@ export class Assembler {
     return slot;
   }
 
-  private sourceOf(buffer: Buffer): Source {
-    if (buffer.owner instanceof Variable) return { kind: 'variable', variable: buffer.owner, bytes: buffer.bytes };
+  private sourceOf(buffer: Buffer, isMade = false): Source {
+    if (buffer.owner instanceof Variable)
+      return { kind: 'variable', variable: buffer.owner, bytes: buffer.bytes, isMade };
     const slot = this.slots.get(buffer);
     const source = this.given.get(buffer) ?? (slot === undefined ? undefined : { kind: 'slot' as const, slot });
     if (!source) throw new InternalError('a buffer is used that nothing provides');
@@ -210,11 +215,29 @@ interface Chunk {
   host?: Extract<Recorded, { kind: 'host' }>;
 }
 
+/** Whether a view shows all of its buffer. */
+const isWhole = (v: View): boolean =>
+  v.offset === 0 && isContiguous(v) && v.buffer.bytes === sizeOf(v.shape) * v.dtype.size;
+
+/** Tells of which variables, and in which sizes, instructions write the whole content before they read any. */
+function madeContent(instructions: readonly DeviceInstruction[]): (buffer: Buffer) => boolean {
+  const first = new Map<object, Map<number, boolean>>();
+  const see = ({ buffer: { owner, bytes } }: View, isMade: boolean) => {
+    if (!owner) return;
+    const sizes = first.get(owner) ?? new Map<number, boolean>();
+    if (!sizes.has(bytes)) first.set(owner, sizes.set(bytes, isMade));
+  };
+  for (const i of instructions) {
+    for (const view of readsOf(i)) see(view, false);
+    for (const view of writesOf(i)) see(view, isWhole(view));
+  }
+  return ({ owner, bytes }) => owner !== undefined && first.get(owner)?.get(bytes) === true;
+}
+
 /** The two buffers, if all that the instruction does is to copy one whole to another. */
 function copiedWhole(i: Recorded): { from: Buffer; to: Buffer } | undefined {
   if (i.kind !== 'map' || i.inputs.length !== 1 || i.outputs.length !== 1 || i.results[0]!.op !== 'input')
     return undefined;
-  const isWhole = (v: View) => v.offset === 0 && isContiguous(v) && v.buffer.bytes === sizeOf(v.shape) * v.dtype.size;
   const [from, to] = [i.inputs[0]!, i.outputs[0]!];
   return from.dtype === to.dtype && isWhole(from) && isWhole(to) ? { from: from.buffer, to: to.buffer } : undefined;
 }

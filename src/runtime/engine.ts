@@ -79,13 +79,18 @@ class TracedExecutable implements Executable {
     if (pause) await pause;
     this.engine.throwIfClosed();
     const key = this.checkFeeds(feeds);
-    const { device } = this.engine;
-    const program = this.find(key, feeds) ?? (await this.trace(key, feeds));
     const run = options.run ?? new Run();
+    const frame = new Frame(this.engine.device, run);
+    await frame.feed(feeds);
+    // From here to the first step nobody else has a turn: variables have the shapes that the program relies on.
+    let program = this.find(key, feeds);
+    while (!program) {
+      const traced = await this.trace(key, feeds);
+      if (holds(traced.guards, feeds)) program = traced;
+    }
+    frame.constants = program.constants;
     const end = run.stop.listen(options.signal, options.timeout);
-    const frame = new Frame(device, [], program.constants, run);
     try {
-      await frame.feed(feeds);
       return await replay(program.path, frame, options.lends);
     } finally {
       end();

@@ -12,15 +12,24 @@ import {
   type HostMeans,
   type Origin,
 } from '../program/instructions.ts';
-import type { Storage, Variable } from './resources.ts';
+import { Storage, type Variable } from './resources.ts';
 import type { Run } from './run.ts';
 
 /** Where a bound buffer's memory comes from at each run. */
 export type Source =
   | { readonly kind: 'feed'; readonly index: number }
   | { readonly kind: 'slot'; readonly slot: number }
-  | { readonly kind: 'variable'; readonly variable: Variable; readonly bytes: number }
+  | VariableSource
   | { readonly kind: 'fixed'; readonly buffer: DeviceBuffer };
+
+/** Memory of a variable. */
+export interface VariableSource {
+  readonly kind: 'variable';
+  readonly variable: Variable;
+  readonly bytes: number;
+  /** Whether the segment writes all of it before it reads any, so that it need not be the memory that the variable has. */
+  readonly isMade: boolean;
+}
 
 /** One device segment. */
 export interface SegmentStep {
@@ -33,7 +42,7 @@ export interface SegmentStep {
   /** Slots to allocate before it runs. */
   readonly allocates: readonly { slot: number; bytes: number }[];
   /** Shapes that variables have once it has run. */
-  readonly assigned: readonly { variable: Variable; shape: Shape }[];
+  readonly assigned: readonly { variable: Variable; shape: Shape; bytes: number }[];
 }
 
 /** One call on the host. */
@@ -98,11 +107,11 @@ export class Frame implements HostMeans {
   readonly shapes: (Shape | undefined)[] = [];
   /** Objects made by this run; programs carry their index. */
   readonly objects: object[] = [];
+  readonly feeds: DeviceBuffer[] = [];
+  /** Objects fixed while tracing; their ids are -1, -2 … */
+  constants: readonly object[] = [];
   constructor(
     readonly device: Device,
-    readonly feeds: DeviceBuffer[],
-    /** Objects fixed while tracing; their ids are -1, -2 … */
-    readonly constants: readonly object[],
     readonly run: Run,
   ) {}
 
@@ -132,7 +141,7 @@ export class Frame implements HostMeans {
       case 'slot':
         return this.slots[source.slot]!;
       case 'variable':
-        return source.variable.memoryFor(source.bytes);
+        return source.variable.storageOf(source.bytes).buffer;
       case 'fixed':
         return source.buffer;
     }
@@ -299,16 +308,15 @@ function runStep(step: Step, frame: Frame): void | Promise<void> {
 function runSegment(step: SegmentStep, frame: Frame): void | Promise<void> {
   for (const { slot, bytes } of step.allocates) frame.allocateResult(slot, bytes);
   for (const { variable } of step.assigned) variable.leaveLoans();
-  const bound = step.sources.map((s) => frame.resolve(s));
-  const done = () => {
-    for (const { variable, shape } of step.assigned) variable.shape = shape;
-  };
+  const memory = new VariableMemory();
+  const bound = step.sources.map((s) => (s.kind === 'variable' ? memory.of(s).buffer : frame.resolve(s)));
+  const done = memory.assigning(step);
   const timeline = frame.run.stats?.begin(step.instructions);
   frame.run.stats?.useMemory(step.arenaBytes + frame.slots.reduce((sum, b) => sum + (b?.bytes ?? 0), 0));
   try {
     const pending = step.kernel.run(bound, timeline ? { timeline } : undefined);
     if (pending) {
-      const end = beginUse(step);
+      const end = memory.beginUse(step);
       return pending.then(
         () => {
           end();
@@ -328,16 +336,51 @@ function runSegment(step: SegmentStep, frame: Frame): void | Promise<void> {
   done();
 }
 
-/** Notes that a segment uses the memory of variables, until the result is called. */
-function beginUse({ sources, assigned }: SegmentStep): () => void {
-  const read = sources.flatMap((s) => (s.kind === 'variable' && s.variable.storage ? [s.variable.storage] : []));
-  const written = assigned.flatMap(({ variable }) => variable.storage ?? []);
-  for (const storage of read) storage.readers++;
-  for (const storage of written) storage.writers++;
-  return () => {
-    for (const storage of read) storage.readers--;
-    for (const storage of written) storage.writers--;
-  };
+/**
+ * The memory of variables in one run of a segment. Content of another size gets other memory, which becomes the variable's once the
+ * content is there: until then, and should the segment fail, everybody else finds what was there before.
+ */
+class VariableMemory {
+  private readonly made: { readonly variable: Variable; readonly storage: Storage }[] = [];
+
+  of({ variable, bytes, isMade }: VariableSource): Storage {
+    if (!isMade || variable.storage?.buffer.bytes === bytes) return variable.storageOf(bytes);
+    let storage = this.madeFor(variable, bytes);
+    if (!storage) {
+      storage = new Storage(variable.device.allocate(bytes));
+      this.made.push({ variable, storage });
+    }
+    return storage;
+  }
+
+  private madeFor(variable: Variable, bytes: number): Storage | undefined {
+    return this.made.find((m) => m.variable === variable && m.storage.buffer.bytes === bytes)?.storage;
+  }
+
+  /** What lets variables have what the segment has written, to be called when it has run. */
+  assigning({ assigned }: SegmentStep): () => void {
+    const before = assigned.map(({ variable }) => variable.storage);
+    return () => {
+      for (const [i, { variable, shape, bytes }] of assigned.entries()) {
+        const storage = this.madeFor(variable, bytes);
+        if (storage) variable.adopt(storage.buffer, shape);
+        // Else another run has given it other memory meanwhile, or taken its content away.
+        else if (variable.storage === before[i]) variable.shape = shape;
+      }
+    };
+  }
+
+  /** Notes that the segment uses memory that variables had before it, until the result is called. */
+  beginUse({ sources, assigned }: SegmentStep): () => void {
+    const read = sources.flatMap((s) => (s.kind === 'variable' && s.variable.storage ? [s.variable.storage] : []));
+    const written = assigned.flatMap(({ variable }) => variable.storage ?? []);
+    for (const storage of read) storage.readers++;
+    for (const storage of written) storage.writers++;
+    return () => {
+      for (const storage of read) storage.readers--;
+      for (const storage of written) storage.writers--;
+    };
+  }
 }
 
 async function runHost(step: HostStep, frame: Frame): Promise<void> {

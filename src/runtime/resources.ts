@@ -1,6 +1,6 @@
 /** @file What outlives a run: variables and other resources, by container and name, and the private state of nodes. */
 import { type DType, resource, uint8 } from '../core/dtypes.ts';
-import { InternalError } from '../core/errors.ts';
+import { AbortedError, FailedPreconditionError, InternalError } from '../core/errors.ts';
 import { NDArray } from '../core/ndarray.ts';
 import { type Dims, type Shape, sameShape } from '../core/shape.ts';
 import type { SharedHandle } from '../core/sharedObject.ts';
@@ -39,10 +39,14 @@ export class Variable implements VariableState {
     this.contentShape = shape;
   }
 
-  /** Memory for that much content: the present memory when it has the right size. */
-  memoryFor(bytes: number): DeviceBuffer {
-    if (this.storage?.buffer.bytes !== bytes) this.storage = new Storage(this.device.allocate(bytes));
-    return this.storage.buffer;
+  /** The memory of its content, for a run that has seen that it has so many bytes; another run may have changed that since. */
+  storageOf(bytes: number): Storage {
+    if (!this.storage) throw new FailedPreconditionError(`Attempting to use uninitialized value ${this.name}`);
+    if (this.storage.buffer.bytes !== bytes)
+      throw new AbortedError(
+        `Variable '${this.name}' was given another shape by another run while this one was under way. Run it again.`,
+      );
+    return this.storage;
   }
 
   /**

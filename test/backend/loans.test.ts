@@ -27,14 +27,15 @@ class Watched extends ReferenceDevice implements Device {
 }
 
 const device = new Watched();
-const play = (step: Step, frame = new Frame(device, [], [], new Run())) =>
+const play = (step: Step, frame = new Frame(device, new Run())) =>
   replay({ steps: [step], end: { fetches: [] } }, frame);
 
 const floats = (buffer: DeviceBuffer) => [...new Float32Array(buffer.host!.buffer, buffer.host!.byteOffset, 4)];
 function variableOf(value: number): Variable {
   const variable = new Variable('v', float32, device);
-  new Float32Array(variable.memoryFor(bytes).host!.buffer).fill(value);
-  variable.shape = shape;
+  const memory = device.allocate(bytes);
+  new Float32Array(memory.host!.buffer).fill(value);
+  variable.adopt(memory, shape);
   return variable;
 }
 const contentOf = (variable: Variable) => floats(variable.storage!.buffer);
@@ -42,17 +43,17 @@ const contentOf = (variable: Variable) => floats(variable.storage!.buffer);
 const reading = (variable: Variable, call: HostCall, options?: HostOptions): HostStep => ({
   kind: 'host',
   instruction: { kind: 'host', inputs: [], call, options },
-  inputs: [{ source: { kind: 'variable', variable, bytes }, dtype: float32, shape }],
+  inputs: [{ source: { kind: 'variable', variable, bytes, isMade: false }, dtype: float32, shape }],
   outputs: [],
 });
 const running = (variable: Variable, run: Kernel['run'], writes = true): SegmentStep => ({
   kind: 'segment',
   kernel: { run },
   instructions: [],
-  sources: [{ kind: 'variable', variable, bytes }],
+  sources: [{ kind: 'variable', variable, bytes, isMade: false }],
   arenaBytes: 0,
   allocates: [],
-  assigned: writes ? [{ variable, shape }] : [],
+  assigned: writes ? [{ variable, shape, bytes }] : [],
 });
 const writing = (variable: Variable, value: number) =>
   running(variable, ([buffer]) => void new Float32Array(buffer!.host!.buffer).fill(value));
@@ -134,7 +135,7 @@ describe('a host call that borrows', () => {
 
 describe('what a host call gives away', () => {
   const frameWith = (make: (frame: Frame) => Uint8Array) => {
-    const frame = new Frame(device, [], [], new Run());
+    const frame = new Frame(device, new Run());
     const memory = make(frame);
     const array = new NDArray(float32, shape, new Float32Array(memory.buffer, memory.byteOffset, 4).fill(5));
     frame.store(0, array);

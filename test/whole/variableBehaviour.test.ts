@@ -344,3 +344,80 @@ describe('optimizers', () => {
     }),
   );
 });
+
+describe('a variable that gets another shape', () => {
+  const filled = (size: number, value: number) => new Float32Array(size).fill(value);
+  const kinds = [{ useResource: true }, { useResource: false }];
+  /** A variable of four threes, and what gives it another content. */
+  function changing(useResource: boolean) {
+    const value = tf.placeholder(tf.float32, [null]);
+    const initializer = tf.constant([3, 3, 3, 3], { dtype: tf.float32 });
+    const variable = tf.getVariable('v', { initializer, useResource, validateShape: false });
+    return { value, variable, assign: tf.assign(variable, value, { validateShape: false }) };
+  }
+
+  it.each(kinds)('is read as it was before, where that was asked for ($useResource)', ({ useResource }) =>
+    inGraph(async (sess) => {
+      const { value, variable } = changing(useResource);
+      const before = tf.identity(variable);
+      const twice = tf.controlDependencies([before], () =>
+        tf.controlDependencies([tf.assign(variable, value, { validateShape: false })], () => tf.multiply(before, 2)),
+      );
+      await sess.run(tf.globalVariablesInitializer());
+      expect((await sess.run(twice, new Map([[value, filled(100, 7)]]))).numbers()).toEqual([6, 6, 6, 6]);
+      expect((await sess.run(variable)).numbers()).toEqual([...filled(100, 7)]);
+    })(),
+  );
+
+  it.each(kinds)('is whole for everybody who reads it meanwhile ($useResource)', ({ useResource }) =>
+    inGraph(async (sess) => {
+      const { value, variable, assign } = changing(useResource);
+      const read = tf.identity(variable);
+      await sess.run(tf.globalVariablesInitializer());
+      const sizes = [70_000, 300, 90_000, 20_000, 5000, 120_000];
+      for (let round = 0; round < 4; round++)
+        for (const size of sizes) {
+          const writing = sess.run(assign.op, new Map([[value, filled(size, 3)]]));
+          const reading = [0, 1, 2].map(() => sess.run(read));
+          for (const array of [...(await Promise.all(reading)), await writing.then(() => sess.run(read))]) {
+            expect([4, ...sizes]).toContain(array.size);
+            expect((array.data as Float32Array).findIndex((x) => x !== 3)).toBe(-1);
+          }
+        }
+    })(),
+  );
+
+  it.each(kinds)('keeps what it has when the new content cannot be computed ($useResource)', ({ useResource }) =>
+    inGraph(async (sess) => {
+      const { value, variable } = changing(useResource);
+      const index = tf.placeholder(tf.int32, []);
+      const assign = tf.assign(variable, tf.multiply(value, tf.gather(value, index)), { validateShape: false });
+      await sess.run(tf.globalVariablesInitializer());
+      const feeds = new Map<tf.Tensor, number | number[]>([
+        [value, [7, 8, 9]],
+        [index, 3],
+      ]);
+      await expect(sess.run(assign.op, feeds)).rejects.toThrow(tf.errors.InvalidArgumentError);
+      expect((await sess.run(variable)).numbers()).toEqual([3, 3, 3, 3]);
+    })(),
+  );
+
+  it('ends a run that has seen the shape before, and keeps its content', () =>
+    inGraph(async (sess) => {
+      const { value, variable, assign } = changing(true);
+      let size = 8;
+      const meanwhile = tf.jsFunc(
+        async () => {
+          await sess.run(assign.op, new Map([[value, filled(size++, 2)]]));
+          return 0;
+        },
+        [],
+        tf.int32,
+      );
+      const sum = tf.controlDependencies([meanwhile as tf.Tensor], () => tf.reduceSum(variable.readValue()));
+      await sess.run(tf.globalVariablesInitializer());
+      expect((await sess.run(sum)).toString()).toBe('16.0');
+      await expect(sess.run(sum)).rejects.toThrow(tf.errors.AbortedError);
+      expect((await sess.run(variable)).numbers()).toEqual([...filled(9, 2)]);
+    })());
+});

@@ -160,6 +160,13 @@ describe('protectReads', () => {
     expect(after.get(out)).toEqual([1, 2]);
   });
 
+  it('copies an old version of another size too', () => {
+    const variable = {};
+    const [v0, v1, out] = [bound(2, variable), bound(4, variable), bound(2)];
+    const program = protectReads([unary(bound(4), v1, x), unary(v0, out, x)]);
+    expect(program.map((i) => i.kind === 'map' && i.inputs[0]!.buffer === v0)).toEqual([true, false, false]);
+  });
+
   it('leaves reads before the write alone', () => {
     const variable = {};
     const [v0, v1, out] = [bound(2, variable), bound(2, variable), bound(2)];
