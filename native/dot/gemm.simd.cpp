@@ -39,11 +39,10 @@ constexpr int64_t kFewTerms = 16;
 constexpr int64_t kVeryNearBytes = 32 << 10;
 /** What follows a product begins when so many elements are ready, which are then still in L2. */
 constexpr int64_t kReadyElements = 16384;
-/**
- * With so many columns it pays to pack a that lies across k, else every tile reads a line here and there; and a that lies along k
- * where kernels for packed panels have fewer instructions.
- */
+/** With so many columns it pays to pack a that lies along k, where kernels for packed panels have fewer instructions. */
 constexpr int64_t kManyColumns = 256;
+/** The same for a that lies across k, of which else every tile reads a line here and there: 16 tiles, or eight of longer numbers. */
+template <class T> constexpr int64_t kManyColumnsAcross = 1024 / sizeof(T);
 /** With so few rows a packed b would hardly be read again. */
 constexpr int64_t kFewRows = 128;
 /** The least b, in bytes, that is expected to come from memory. */
@@ -107,7 +106,7 @@ template <class T> class Product {
     const int64_t passes = ceilDiv(g.k, kDepth<T>);
     depth_ = depthOf(g.k);
     const bool along = g.aColumn == 1, across = g.aRow == 1;
-    const bool many = g.n >= kManyColumns && g.k > kFewTerms && (kFromMemory || !along);
+    const bool many = g.n >= (along ? kManyColumns : kManyColumnsAcross<T>) && g.k > kFewTerms && (kFromMemory || !along);
     packsA_ = !(along || across) || many || collides(along ? g.aRow : g.aColumn, size);
     copiesA_ = packsA_ && along && !many;
     packsB_ = g.bColumn != 1 || g.m > kFewRows;

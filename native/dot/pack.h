@@ -66,10 +66,19 @@ template <class T> void packStraight(int64_t valid, int64_t height, int64_t dept
     }
     return;
   }
+  // Each vector overwrites what the one before it wrote too far.
   if (kHasMasks && height <= lanes) {
-    // Each vector overwrites what the one before it wrote too far.
     const LaneMask read = firstLanes(valid);
     for (int64_t p = 0; p < depth; p++, from += in.along, out += height) storeVector(out, loadLanes(from, read));
+    return;
+  }
+  if (kHasMasks && height <= 2 * lanes && valid > lanes) {
+    const LaneMask read = firstLanes(valid - lanes);
+    for (int64_t p = 0; p < depth; p++, from += in.along, out += height) {
+      const Full<T> x = loadVector(from), y = loadLanes(from + lanes, read);
+      storeVector(out, x);
+      storeVector(out + lanes, y);
+    }
     return;
   }
   for (int64_t p = 0; p < depth; p++, from += in.along, out += height)

@@ -98,7 +98,7 @@ function blocksOver(rows: number, columns: number): SegmentBuilder {
 
 function productsOver(rows: number, columns: number): SegmentBuilder {
   const b = new SegmentBuilder();
-  const terms = 8;
+  const terms = 20;
   for (const dtype of [d.float32, d.float64])
     for (const [isTurnedA, isTurnedB] of [
       [false, false],
