@@ -12,7 +12,7 @@ import { checkpointExists, getCheckpointMtimes, removeCheckpoint, writeCheckpoin
 import { CheckpointFormatVersion, type MetaGraphDef, SaverDef } from '../proto/metaGraph.ts';
 import { GraphKeys } from './collections.ts';
 import { globalStep } from './globalStep.ts';
-import { type ExportMetaGraphOptions, exportMetaGraph } from './saving/metaGraph.ts';
+import { type ExportMetaGraphOptions, exportMetaGraph, writeMetaGraph } from './saving/metaGraph.ts';
 import { namesInObjectCheckpoint } from './saving/objectCheckpoint.ts';
 import { registerProtoFunctions } from './saving/protoFunctions.ts';
 import { checkRestoredShapes } from './saving/restoredShapes.ts';
@@ -234,7 +234,7 @@ export class Saver {
     const {
       latestFilename = 'checkpoint',
       metaGraphSuffix = 'meta',
-      writeMetaGraph = true,
+      writeMetaGraph: withMetaGraph = true,
       writeState = true,
     } = options;
     if (!this.isBuilt) throw userError('`build()` should be called before save if deferBuild is true');
@@ -245,12 +245,11 @@ export class Saver {
       throw userError(`'latestFilename' collides with the path: '${latestFilename}' and '${path}'`);
     const prefix = options.globalStep === undefined ? path : `${path}-${await this.stepOf(options.globalStep, sess)}`;
     const saved = this.def ? await this.write(sess, prefix, this.def) : null;
-    if (writeMetaGraph) {
+    if (withMetaGraph) {
       // Shards of the old format have a pattern for a name.
       const meta = `${prefix.replace(/-\?{5}-of-\d{5}$/, '')}.${metaGraphSuffix}`;
-      sess.graph.asDefault(() =>
-        this.exportMetaGraph({ filename: meta, stripDefaultAttrs: options.stripDefaultAttrs }),
-      );
+      const { graph } = sess;
+      await writeMetaGraph(meta, { graph, saverDef: this.def, stripDefaultAttrs: options.stripDefaultAttrs });
     }
     if (saved === null || !writeState) return saved;
     this.remember(saved, this.def!.max_to_keep);

@@ -1,4 +1,5 @@
 /** @file GraphDef export: a graph as the message that TensorFlow's files and servers use. */
+import { finish, type Work } from '../core/eventLoop.ts';
 import { AttrList } from '../proto/attr.ts';
 import type { GraphDef, NodeDef } from '../proto/graph.ts';
 import { shapeToProto } from '../proto/tensorProto.ts';
@@ -13,19 +14,30 @@ export interface ExportOptions {
 }
 
 /** The graph as a message. It shares attributes with the graph, so it is to be read, not changed. */
-export function exportGraphDef(graph: Graph, { fromVersion = 0, addShapes = false }: ExportOptions): GraphDef {
-  const node = graph.operations.slice(fromVersion).map((op) => (addShapes ? withShapes(op) : op.nodeDef));
-  const library = {
-    function: [...graph.functions.values()],
-    gradient: graph.functionGradients,
-    registered_gradients: graph.registeredGradients,
-  };
-  return { node, version: 0, versions: graph.versions, ...(library.function.length > 0 ? { library } : {}) };
+export function exportGraphDef(graph: Graph, options: ExportOptions): GraphDef {
+  return finish(exportingGraphDef(graph, options));
 }
+
+/** The graph as it is when the work begins, whatever is added to it meanwhile. */
+export function* exportingGraphDef(graph: Graph, options: ExportOptions): Work<GraphDef> {
+  const { fromVersion = 0, addShapes = false } = options;
+  const { rewrites } = graph;
+  const functions = [...graph.functions.values()];
+  const { versions, functionGradients: gradient, registeredGradients: registered_gradients } = graph;
+  const operations = graph.operations.slice(fromVersion);
+  const node: NodeDef[] = [];
+  for (const op of operations) if (node.push(addShapes ? withShapes(op) : op.nodeDef) % 256 === 0) yield;
+  // A node that was given inputs meanwhile may name nodes that are not among these.
+  if (graph.rewrites !== rewrites) return exportGraphDef(graph, options);
+  const library = { function: functions, gradient, registered_gradients };
+  return { node, version: 0, versions, ...(functions.length > 0 ? { library } : {}) };
+}
+
+const emptyAttrList = AttrList.create();
 
 function withShapes(op: Operation): NodeDef {
   const def = op.nodeDef;
   if (op.outputs.length === 0) return def;
-  const list = AttrList.create({ shape: op.outputs.map((t) => shapeToProto(t.shape)) });
+  const list = { ...emptyAttrList, shape: op.outputs.map((t) => shapeToProto(t.shape)) };
   return { ...def, attr: { ...def.attr, _output_shapes: { list } } };
 }

@@ -1,7 +1,6 @@
 /** @file The checkpoints of a folder: which there are, which is the latest, and how they go away. */
-import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { rename, rm, writeFile } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, relative } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { InvalidArgumentError } from '../core/errors.ts';
@@ -10,8 +9,8 @@ import { knownOptions } from '../core/optionNames.ts';
 import { CheckpointState } from '../proto/checkpointState.ts';
 import { CheckpointFormatVersion } from '../proto/metaGraph.ts';
 import { parseText, printText } from '../proto/textFormat.ts';
-import { fileError, makeFolder } from './fileErrors.ts';
 import { joinPath, localPath } from './paths.ts';
+import { writeWholeFile } from './wholeFile.ts';
 
 export interface CheckpointStateOptions {
   /** All checkpoints that still exist, oldest first. */
@@ -63,16 +62,7 @@ export async function writeCheckpointState(
     throw new InvalidArgumentError(
       `Save path '${modelCheckpointPath}' conflicts with path used for checkpoint state.  Please use a different save path.`,
     );
-  const local = localPath(path);
-  const temporary = `${local}.tmp${randomBytes(8).toString('hex')}`;
-  try {
-    await makeFolder(dirname(local));
-    await writeFile(temporary, printText(CheckpointState, state), { flush: true });
-    await rename(temporary, local);
-  } catch (error) {
-    await rm(temporary, { force: true }).catch(() => undefined);
-    throw fileError(error, path);
-  }
+  await writeWholeFile(path, printText(CheckpointState, state));
 }
 
 /** Writes the `checkpoint` file of a folder. */

@@ -1,6 +1,8 @@
-/** @file Whole files: small ones in one call of the native library, where it is there. */
-import { readFile } from 'node:fs/promises';
-import { fileError } from './fileErrors.ts';
+/** @file Whole files: small ones read in one call of the native library, where it is there; written whole or not at all. */
+import { randomBytes } from 'node:crypto';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { fileError, makeFolder, wholeFileError } from './fileErrors.ts';
 import { nativeFamily } from './native.ts';
 import { localPath } from './paths.ts';
 
@@ -37,5 +39,37 @@ export async function wholeFile(path: string): Promise<Uint8Array> {
     return await readFile(local);
   } catch (error) {
     throw fileError(error, path);
+  }
+}
+
+/** What is written at once: larger pieces are not worth joining, smaller ones cost more than their bytes. */
+const blockBytes = 2 ** 20;
+
+/** The same bytes in fewer pieces. */
+function* joined(pieces: readonly Uint8Array[]): Generator<Uint8Array> {
+  let block: Uint8Array[] = [];
+  let length = 0;
+  for (const piece of pieces) {
+    block.push(piece);
+    length += piece.length;
+    if (length < blockBytes) continue;
+    yield block.length === 1 ? piece : Buffer.concat(block, length);
+    block = [];
+    length = 0;
+  }
+  yield Buffer.concat(block, length);
+}
+
+/** Writes a file that is there as a whole or, whatever happens, as it was before. */
+export async function writeWholeFile(path: string, content: string | readonly Uint8Array[]): Promise<void> {
+  const local = localPath(path);
+  const temporary = `${local}.tmp${randomBytes(8).toString('hex')}`;
+  await makeFolder(dirname(local));
+  try {
+    await writeFile(temporary, typeof content === 'string' ? content : joined(content), { flush: true });
+    await rename(temporary, local);
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => undefined);
+    throw wholeFileError(error, path);
   }
 }

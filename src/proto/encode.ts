@@ -3,6 +3,7 @@
  * a buffer of exactly that size. So a huge tensor is copied once, however deep it is nested.
  */
 import { InvalidArgumentError } from '../core/errors.ts';
+import type { Work } from '../core/eventLoop.ts';
 import { type AnyMessage, type AnyRecord, emptyList, emptyMap, type FieldEntry, Kind, varintSize } from './schema.ts';
 
 /** What the first pass found, in the order in which the second pass will ask for it. */
@@ -15,13 +16,60 @@ interface Plan {
 export function encodeRecord(message: AnyMessage, record: AnyRecord): Uint8Array {
   const plan: Plan = { sizes: [], keys: [] };
   const size = measureRecord(plan, message, record);
+  throwIfTooLarge(message, size);
+  const writer = new WireWriter(size, plan);
+  writeRecord(writer, message, record);
+  return writer.out;
+}
+
+function throwIfTooLarge(message: AnyMessage, size: number): void {
   if (size > 0x7fffffff)
     throw new InvalidArgumentError(
       `${message.name}: serialized it takes ${(size / 2 ** 30).toFixed(1)} GiB; a protobuf holds at most 2 GiB`,
     );
-  const writer = new WireWriter(size, plan);
-  writeRecord(writer, message, record);
-  return writer.out;
+}
+
+/** How many messages of a list are written at once; those of a graph's nodes take some tenths of a millisecond. */
+const messagesAtOnce = 64;
+
+/** The bytes of a record one after the other, in pieces that are short to make. */
+export function* encodeInPieces(message: AnyMessage, record: AnyRecord): Work<Uint8Array[]> {
+  const pieces: Uint8Array[] = [];
+  for (const field of message.table.fields) {
+    const value = record[field.name];
+    if (value === undefined || value === null) continue;
+    if (!field.message || field.label === 'map') pieces.push(encodeRecord(message, { [field.name]: value }));
+    else if (field.label !== 'repeated') pieces.push(...(yield* piecesOfField(message, field, value)));
+    else {
+      const list = value as readonly unknown[]; // a repeated field holds a list
+      const atOnce = holdsMessages(field.message) ? 1 : messagesAtOnce;
+      for (let i = 0; i < list.length; i += atOnce) {
+        if (atOnce === 1) pieces.push(...(yield* piecesOfField(message, field, list[i])));
+        else pieces.push(encodeRecord(message, { [field.name]: list.slice(i, i + atOnce) }));
+        yield;
+      }
+    }
+  }
+  throwIfTooLarge(message, sizeOf(pieces));
+  return pieces;
+}
+
+/** Whether a single record of it may be long, for the list of messages in it. */
+function holdsMessages(message: AnyMessage): boolean {
+  return message.table.fields.some((field) => field.message && field.label === 'repeated');
+}
+
+const sizeOf = (pieces: readonly Uint8Array[]) => pieces.reduce((sum, piece) => sum + piece.length, 0);
+
+/** A message field with its tag and size. */
+function* piecesOfField(message: AnyMessage, field: FieldEntry, value: unknown): Work<Uint8Array[]> {
+  if (typeof value !== 'object' || value === null) return refuse(message, field, value, 'a record');
+  const body = yield* encodeInPieces(field.message!, value as AnyRecord); // an object, checked above; only for message fields
+  const size = sizeOf(body);
+  const head = new WireWriter(field.tagSize + varintSize(size), { sizes: [], keys: [] });
+  head.varint(field.tag);
+  head.varint(size);
+  return [head.out, ...body];
 }
 
 /** Whether a single field is on the wire: optional ones when present, others when they are not zero. */

@@ -1,6 +1,7 @@
 /** @file The schema language: protobuf messages declared in TypeScript, with the types of their records inferred. */
+import type { Work } from '../core/eventLoop.ts';
 import { decodeRecord } from './decode.ts';
-import { encodeRecord } from './encode.ts';
+import { encodeInPieces, encodeRecord } from './encode.ts';
 import {
   type AnyMessage,
   type AnyRecord,
@@ -52,6 +53,11 @@ export class Message<T> implements AnyMessage {
   /** The serialized record. Map entries are sorted by key, so equal records give equal bytes. */
   encode(value: Init<T>): Uint8Array {
     return encodeRecord(this, value as AnyRecord); // every record type is an object with string keys
+  }
+
+  /** The bytes that `encode` gives, in pieces, with pauses between them. */
+  encodeInPieces(value: Init<T>): Work<Uint8Array[]> {
+    return encodeInPieces(this, value as AnyRecord); // as above
   }
 
   /**

@@ -5,10 +5,12 @@ import { join } from 'node:path';
 import { inflateSync } from 'node:zlib';
 import * as tf from 'tensorloom';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { writeMetaGraph } from '../../src/front/saving/metaGraph.ts';
 import type { AttrValue } from '../../src/proto/attr.ts';
 import type { GraphDef, NodeDef } from '../../src/proto/graph.ts';
 import { MetaGraphDef, VariableDef } from '../../src/proto/metaGraph.ts';
 import { tensorFromProto } from '../../src/proto/tensorProto.ts';
+import { turnsDuring } from '../turnsDuring.ts';
 
 interface Golden {
   readonly metaGraphs: Record<string, string>;
@@ -361,5 +363,77 @@ describe('graphs for inference', () => {
     expect(tf.graphUtil.tensorShapeFromNodeDefName(tf.getDefaultGraph(), 'out')).toEqual([2]);
     expect(tf.graphUtil.mustRunOnCpu(tf.constant(1).op)).toBe(true);
     expect(tf.graphUtil.mustRunOnCpu(tf.constant(1.5).op)).toBe(false);
+  });
+});
+
+describe('written in turns', () => {
+  /** Writes a meta graph in turns, and calls `change` in each of them. */
+  async function writtenWhile(change: () => void): Promise<{ meta: MetaGraphDef; turns: number }> {
+    const graph = tf.getDefaultGraph();
+    const path = join(folder, 'm.meta');
+    let isWriting = true;
+    const changing = () => {
+      graph.asDefault(change);
+      if (isWriting) setImmediate(changing);
+    };
+    setImmediate(changing);
+    const turns = await turnsDuring(() => writeMetaGraph(path, { graph }));
+    isWriting = false;
+    await new Promise(setImmediate);
+    return { meta: MetaGraphDef.decode(readFileSync(path)), turns };
+  }
+
+  /** Names that nodes and collections speak of, but that are no nodes. */
+  function missingNames({ graph_def, collection_def }: MetaGraphDef): string[] {
+    const names = new Set(graph_def!.node.map(({ name }) => name));
+    const variables = collection_def['variables']!.bytes_list!.value.map((bytes) => VariableDef.decode(bytes));
+    const wanted = [
+      ...graph_def!.node.flatMap(({ input }) => input.map((name) => name.replace(/^\^|:.*$/g, ''))),
+      ...variables.map(({ variable_name }) => variable_name.replace(/:.*$/, '')),
+    ];
+    return wanted.filter((name) => !names.has(name));
+  }
+
+  const addMany = () => {
+    for (let i = 0; i < 1000; i++) tf.getVariable(`v${i}`, [1], zeros);
+  };
+
+  test('a graph that grows meanwhile is written as it was', async () => {
+    addMany();
+    const { length } = tf.getDefaultGraph().operations;
+    let added = 0;
+    const { meta, turns } = await writtenWhile(() => {
+      tf.getVariable(`added${added++}`, [1], zeros);
+    });
+    expect(turns).toBeGreaterThan(10);
+    expect(missingNames(meta)).toEqual([]);
+    // One may have come before it began.
+    expect(meta.graph_def!.node.length).toBeLessThan(length + 20);
+  });
+
+  test('a loop that is differentiated meanwhile is written with all of its inputs', async () => {
+    addMany();
+    const x = tf.getVariable('x', [], zeros);
+    const y = tf.whileLoop(
+      (i) => tf.less(i, 10),
+      (i, y) => [tf.add(i, 1), tf.mul(y, x)],
+      [tf.constant(0), tf.constant(1, tf.float32)],
+    )[1];
+    let turn = 0;
+    const { meta } = await writtenWhile(() => {
+      if (++turn === 2) tf.gradients(y!, [x]);
+    });
+    expect(turn).toBeGreaterThan(2);
+    expect(missingNames(meta)).toEqual([]);
+  });
+
+  test('a saver writes what exportMetaGraph gives', async () => {
+    dense();
+    const saver = new tf.train.Saver();
+    using session = new tf.Session();
+    await session.run(tf.globalVariablesInitializer());
+    await saver.save(session, join(folder, 'm'), { stripDefaultAttrs: true });
+    const expected = MetaGraphDef.encode(saver.exportMetaGraph({ stripDefaultAttrs: true }));
+    expect(readFileSync(join(folder, 'm.meta')).equals(expected)).toBe(true);
   });
 });

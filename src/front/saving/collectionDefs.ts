@@ -1,4 +1,5 @@
 /** @file Collections of a graph as meta graphs store them: objects as messages, nodes by name, plain values as they are. */
+import type { Work } from '../../core/eventLoop.ts';
 import type { Graph } from '../../graph/graph.ts';
 import { isInScope, prependNameScope, stripNameScope } from '../../graph/scopedNames.ts';
 import { AnyProto, type CollectionDef } from '../../proto/metaGraph.ts';
@@ -35,11 +36,11 @@ const nameOf = (item: unknown): string | undefined => {
 };
 
 /** The collection of that name as a message; undefined when it has nothing that is exported, or that can be stored. */
-export function collectionDefOf(
+export function* collectionDefOf(
   key: string,
   items: readonly unknown[],
   exported: Exported,
-): Partial<CollectionDef> | undefined {
+): Work<Partial<CollectionDef> | undefined> {
   const chosen = items.filter((item) => {
     const name = nameOf(item);
     return name === undefined || isExported(name, exported);
@@ -47,15 +48,24 @@ export function collectionDefOf(
   if (chosen.length === 0) return undefined;
   const functions = protoFunctionsOf(key);
   try {
-    return functions ? encoded(chosen, functions, exported.scope) : plain(chosen, exported.scope);
+    return functions ? yield* encoded(chosen, functions, exported.scope) : plain(chosen, exported.scope);
   } catch (error) {
     warnOnce(key, error instanceof Error ? error.message : String(error));
     return undefined;
   }
 }
 
-function encoded(items: readonly unknown[], functions: ProtoFunctions, scope: string | undefined) {
-  const value = items.map((item) => functions.encode(item, scope)).filter((bytes) => bytes !== undefined);
+function* encoded(
+  items: readonly unknown[],
+  functions: ProtoFunctions,
+  scope: string | undefined,
+): Work<Partial<CollectionDef>> {
+  const value: Uint8Array[] = [];
+  for (const [i, item] of items.entries()) {
+    const bytes = functions.encode(item, scope);
+    if (bytes) value.push(bytes);
+    if (i % 64 === 63) yield;
+  }
   return { bytes_list: { value } };
 }
 

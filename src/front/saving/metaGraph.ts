@@ -1,4 +1,6 @@
 /** @file Meta graphs: a graph with its collections and saver, as one message that builds it again. */
+import { finish, inTurns, type Work } from '../../core/eventLoop.ts';
+import { exportingGraphDef } from '../../graph/export.ts';
 import { type Graph, getDefaultGraph } from '../../graph/graph.ts';
 import { parseTensorName } from '../../graph/graphDefIndex.ts';
 import type { InputMapping } from '../../graph/import.ts';
@@ -16,7 +18,7 @@ import type { Variable } from '../variable.ts';
 import { collectionDefOf, type Exported, importCollections, isExported, unboundPrefix } from './collectionDefs.ts';
 import { protoFunctionsOf } from './protoFunctions.ts';
 import { removeNewDefaults, stripDefaultAttrs, strippedOpList } from './strippedOps.ts';
-import { readMessage, writeMessage } from './writeGraph.ts';
+import { readMessage, writeMessage, writeMessageInTurns } from './writeGraph.ts';
 
 /** The TensorFlow whose meta graphs these are; readers look at it to know what the fields mean. */
 const formatVersion = '2.21.0';
@@ -47,13 +49,11 @@ export interface ExportMetaGraphOptions {
   readonly stripDefaultAttrs?: boolean | undefined;
 }
 
-/** The message of a meta graph, and the variables that are in it, by their names without the scope. */
-function exportScoped(options: ExportMetaGraphOptions): {
-  readonly def: MetaGraphDef;
-  readonly variables: Record<string, Variable>;
-} {
+/** Makes the message of a graph as it is when the work begins, whatever is added to it meanwhile. */
+function* exporting(options: ExportMetaGraphOptions): Work<MetaGraphDef> {
   const { graph = getDefaultGraph(), saverDef, exportScope, clearDevices = false } = options;
-  const whole = options.graphDef ?? graph.asGraphDef({ addShapes: true });
+  const collections = collectionsOf(graph, options);
+  const whole = options.graphDef ?? (yield* exportingGraphDef(graph, { addShapes: true }));
   const excluded = options.clearExtraneousSavers ? extraneousSaverNodes(whole, saverDef) : undefined;
   const exported: Exported = { scope: exportScope, excluded };
   let graphDef = whole;
@@ -65,14 +65,15 @@ function exportScoped(options: ExportMetaGraphOptions): {
     graphDef = { ...whole, node };
     graph.clearCollection(unboundCollection);
     for (const name of unbound) graph.addToCollection(unboundCollection, name);
+    if (options.collectionList?.includes(unboundCollection) ?? true) collections.set(unboundCollection, unbound);
   }
-  const variables: Record<string, Variable> = {};
-  for (const item of graph.getCollection(GraphKeys.GLOBAL_VARIABLES)) {
-    const variable = item as Variable; // what this collection is for
-    if (isExported(variable.name, exported)) variables[stripNameScope(variable.name, exportScope)] = variable;
+  const collection_def: Record<string, CollectionDef> = {};
+  for (const [key, items] of collections) {
+    const def = yield* collectionDefOf(key, items, exported);
+    if (def) collection_def[key] = def;
   }
   const opList = options.metaInfoDef?.stripped_op_list;
-  const def: MetaGraphDef = {
+  return {
     meta_info_def: MetaInfoDef.create({
       ...options.metaInfoDef,
       stripped_op_list: opList?.op?.length ? opList : strippedOpList(graphDef),
@@ -82,26 +83,23 @@ function exportScoped(options: ExportMetaGraphOptions): {
     }),
     graph_def: options.stripDefaultAttrs ? stripDefaultAttrs(graphDef) : graphDef,
     ...(saverDef && { saver_def: saverDef }),
-    collection_def: collections(graph, options, exported),
+    collection_def,
     signature_def: {},
     asset_file_def: [],
   };
-  if (options.filename !== undefined) writeMessage(options.filename, MetaGraphDef, def, options.asText ?? false);
-  return { def, variables };
 }
 
-function collections(
+/** The members of the collections that are stored, by key. */
+function collectionsOf(
   graph: Graph,
   { collectionList, clearExtraneousSavers, saverDef }: ExportMetaGraphOptions,
-  exported: Exported,
-): Record<string, CollectionDef> {
-  const result: Record<string, CollectionDef> = {};
+): Map<string, readonly unknown[]> {
+  const result = new Map<string, readonly unknown[]>();
   for (const key of collectionList ?? graph.getAllCollectionKeys()) {
     let items: readonly unknown[] = graph.getCollection(key);
     if (clearExtraneousSavers && key === GraphKeys.SAVERS)
       items = saverDef ? items.filter((item) => isSaverOf(item, saverDef)).slice(0, 1) : [];
-    const def = collectionDefOf(key, items, exported);
-    if (def) result[key] = def;
+    result.set(key, items);
   }
   return result;
 }
@@ -169,7 +167,17 @@ function extraneousSaverNodes({ node }: GraphDef, saver: SaverDef | undefined): 
  * @example tf.train.exportMetaGraph({ filename: 'run1/model.meta' }).graph_def.node.length
  */
 export function exportMetaGraph(options: ExportMetaGraphOptions = {}): MetaGraphDef {
-  return exportScoped(options).def;
+  const def = finish(exporting(options));
+  if (options.filename !== undefined) writeMessage(options.filename, MetaGraphDef, def, options.asText ?? false);
+  return def;
+}
+
+/** Writes a graph as it is now to a file of bytes, in turns with whatever else wants the event loop. */
+export async function writeMetaGraph(
+  filename: string,
+  options: Pick<ExportMetaGraphOptions, 'graph' | 'saverDef' | 'stripDefaultAttrs'>,
+): Promise<void> {
+  await writeMessageInTurns(filename, MetaGraphDef, await inTurns(exporting(options)));
 }
 
 export interface ImportScopedOptions {

@@ -3,10 +3,12 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DataLossError, NotFoundError } from '../../core/errors.ts';
+import { inTurns } from '../../core/eventLoop.ts';
 import { Graph } from '../../graph/graph.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import { fileError, makeFolderNow, wholeFileError } from '../../io/fileErrors.ts';
 import { joinPath, localPath } from '../../io/paths.ts';
+import { writeWholeFile } from '../../io/wholeFile.ts';
 import { GraphDef } from '../../proto/graph.ts';
 import type { Init, Message } from '../../proto/message.ts';
 import { parseText, printText } from '../../proto/textFormat.ts';
@@ -28,6 +30,11 @@ export function writeWhole(path: string, content: string | Uint8Array): void {
 /** A message as text or as bytes in a file. */
 export function writeMessage<T>(path: string, type: Message<T>, value: Init<T>, asText: boolean): void {
   writeWhole(path, asText ? printText(type, value) : type.encode(value));
+}
+
+/** The same as bytes, beside the event loop. */
+export async function writeMessageInTurns<T>(path: string, type: Message<T>, value: Init<T>): Promise<void> {
+  await writeWholeFile(path, await inTurns(type.encodeInPieces(value)));
 }
 
 /** A message from a file of bytes or of text. */

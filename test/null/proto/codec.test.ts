@@ -1,6 +1,7 @@
 /** @file The wire format: every kind of field, presence, unknown and damaged input. */
 import { describe, expect, it } from 'vitest';
 import { DataLossError, InvalidArgumentError } from '../../../src/core/errors.ts';
+import { finish } from '../../../src/core/eventLoop.ts';
 import { AttrValue } from '../../../src/proto/attr.ts';
 import { ConfigProto } from '../../../src/proto/config.ts';
 import { ClusterDef } from '../../../src/proto/device.ts';
@@ -12,6 +13,7 @@ import {
   fixed32,
   fixed64,
   float,
+  type Init,
   int32,
   int64,
   int64Number,
@@ -32,6 +34,7 @@ import {
   uint64,
   uint64Number,
 } from '../../../src/proto/message.ts';
+import { MetaGraphDef, SavedModel } from '../../../src/proto/metaGraph.ts';
 import { TensorProto } from '../../../src/proto/tensor.ts';
 import { fromBase64, golden } from './golden.ts';
 
@@ -268,6 +271,37 @@ describe('refusals', () => {
     const write = () => Everything.encode(value as object); // wrong on purpose
     if (why) expect(write).toThrow(why);
     else expect(write().length).toBe(0);
+  });
+});
+
+describe('in pieces', () => {
+  const joined = <T>(type: Message<T>, value: Init<T>) => Buffer.concat(finish(type.encodeInPieces(value)));
+
+  it('gives the bytes of the whole', () => {
+    expect(hex(joined(Everything, full))).toBe(hex(Everything.encode(full)));
+    const leaves = Array.from({ length: 200 }, (_, n) => Leaf.create({ n, list: [n] }));
+    expect(hex(joined(Everything, { ...full, leaves }))).toBe(hex(Everything.encode({ ...full, leaves })));
+    const graph = GraphDef.decode(fromBase64(golden<{ bytes: string }>('graph').bytes));
+    expect(hex(joined(GraphDef, graph))).toBe(hex(GraphDef.encode(graph)));
+    const graphs = {
+      saved_model_schema_version: 1,
+      meta_graphs: [1, 2].map(() => MetaGraphDef.create({ graph_def: graph })),
+    };
+    expect(hex(joined(SavedModel, graphs))).toBe(hex(SavedModel.encode(graphs)));
+  });
+
+  it('pauses between the nodes of a graph, wherever it is', () => {
+    const node = Array.from({ length: 1000 }, (_, i) => NodeDef.create({ name: `node${i}` }));
+    const f = FunctionDef.create({ node_def: node });
+    const meta_graphs = [MetaGraphDef.create({ graph_def: { node, library: { function: [f] } } })];
+    const pauses = [...SavedModel.encodeInPieces({ meta_graphs })];
+    expect(pauses.length).toBeGreaterThan(30);
+  });
+
+  it('refuses what is no record', () => {
+    const write = (value: object) => () => finish(Everything.encodeInPieces(value)); // wrong on purpose
+    expect(write({ leaf: 5 })).toThrow(/Everything.leaf must be a record, but 5 was given/);
+    expect(write({ leaves: [5] })).toThrow(/Everything.leaves must be a record, but 5 was given/);
   });
 });
 
