@@ -1,5 +1,15 @@
 /** @file Turns whatever a user passes as an input into a tensor: literals become `Const` nodes. */
-import { type DType, dtypeFromName, float32, int32, int64, type TypedArray } from '../core/dtypes.ts';
+import {
+  bool,
+  type DType,
+  dtypeFromName,
+  float32,
+  float64,
+  int32,
+  int64,
+  string,
+  type TypedArray,
+} from '../core/dtypes.ts';
 import { InvalidArgumentError } from '../core/errors.ts';
 import {
   dtypeOfTypedArray,
@@ -10,6 +20,7 @@ import {
   NDArray,
   type Nested,
 } from '../core/ndarray.ts';
+import { castNumbers, packNested } from '../core/packNested.ts';
 import { currentContext } from '../graph/context.ts';
 import { type Graph, graphFor } from '../graph/graph.ts';
 import { IndexedSlices } from '../graph/indexedSlices.ts';
@@ -144,7 +155,10 @@ export function toArray(value: Literalish, dtype?: DType, hint?: DType): NDArray
     const array = new NDArray(type, [data.length], data);
     return dtype !== undefined && dtype !== type ? castExactly(array, dtype) : array;
   }
-  const { shape, elements } = flatten(value as Nested); // neither an array object nor a typed array
+  const nested = value as Nested; // neither an array object nor a typed array
+  const packed = dtype === undefined ? packInferred(nested, hint) : packNested(nested, dtype);
+  if (packed) return packed;
+  const { shape, elements } = flatten(nested);
   if (dtype !== undefined) return fromElements(dtype, shape, checkElements(elements, dtype));
   const own = inferDtype(elements);
   if (hint !== undefined && fits(elements, own, hint)) return fromElements(hint, shape, elements);
@@ -152,6 +166,22 @@ export function toArray(value: Literalish, dtype?: DType, hint?: DType): NDArray
     return fromElements(int64, shape, elements);
   return fromElements(own, shape, elements);
 }
+
+/** A long list of one usual kind; undefined for what is to be looked at element by element. */
+function packInferred(value: Nested, hint: DType | undefined): NDArray | undefined {
+  let first: unknown = value;
+  while (Array.isArray(first)) first = first[0];
+  if (typeof first === 'string') return packNested(value, string);
+  if (typeof first === 'boolean') return packNested(value, bool);
+  if (typeof first !== 'number' || (hint !== undefined && !hint.isFloating)) return undefined;
+  const numbers = packNested(value, float64);
+  if (!numbers) return undefined;
+  const data = numbers.data as Float64Array; // of its dtype
+  const own = data.every(Number.isInteger) ? (data.every(isInt32) ? int32 : int64) : float32;
+  return castNumbers(numbers, hint ?? own);
+}
+
+const isInt32 = (x: number) => x >= int32.min && x <= int32.max;
 
 /** TypeScript has one number type, so a whole number may stand for a float; a fraction never stands for an integer. */
 function fits(elements: readonly Element[], own: DType, wanted: DType): boolean {
@@ -177,6 +207,8 @@ function checkElements(elements: readonly Element[], dtype: DType): readonly Ele
 }
 
 function castExactly(array: NDArray, dtype: DType): NDArray {
+  const cast = castNumbers(array, dtype);
+  if (cast) return cast;
   const widening = array.dtype.isObject || dtype.isObject ? false : array.dtype !== dtype;
   if (!widening)
     throw new InvalidArgumentError(`an array of type ${array.dtype} was given where ${dtype} is expected.`);
