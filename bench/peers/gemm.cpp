@@ -5,7 +5,7 @@
  *
  * The first library is the one measured; further ones, such as other builds, appear under the names of their files.
  * Peers are opened at run time where they are installed: oneDNN, OpenBLAS, and the MKL inside PyTorch
- * (TORCH_LIB names its folder), so that nothing is needed to build this.
+ * (TORCH_LIB names its folder), so that nothing is needed to build this. Each side has its arrays in such memory as a session gives it.
  */
 #include <cmath>
 #include <cstring>
@@ -25,6 +25,9 @@ struct Case {
   bool ta, tb;
   bool wide;  // float64
 };
+
+/** Sessions take memory of at least so many bytes from the library, which asks for large pages. */
+constexpr int64_t kLargeBlock = 1 << 20;
 
 /** tensorloom: a program of one `dot` instruction. */
 std::function<void()> ours(Loom& loom, const Case& c, void* a, void* b, void* out, int threads) {
@@ -164,16 +167,16 @@ std::string describe(const Case& c) {
   return text;
 }
 
-/** The arrays of one case; peers write to `check`. */
+/** The arrays of one case. */
 struct Arrays {
-  void *a, *b, *out, *check;
+  void *a, *b, *out;
 };
 
-Arrays arraysOf(const Case& c) {
+Arrays arraysOf(const Case& c, const std::function<void*(int64_t)>& allocate) {
   const int64_t size = c.wide ? 8 : 4;
   const auto memory = [&](int64_t rows, int64_t columns) {
     const int64_t count = c.batch * rows * columns;
-    void* block = std::aligned_alloc(64, static_cast<size_t>((count * size + 63) / 64 * 64));
+    void* block = allocate(count * size);
     for (int64_t i = 0; i < count; i++)
       if (c.wide)
         static_cast<double*>(block)[i] = static_cast<double>(i * 7919 % 2003) / 1000 - 1;
@@ -181,14 +184,17 @@ Arrays arraysOf(const Case& c) {
         static_cast<float*>(block)[i] = static_cast<float>(i * 7919 % 2003) / 1000 - 1;
     return block;
   };
-  return {memory(c.m, c.k), memory(c.k, c.n), memory(c.m, c.n), memory(c.m, c.n)};
+  return {memory(c.m, c.k), memory(c.k, c.n), memory(c.m, c.n)};
 }
 
-double largestDifference(const Case& c, const Arrays& arrays) {
+/** Memory as TensorFlow and PyTorch have it. */
+void* alignedMemory(int64_t bytes) { return std::aligned_alloc(64, static_cast<size_t>((bytes + 63) / 64 * 64)); }
+
+double largestDifference(const Case& c, const void* ours, const void* theirs) {
   double worst = 0;
   for (int64_t i = 0; i < c.batch * c.m * c.n; i++) {
-    const double x = c.wide ? static_cast<double*>(arrays.out)[i] : static_cast<float*>(arrays.out)[i];
-    const double y = c.wide ? static_cast<double*>(arrays.check)[i] : static_cast<float*>(arrays.check)[i];
+    const double x = c.wide ? static_cast<const double*>(ours)[i] : static_cast<const float*>(ours)[i];
+    const double y = c.wide ? static_cast<const double*>(theirs)[i] : static_cast<const float*>(theirs)[i];
     worst = std::max(worst, std::abs(x - y));
   }
   return worst;
@@ -209,20 +215,23 @@ int main(int argc, char** argv) {
   std::vector<Case> chosen;
   for (const Case& c : cases())
     if (argc <= 4 || describe(c).find(argv[4]) != std::string::npos) chosen.push_back(c);
-  std::vector<Arrays> arrays;
+  std::vector<Arrays> own, others;
   std::vector<Contest> contests;
   for (const Case& c : chosen) {
-    const auto& [a, b, out, check] = arrays.emplace_back(arraysOf(c));
+    const Arrays& mine = own.emplace_back(arraysOf(c, [&](int64_t bytes) {
+      return bytes < kLargeBlock ? alignedMemory(bytes) : looms[0].second->allocate(bytes);
+    }));
+    const Arrays& theirs = others.emplace_back(arraysOf(c, alignedMemory));
     Contest contest = {describe(c), 2.0 * static_cast<double>(c.batch * c.m) * static_cast<double>(c.k * c.n), {}};
-    for (auto& [name, loom] : looms) contest.by.push_back({name, ours(*loom, c, a, b, out, threads)});
+    for (auto& [name, loom] : looms) contest.by.push_back({name, ours(*loom, c, mine.a, mine.b, mine.out, threads)});
     for (const Peer& peer : peers)
-      if (auto run = peer.prepare(c, a, b, check)) contest.by.push_back({peer.name, run});
+      if (auto run = peer.prepare(c, theirs.a, theirs.b, theirs.out)) contest.by.push_back({peer.name, run});
     contests.push_back(contest);
   }
   takeTurns(contests, rounds, threads);
   for (size_t i = 0; i < chosen.size(); i++) {
     print(contests[i], threads);
     const bool compared = contests[i].by.size() > looms.size();
-    std::printf(",\"difference\":%.3g}\n", compared ? largestDifference(chosen[i], arrays[i]) : 0.0);
+    std::printf(",\"difference\":%.3g}\n", compared ? largestDifference(chosen[i], own[i].out, others[i].out) : 0.0);
   }
 }

@@ -85,9 +85,11 @@ class Loom {
     code = reinterpret_cast<decltype(code)>(dlsym(library, "tl_code"));
     create_ = reinterpret_cast<decltype(create_)>(dlsym(library, "tl_program_create"));
     run_ = reinterpret_cast<decltype(run_)>(dlsym(library, "tl_program_run"));
+    allocate = reinterpret_cast<decltype(allocate)>(dlsym(library, "tl_allocate"));
   }
 
   int64_t (*code)(const char*, const char*);
+  void* (*allocate)(int64_t bytes);
 
   /** A program in words, ready to run on these arrays. */
   std::function<void()> prepare(const std::vector<int64_t>& words, std::vector<void*> table, int threads) {

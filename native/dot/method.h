@@ -15,7 +15,7 @@ constexpr double kGemmGrain = 350e3, kTileGemmGrain = 900e3;
  * Up to so many rows the matrix unit needs about as long to split a second factor as to multiply by it. Where so many bytes of it come
  * from memory, vectors are faster, which need not split it: a fifth on one thread, a half on two.
  */
-constexpr int64_t kStreamedRows = 96, kStreamedBytes = 8 << 20;
+constexpr int64_t kStreamedRows = 96, kStreamedBytes = 5 << 20;
 /**
  * A product of so few terms mostly writes its result. From more bytes of it on, vectors are up to twice as fast, on two threads up to three
  * times: a tile writes lines in 16 rows at once, and waits for all of them.
