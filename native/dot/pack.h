@@ -27,7 +27,7 @@ template <class T> void packTurned(int64_t valid, int64_t height, int64_t depth,
   using Corner = Square<static_cast<int>(sizeof(T))>;
   constexpr int64_t side = Corner::side, piece = Corner::piece;
   const auto packRows = [&](int64_t first, const auto& at) TL_INLINE_LAMBDA {
-    const int64_t count = height - first < side ? height - first : side;
+    const int64_t count = height - first < side ? height - first : side, there = valid - first < side ? valid - first : side;
     const LaneMask mask = firstLanes(count);
     T* to = out + first;
     int64_t p = 0;
@@ -38,7 +38,7 @@ template <class T> void packTurned(int64_t valid, int64_t height, int64_t depth,
       for (int64_t q = 0; q < piece; q++, to += height) storeFirst<T>(to, (Full<T>)lines[q], count, mask);
     }
     for (; p < depth; p++, to += height)
-      for (int64_t i = 0; i < count; i++) to[i] = *at(i, p);
+      for (int64_t i = 0; i < there; i++) to[i] = in.at[(first + i) * in.across + p];
   };
   for (int64_t first = 0; first < valid; first += side) {
     if (valid % 2 == 0) {
