@@ -15,8 +15,11 @@ constexpr int kTallest = 6;
 #endif
 /** Vectors side by side in the widest tile. */
 constexpr int kWidest = 2;
-/** Rows of b that are fetched ahead of their use: about as long as the second-level cache takes to answer. */
-constexpr int64_t kAhead = 16;
+/**
+ * Rows of b that are fetched ahead of their use: longer than the second-level cache takes to answer, but fewer than the L1 cache has ways,
+ * for rows may all fall into the same lines of it.
+ */
+constexpr int64_t kAhead = 8;
 
 template <class T> struct Tile {
   int64_t depth;
