@@ -33,7 +33,7 @@ constexpr int64_t kBlockColumns = 1024;
 constexpr int64_t kNearBytes = 1 << 18;
 /** With fewer terms a product mostly writes c, which is done by rows. */
 constexpr int64_t kLongDepth = 48;
-/** With no more terms a is so near that packing it takes longer than it gains. */
+/** With no more terms a is so near that packing it takes longer than it gains: lines of it hardly push each other out of L1. */
 constexpr int64_t kFewTerms = 16;
 /** The largest b, in bytes, that is expected to stay in L1. */
 constexpr int64_t kVeryNearBytes = 32 << 10;
@@ -107,7 +107,7 @@ template <class T> class Product {
     depth_ = depthOf(g.k);
     const bool along = g.aColumn == 1, across = g.aRow == 1;
     const bool many = g.n >= (along ? kManyColumns : kManyColumnsAcross<T>) && g.k > kFewTerms && (kFromMemory || !along);
-    packsA_ = !(along || across) || many || collides(along ? g.aRow : g.aColumn, size);
+    packsA_ = !(along || across) || many || (along ? collides(g.aRow, size) : g.k > kFewTerms && collides(g.aColumn, size));
     copiesA_ = packsA_ && along && !many;
     packsB_ = g.bColumn != 1 || g.m > kFewRows;
     const bool goesOn = g.ready && g.m * minOf(g.n, kBlockColumns) * size > kNearBytes / 2;
@@ -264,7 +264,9 @@ template <class T> class Product {
     tile.aRow = copiesA_ ? copyStep(kc) : packsA_ ? 1 : g_.aRow;
     tile.aColumn = packsA_ && !copiesA_ ? micros<T>.height[rows] : g_.aColumn;
     const bool isPacked = packsA_ && !copiesA_ && kc % kPackedSteps == 0;
-    const auto& kernels = isPacked ? micros<T>.packed : tile.aRow == 1 ? micros<T>.beside : micros<T>.of;
+    // What mostly writes c needs the caches' ports for that: other kernels read most of a twice.
+    const bool isBeside = tile.aRow == 1 && kc > kFewTerms;
+    const auto& kernels = isPacked ? micros<T>.packed : isBeside ? micros<T>.beside : micros<T>.of;
     tile.cRow = g_.cRow;
     tile.add = g_.add || pc > 0;
     tile.fetchesC = fetchesC_;
