@@ -7,7 +7,7 @@
 
 namespace tl {
 
-/** What a call says about how it went. */
+/** What a call says about how it went: `singular`, if one of the matrices has no such result. */
 enum Outcome : int64_t { fine = 0, singular = 1, outOfMemory = 2 };
 
 /**

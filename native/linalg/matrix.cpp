@@ -7,19 +7,7 @@ namespace tl {
 namespace {
 
 Gemm<double> gemmOf(MatrixView<double> a, MatrixView<double> b, MatrixView<double> c, bool adds) {
-  Gemm<double> g = {};
-  g.m = c.rows;
-  g.n = c.columns;
-  g.k = a.columns;
-  g.a = a.data;
-  g.aRow = a.step;
-  g.aColumn = a.across;
-  g.b = b.data;
-  g.bRow = b.step;
-  g.bColumn = b.across;
-  g.c = c.data;
-  g.cRow = c.step;
-  g.cColumn = c.across;
+  Gemm<double> g = {c.rows, c.columns, a.columns, a.data, a.step, a.across, b.data, b.step, b.across, c.data, c.step, c.across};
   g.add = adds;
   return g;
 }

@@ -1,4 +1,6 @@
 /** Orthogonal factors, eigenvalues of Hermitian matrices and singular values, for the ops of src/ops/math. */
+#include <atomic>
+
 #include "../tensorloom.h"
 #include "batch.h"
 #include "decompositions.h"
@@ -23,12 +25,16 @@ Outcome qrAll(int64_t m, int64_t n, int64_t count, bool isFull, const S* in, S* 
   return fine;
 }
 
-/** Smallest values first; the lower half of the matrix is read. Without memory for vectors only values are computed. */
+/**
+ * Smallest values first; the lower half of the matrix is read. Without memory for vectors only values are computed. A matrix with a number
+ * that is not finite has none, unless that is all there is.
+ */
 template <class S>
 Outcome eigenAll(int64_t n, int64_t count, const S* in, S* values, S* vectors) {
   using T = ComputedAs<S>;
+  std::atomic<bool> isSingular{false};
   forMatrices(count, (vectors ? 6 : 2) * cubeOf(n), [&](int64_t k) {
-    Matrix<T> memory(n, n), result(vectors ? n : 0, n);
+    Matrix<T> memory(n, n), result = Matrix<T>::identity(vectors ? n : 0, n);
     const MatrixView<T> a = memory.view();
     for (int64_t i = 0; i < n; i++)
       for (int64_t j = 0; j <= i; j++) {
@@ -36,17 +42,23 @@ Outcome eigenAll(int64_t n, int64_t count, const S* in, S* values, S* vectors) {
         a.at(i, j) = i == j ? numberOf<T>(realOf(x)) : x;
         a.at(j, i) = conj(a.at(i, j));
       }
-    const double factor = scaleOf(a);
-    std::vector<double> found(static_cast<size_t>(n), kNan);
-    if (isNan(factor)) fill(result.view(), numberOf<T>(kNan));
-    else {
+    std::vector<double> found(static_cast<size_t>(n));
+    double factor = 1;
+    if (n == 1) {
+      found[0] = realOf(a.at(0, 0));
+    } else {
+      factor = scaleOf(a);
+      if (isNan(factor)) {
+        isSingular = true;
+        return;
+      }
       scale(a, factor);
       decomposeHermitian(a, found, result.view(), vectors != nullptr);
     }
     for (int64_t i = 0; i < n; i++) store(values[k * n + i], numberOf<T>(found[static_cast<size_t>(i)] / factor));
     if (vectors) save(result.view(), vectors, k);
   });
-  return fine;
+  return isSingular ? singular : fine;
 }
 
 /** Without memory for vectors only values are computed. */

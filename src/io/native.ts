@@ -1,7 +1,5 @@
 /** @file Functions of the native library for files and formats, called at once or on libuv's threads beside the event loop. */
-import { existsSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { nativeLibraryPath } from '../core/nativeLibrary.ts';
+import { openNativeLibrary } from '../core/nativeLibrary.ts';
 
 /** Numbers, texts, and memory, which is given by its address: its parameter is an `int64_t`. */
 export type NativeArgument = number | bigint | string | ArrayBufferView;
@@ -50,12 +48,8 @@ function inTurn(begin: (leave: () => void) => void): void {
 }
 
 function load(): NativeFunctions | null {
-  const path = nativeLibraryPath();
-  if (path === undefined || !existsSync(path)) return null;
   try {
-    // koffi is required, not imported: where its binary is missing, the import would fail the whole package.
-    const koffi: typeof import('koffi') = createRequire(import.meta.url)('koffi');
-    const library = koffi.load(path);
+    const { koffi, library } = openNativeLibrary();
     const plain = (arg: NativeArgument): PlainArgument => (ArrayBuffer.isView(arg) ? koffi.address(arg) : arg);
     return {
       later(prototype) {
@@ -79,7 +73,7 @@ function load(): NativeFunctions | null {
       address: (memory) => Number(koffi.address(memory)),
     };
   } catch {
-    return null; // no koffi for this platform, or a library of another one
+    return null; // the device says what is wrong with the library
   }
 }
 

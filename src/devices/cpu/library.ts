@@ -1,13 +1,8 @@
 /** @file The native library: where it is, what it exports, and the numbers it gives to names. */
-import { existsSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { KoffiFunc } from 'koffi';
-import { InternalError, NotFoundError } from '../../core/errors.ts';
-import { nativeLibraryPath, packageRoot } from '../../core/nativeLibrary.ts';
-
-/** Must equal `tl_version()`; a library built from other sources is not used. */
-const version = 12;
+import { InternalError } from '../../core/errors.ts';
+import { nativeLibraryPath, openNativeLibrary, packageRoot } from '../../core/nativeLibrary.ts';
 
 /** Families of names that have numbers in encoded programs. */
 export type Family =
@@ -66,26 +61,18 @@ export function nativeLibrary(): NativeLibrary | { readonly problem: string } {
 }
 
 function find(): NativeLibrary | { readonly problem: string } {
-  const path = nativeLibraryPath();
   try {
-    if (!path || !existsSync(path)) throw new NotFoundError('it has not been built');
-    return load(path);
+    return load();
   } catch (error) {
-    // Also: no koffi for this platform, a library of another platform, or one built from other sources.
+    const path = nativeLibraryPath();
     const why = error instanceof Error ? error.message : String(error);
     const builder = join(packageRoot() ?? '', 'tools', 'buildNative.mjs');
     return { problem: `${path} cannot be used: ${why}. Build it with a C++ compiler: node ${builder}` };
   }
 }
 
-function load(path: string): NativeLibrary {
-  // koffi is required, not imported: where its binary is missing, the import would fail the whole package.
-  const koffi: typeof import('koffi') = createRequire(import.meta.url)('koffi');
-  const library = koffi.load(path);
-  const built = Number(library.func('int64_t tl_version()')());
-  if (built !== version) throw new InternalError(`it has version ${built}, but version ${version} is needed`);
-  const variant: string = library.func('const char* tl_variant()')();
-  if (!variant) throw new InternalError('it was built for a processor with instructions that this one lacks');
+function load(): NativeLibrary {
+  const { koffi, library, variant } = openNativeLibrary();
   const codeOf = library.func('int64_t tl_code(const char* family, const char* name)');
   const createProgram = library.func(
     'int64_t tl_program_create(void* words, int64_t count, void* error, int64_t room)',

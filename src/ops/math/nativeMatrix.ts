@@ -26,7 +26,7 @@ function widened(array: NDArray): NDArray {
 export const promises: HostOptions = { borrows: true, isFresh: true };
 
 /** A call of the library for matrices of one type. */
-interface MatrixCall {
+export interface MatrixCall {
   readonly call: NativeCall;
   /** What it will do, in floating-point operations. */
   readonly work: number;

@@ -1,11 +1,12 @@
 /** @file Orthogonal factors, eigenvalues of Hermitian matrices and singular values of batches: by the native library, or in TypeScript. */
+import { InvalidArgumentError } from '../../core/errors.ts';
 import { fromElements, type NDArray } from '../../core/ndarray.ts';
 import { type Shape, sizeOf } from '../../core/shape.ts';
 import { nativeFamily } from '../../io/native.ts';
 import { nativeCall } from '../../io/nativeStrings.ts';
 import * as host from './hostMatrix.ts';
 import * as hostSpectrum from './hostSpectrum.ts';
-import { computeMatrices } from './nativeMatrix.ts';
+import { computeMatrices, type MatrixCall } from './nativeMatrix.ts';
 
 const native = nativeFamily((functions) => ({
   qr: nativeCall(
@@ -27,13 +28,28 @@ function sizesOf({ shape }: NDArray): readonly [m: number, n: number, count: num
   return [shape.at(-2)!, shape.at(-1)!, sizeOf(shape.slice(0, -2))];
 }
 
+/** What a function of the library makes of matrices: results of their type, in these shapes. Only eigenvalues may be missing. */
+async function compute(
+  input: NDArray,
+  shapes: readonly Shape[],
+  how: Pick<MatrixCall, 'call' | 'work' | 'threads' | 'args'>,
+): Promise<readonly NDArray[]> {
+  const wanted = shapes.map((shape) => ({ dtype: input.dtype, shape }));
+  const { isSingular, results } = await computeMatrices({ ...how, inputs: [input], wanted });
+  if (isSingular) throw withoutEigenvalues();
+  return results;
+}
+
+/** What is said of a matrix with numbers that are not finite. */
+const withoutEigenvalues = () =>
+  new InvalidArgumentError('Self-adjoint eigen decomposition was not successful. The input might not be valid.');
+
 /** `q r` of each matrix, in the shapes that are asked for: q is square or as wide as there are rows of r. */
 export async function qr(
   input: NDArray,
   shapes: { readonly q: Shape; readonly r: Shape },
   threads: number,
-): Promise<readonly [q: NDArray, r: NDArray]> {
-  const { dtype } = input;
+): Promise<readonly NDArray[]> {
   const [m, n, count] = sizesOf(input);
   const inner = shapes.q.at(-1)!;
   const library = native();
@@ -41,20 +57,14 @@ export async function qr(
     const found = host.matricesOf(input).map(host.qr);
     const qs = found.map(({ q }) => q.corner(m, inner));
     const rs = found.map(({ r }) => r.corner(inner, n));
-    return [host.arrayOf(dtype, shapes.q, qs), host.arrayOf(dtype, shapes.r, rs)];
+    return [host.arrayOf(input.dtype, shapes.q, qs), host.arrayOf(input.dtype, shapes.r, rs)];
   }
-  const { results } = await computeMatrices({
+  return await compute(input, [shapes.q, shapes.r], {
     call: library.qr,
     work: 4 * count * m * n * Math.min(m, n),
-    inputs: [input],
-    wanted: [
-      { dtype, shape: shapes.q },
-      { dtype, shape: shapes.r },
-    ],
     threads,
     args: ([x], [q, r]) => [m, n, count, Number(inner === m), x!, q!, r!],
   });
-  return [results[0]!, results[1]!];
 }
 
 /** Eigenvalues of Hermitian matrices, smallest first, and eigenvectors, where a shape for them is given that is not empty. */
@@ -62,29 +72,23 @@ export async function eigenHermitian(
   input: NDArray,
   shapes: { readonly e: Shape; readonly v: Shape },
   threads: number,
-): Promise<readonly [e: NDArray, v: NDArray]> {
-  const { dtype } = input;
+): Promise<readonly NDArray[]> {
   const [, n, count] = sizesOf(input);
   const hasVectors = sizeOf(shapes.v) > 0;
   const library = native();
   if (!library || input.size === 0) {
     const found = host.matricesOf(input).map(hostSpectrum.eigenHermitian);
     const values = found.flatMap(({ e }) => [...e]);
+    if (n > 1 && !values.every(Number.isFinite)) throw withoutEigenvalues();
     const vectors = hasVectors ? found.map(({ v }) => v) : [];
-    return [fromElements(dtype, shapes.e, values), host.arrayOf(dtype, shapes.v, vectors)];
+    return [fromElements(input.dtype, shapes.e, values), host.arrayOf(input.dtype, shapes.v, vectors)];
   }
-  const { results } = await computeMatrices({
+  return await compute(input, [shapes.e, shapes.v], {
     call: library.eigen,
     work: count * n ** 3 * (hasVectors ? 6 : 2),
-    inputs: [input],
-    wanted: [
-      { dtype, shape: shapes.e },
-      { dtype, shape: shapes.v },
-    ],
     threads,
     args: ([x], [e, v]) => [n, count, x!, e!, v!],
   });
-  return [results[0]!, results[1]!];
 }
 
 /** Singular values, largest first, and singular vectors in the shapes that are asked for, unless these are empty. */
@@ -92,7 +96,7 @@ export async function svd(
   input: NDArray,
   shapes: { readonly s: Shape; readonly u: Shape; readonly v: Shape },
   threads: number,
-): Promise<readonly [s: NDArray, u: NDArray, v: NDArray]> {
+): Promise<readonly NDArray[]> {
   const { dtype } = input;
   const [m, n, count] = sizesOf(input);
   const hasVectors = sizeOf(shapes.u) > 0;
@@ -108,20 +112,17 @@ export async function svd(
         shapes.s,
         found.flatMap(({ s }) => [...s]),
       ),
-      host.arrayOf(dtype, shapes.u, sizeOf(shapes.u) > 0 ? left : []),
+      host.arrayOf(dtype, shapes.u, hasVectors ? left : []),
       host.arrayOf(dtype, shapes.v, sizeOf(shapes.v) > 0 ? right : []),
     ];
   }
-  const { results } = await computeMatrices({
+  return await compute(input, [shapes.s, shapes.u, shapes.v], {
     call: library.svd,
     work: count * m * n * Math.min(m, n) * (hasVectors ? 12 : 3),
-    inputs: [input],
-    wanted: [shapes.s, shapes.u, shapes.v].map((shape) => ({ dtype, shape })),
     threads,
     args: ([x], [s, u, v]) => {
       const isFull = hasVectors && shapes.u.at(-1) === m && shapes.v.at(-1) === n;
       return [m, n, count, Number(isFull), x!, s!, u!, v!];
     },
   });
-  return [results[0]!, results[1]!, results[2]!];
 }
