@@ -1,6 +1,7 @@
 /** @file Turns an expression graph into one closure that computes it at the current point. */
 import { InternalError, UnimplementedError } from '../../core/errors.ts';
 import type { BinaryOp, CompareOp, Expr, PartOp, TestOp, UnaryOp } from '../../program/expr.ts';
+import { argumentsFirst } from '../../program/inspect.ts';
 import { castOf } from './casts.ts';
 import { angle, magnitude } from './complex.ts';
 import type { Cursor } from './memory.ts';
@@ -23,44 +24,48 @@ const parts: Record<PartOp, (x: Pair) => number> = {
   cabs: magnitude,
 };
 
+/** So many operations deep closures call each other: the stack has an end, and sums may be of any length. */
+const mostNested = 200;
+
 /**
- * Compiles expressions that share nodes. `compute` first refreshes the nodes used more than once, in an order in which
- * arguments precede their users, then gives one value per expression.
+ * Compiles expressions that share nodes. `compute` first refreshes the nodes used more than once, and some of those that are deep inside
+ * others, in an order in which arguments precede their users, then gives one value per expression.
  */
 export function compileExpressions(
   roots: readonly Expr[],
   surroundings: Surroundings,
 ): { shared: (() => void)[]; results: Compute[] } {
   const uses = new Map<Expr, number>();
-  const count = (node: Expr): void => {
-    const before = uses.get(node) ?? 0;
-    uses.set(node, before + 1);
-    if (before === 0 && 'args' in node) node.args.forEach(count);
-  };
-  roots.forEach(count);
+  const use = (node: Expr) => uses.set(node, (uses.get(node) ?? 0) + 1);
+  const nodes = new Map<Expr, true>();
+  for (const root of roots) {
+    use(root);
+    argumentsFirst(root, nodes, (node) => {
+      nodes.set(node, true);
+      if ('args' in node) node.args.forEach(use);
+    });
+  }
 
   const shared: (() => void)[] = [];
-  const compiled = new Map<Expr, Compute>();
-  const compile = (node: Expr): Compute => {
-    const known = compiled.get(node);
-    if (known) return known;
-    let compute = compileNode(node, surroundings, compile);
-    if (uses.get(node)! > 1 && 'args' in node) {
-      const cell: { value: Value } = { value: 0 };
-      const fresh = compute;
-      shared.push(() => {
-        cell.value = fresh();
-      });
-      compute = () => cell.value;
+  const compiled = new Map<Expr, { readonly compute: Compute; readonly depth: number }>();
+  const computeOf = (node: Expr) => compiled.get(node)!.compute;
+  for (const node of nodes.keys()) {
+    const compute = compileNode(node, surroundings, computeOf);
+    const depth = 'args' in node ? 1 + Math.max(0, ...node.args.map((arg) => compiled.get(arg)!.depth)) : 0;
+    if (depth === 0 || (uses.get(node) === 1 && depth < mostNested)) {
+      compiled.set(node, { compute, depth });
+      continue;
     }
-    compiled.set(node, compute);
-    return compute;
-  };
-  const results = roots.map(compile);
-  return { shared, results };
+    const cell: { value: Value } = { value: 0 };
+    shared.push(() => {
+      cell.value = compute();
+    });
+    compiled.set(node, { compute: () => cell.value, depth: 0 });
+  }
+  return { shared, results: roots.map(computeOf) };
 }
 
-function compileNode(node: Expr, { inputs, index }: Surroundings, compile: (node: Expr) => Compute): Compute {
+function compileNode(node: Expr, { inputs, index }: Surroundings, computeOf: (arg: Expr) => Compute): Compute {
   switch (node.op) {
     case 'input': {
       const cursor = inputs[node.index];
@@ -77,7 +82,7 @@ function compileNode(node: Expr, { inputs, index }: Surroundings, compile: (node
       return () => BigInt(index[axis]!);
     }
     default:
-      return compileOperation(node, node.args.map(compile));
+      return compileOperation(node, node.args.map(computeOf));
   }
 }
 
