@@ -210,14 +210,18 @@ class Blocks final : public Instruction, public RowWise {
     size_t end = first;
     while (end < steps.size() && steps[end].row && program.add(*steps[end].row)) end++;
     if (end == first) return 0;
-    // Memory of the thread's own is read by other steps only, results across rows by what collects them.
+    // Memory of the thread's own is read by other steps, and by what collects results across rows.
     InstructionPtr joined = program.finish([&](int32_t slot, int32_t storage) {
-      return slots_[static_cast<size_t>(slot)].outer >= 0 ||
+      return slots_[static_cast<size_t>(slot)].outer >= 0 || isCollected(slot) ||
              std::any_of(steps.begin() + static_cast<int64_t>(end), steps.end(), [&](const StepCode& s) { return s.mayRead(storage); });
     });
     if (!joined) return 0;
     result.push_back(std::move(joined));
     return end - first;
+  }
+
+  bool isCollected(int32_t slot) const {
+    return std::any_of(across_.begin(), across_.end(), [&](const Across& a) { return a.slot == slot; });
   }
 
   void runPiece(void* const* table, Lane& lane, int64_t piece) {

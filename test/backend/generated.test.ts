@@ -418,6 +418,26 @@ describe.runIf(cpu)('generated loops over rows', () => {
     await r.expectLikeReference(6);
   });
 
+  it.each([
+    ['one each', [40, 200, 150]],
+    ['three, and one in the last', [40, 20, 150]],
+  ])('results across rows and along columns at once, in blocks of rows: %s', async (_, shape) => {
+    const r = new Rows(shape[0]!, shape[1]! * shape[2]!);
+    const values = Float32Array.from({ length: r.rows * r.columns }, (_, i) => (i % 37) - 18);
+    const x = r.builder.bind(new NDArray(d.float32, shape, values));
+    for (const result of [x0, e.square(x0)])
+      r.steps.push({
+        kind: 'reduce',
+        op: 'sum',
+        shape,
+        axes: [0, 2],
+        inputs: [x],
+        result,
+        output: r.output([shape[1]!]),
+      });
+    await r.expectLikeReference(6);
+  });
+
   it('sums of negative zeros are that', async () => {
     const r = new Rows(20, 37);
     const x = r.builder.bind(new NDArray(d.float32, r.shape, new Float32Array(740).fill(-0)));
