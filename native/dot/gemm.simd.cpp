@@ -415,20 +415,22 @@ void dotTile(const Gemm<T>& g, int64_t i, int64_t j, const T* b, int64_t bColumn
 #pragma GCC unroll 4
   for (int r = 0; r < kDotRows; r++) row[r] = g.a + (i + minOf(r, rows - 1)) * g.aRow;
   V sum[kDotRows][Columns] = {};
-  const auto step = [&](int64_t p, LaneMask mask) TL_INLINE_LAMBDA {
+  const auto step = [&](int64_t p, const auto& load) TL_INLINE_LAMBDA {
     V left[kDotRows];
 #pragma GCC unroll 4
-    for (int r = 0; r < kDotRows; r++) left[r] = loadLanes(row[r] + p, mask);
+    for (int r = 0; r < kDotRows; r++) left[r] = load(row[r] + p);
 #pragma GCC unroll 5
     for (int s = 0; s < Columns; s++) {
-      const V right = loadLanes(b + (j + s) * bColumn + p, mask);
+      const V right = load(b + (j + s) * bColumn + p);
 #pragma GCC unroll 4
       for (int r = 0; r < kDotRows; r++) sum[r][s] += left[r] * right;
     }
   };
   int64_t p = 0;
-  for (; p + lanes <= g.k; p += lanes) step(p, firstLanes(lanes));
-  if (p < g.k) step(p, firstLanes(g.k - p));
+  // Reading some lanes only takes the place of a multiplication.
+  for (; p + lanes <= g.k; p += lanes) step(p, [](const T* from) TL_INLINE_LAMBDA { return loadVector(from); });
+  const LaneMask rest = firstLanes(g.k - p);
+  if (p < g.k) step(p, [&](const T* from) TL_INLINE_LAMBDA { return loadLanes(from, rest); });
 
   constexpr int all = kDotRows * Columns, groups = (all + lanes - 1) / lanes;
   alignas(64) T total[groups * lanes];

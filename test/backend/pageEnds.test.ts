@@ -137,8 +137,10 @@ describe.runIf(cpu)('at the ends of pages', () => {
         for (const atEnd of [true, false]) await check(segmentOver(rows, columns), atEnd);
   });
 
-  it('products stay inside a factor that comes from memory', async () => {
-    const [m, k, n] = [43, 516, 1033];
+  it.each([
+    ['of a factor that comes from memory', 43, 516, 1033],
+    ['of few columns', 9, 389, 10],
+  ])('products %s stay inside their arrays', async (_, m, k, n) => {
     for (const dtype of [d.float32, d.float64]) {
       const b = new SegmentBuilder();
       const matrix = (shape: number[]) => b.bind(zeros(dtype, shape));
