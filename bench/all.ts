@@ -22,7 +22,7 @@ const benchmarks: Readonly<Record<Name, readonly string[]>> = {
   training: ['--rounds', '10'],
   profile: [],
   memory: [],
-  gemm: ['--rounds', '4'],
+  gemm: ['--rounds', '24'],
   conv: ['--rounds', '10'],
   random: [],
   data: [],

@@ -24,6 +24,8 @@ struct Contestant {
   std::string library;
   std::function<void()> run;
   double best = 1e30;
+  /** Seconds of all its turns. */
+  double spent = 0;
 };
 
 /** One piece of work, and those who do it. */
@@ -42,6 +44,9 @@ inline double now(int threads) {
 
 /** Seconds that a contestant has in a round, unless once takes longer. */
 constexpr double kTurn = 2e-3;
+/** Seconds after which a contestant has no further turns, once it has had so many: they are for work so short that it can miss every good moment. */
+constexpr double kEnough = 1.5;
+constexpr int kLeastTurns = 4;
 
 inline void takeTurn(Contestant& one, double flops, int threads) {
   // Small work is repeated for some hundred microseconds; the clock itself costs as much as one of it.
@@ -54,6 +59,7 @@ inline void takeTurn(Contestant& one, double flops, int threads) {
     one.best = std::min(one.best, (end - start) / together);
     start = end;
   } while (end - begun < kTurn);
+  one.spent += end - begun;
 }
 
 inline void takeTurns(std::vector<Contest>& all, int rounds, int threads) {
@@ -66,7 +72,7 @@ inline void takeTurns(std::vector<Contest>& all, int rounds, int threads) {
       if (threads > 1) std::this_thread::sleep_for(std::chrono::milliseconds(300));
       for (Contest& contest : all)
         for (Contestant& one : contest.by)
-          if (one.library == library) takeTurn(one, contest.flops, threads);
+          if (one.library == library && (round < kLeastTurns || one.spent < kEnough)) takeTurn(one, contest.flops, threads);
     }
 }
 
