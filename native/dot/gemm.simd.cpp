@@ -45,8 +45,8 @@ constexpr int64_t kManyColumns = 256;
 template <class T> constexpr int64_t kManyColumnsAcross = 1024 / sizeof(T);
 /** With so few rows a packed b would hardly be read again. */
 constexpr int64_t kFewRows = 128;
-/** The least b, in bytes, that is expected to come from memory. */
-constexpr int64_t kFarBytes = 2 << 20;
+/** The least b, in bytes, that is expected to come from memory, and the largest that is surely in L2. */
+constexpr int64_t kFarBytes = 2 << 20, kSurelyNear = kFarBytes / 8 * 7;
 /** More rows than this make panels enough to fetch b and to pay for it. What follows a product waits for this much of it, in bytes. */
 constexpr int64_t kLeastStreamed = 3 * kTallest, kWaitingBytes = 1 << 19;
 
@@ -356,6 +356,43 @@ template <class T> void rowDots(int64_t m, int64_t k, const T* a, int64_t aRow, 
   }
 }
 
+/** Vectors side by side in a strip of columns whose sums stay in registers. */
+constexpr int kStrip = 16;
+
+/** y[s] = sum of a[p, s] * x[p] for `Width` vectors of s; of the last one there is only what the mask has, unless it is `Whole`. */
+template <class T, int Width, bool Whole>
+void stripSums(int64_t k, const T* a, int64_t aColumn, const T* x, int64_t xStep, T* y, LaneMask mask) {
+  using V = Full<T>;
+  constexpr int lanes = lanesOf<T>;
+  const auto load = [&](const T* from, int j) TL_INLINE_LAMBDA {
+    return Whole || j + 1 < Width ? loadVector(from + j * lanes) : loadLanes(from + j * lanes, mask);
+  };
+  V sum[Width] = {};
+  int64_t p = 0;
+  for (; p + 4 <= k; p += 4) {
+    const T *c0 = a + p * aColumn, *c1 = c0 + aColumn, *c2 = c1 + aColumn, *c3 = c2 + aColumn, *by = x + p * xStep;
+    const V x0 = splat<V>(by[0]), x1 = splat<V>(by[xStep]), x2 = splat<V>(by[2 * xStep]), x3 = splat<V>(by[3 * xStep]);
+#pragma GCC unroll 16
+    for (int j = 0; j < Width; j++) sum[j] += (load(c0, j) * x0 + load(c1, j) * x1) + (load(c2, j) * x2 + load(c3, j) * x3);
+  }
+  for (; p < k; p++)
+#pragma GCC unroll 16
+    for (int j = 0; j < Width; j++) sum[j] += load(a + p * aColumn, j) * x[p * xStep];
+#pragma GCC unroll 16
+  for (int j = 0; j + 1 < Width; j++) storeVector(y + j * lanes, sum[j]);
+  if constexpr (Whole) storeVector(y + (Width - 1) * lanes, sum[Width - 1]);
+  else storeLanes(y + (Width - 1) * lanes, sum[Width - 1], mask);
+}
+
+/** y[m] = a[m, k] * x[k] where columns of a are contiguous and near: from there short pieces of them come as fast as long ones. */
+template <class T> void nearColumnSums(int64_t m, int64_t k, const T* a, int64_t aColumn, const T* x, int64_t xStep, T* y) {
+  constexpr int64_t lanes = lanesOf<T>;
+  int64_t i = 0;
+  for (; i + kStrip * lanes <= m; i += kStrip * lanes) stripSums<T, kStrip, true>(k, a + i, aColumn, x, xStep, y + i, {});
+  for (; i + 4 * lanes <= m; i += 4 * lanes) stripSums<T, 4, true>(k, a + i, aColumn, x, xStep, y + i, {});
+  for (; i < m; i += lanes) stripSums<T, 1, false>(k, a + i, aColumn, x, xStep, y + i, firstLanes(m - i));
+}
+
 /** y[m] = a[m, k] * x[k] where columns of a are contiguous: y, in pieces that stay in L1, takes four columns at a time. */
 template <class T>
 void columnSums(int64_t m, int64_t k, const T* a, int64_t aColumn, const T* x, int64_t xStep, T* y, int64_t yStep) {
@@ -387,7 +424,13 @@ constexpr int64_t kGathered = 4096;
 
 /** y[m] = a[m, k] * x[k] for a whose rows or columns are contiguous. */
 template <class T> void matrixVector(const Gemm<T>& g, T* scratch) {
-  if (g.aColumn != 1) return columnSums(g.m, g.k, g.a, g.aColumn, g.b, g.bRow, g.c, g.cRow);
+  if (g.aColumn != 1) {
+    // Of the whole matrix, whichever part of it this is: the two ways may give other sums in the last bit.
+    const bool isNear = kHasMasks && g.cRow == 1 && g.aColumn * g.k * static_cast<int64_t>(sizeof(T)) <= kSurelyNear;
+    if (isNear) nearColumnSums(g.m, g.k, g.a, g.aColumn, g.b, g.bRow, g.c);
+    else columnSums(g.m, g.k, g.a, g.aColumn, g.b, g.bRow, g.c, g.cRow);
+    return;
+  }
   const T* x = g.b;
   if (g.bRow != 1) {
     for (int64_t p = 0; p < g.k; p++) scratch[p] = g.b[p * g.bRow];
