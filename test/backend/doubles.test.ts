@@ -351,6 +351,16 @@ describe.runIf(cpu)('float64 functions of the cpu device', () => {
     }
   });
 
+  it('pow gives the same bits beside numbers that are computed one at a time', async () => {
+    const usual = Array.from({ length: 2000 }, (_, i) => [0.01 + i * 0.0137, Math.sin(i) * 30] as const);
+    const alone = await runPairs(usual, e.pow);
+    const beside = await runPairs(
+      usual.flatMap((pair) => [pair, [Number.NaN, 2] as const]),
+      e.pow,
+    );
+    expect(alone.findIndex((y, i) => !Object.is(y, beside[2 * i]!))).toBe(-1);
+  });
+
   it('keep what native/README.md promises', () => {
     const readme = readFileSync(new URL('../../native/README.md', import.meta.url), 'utf8');
     const promises = [
