@@ -1,17 +1,20 @@
 /** @file Programs: what tracing records and later runs replay. A tree of steps that branches where the host must look. */
-import { type DType, int32 } from '../core/dtypes.ts';
+import { type DType, int32, uint8 } from '../core/dtypes.ts';
 import { OpError, UnknownError } from '../core/errors.ts';
 import { eachInTurns } from '../core/eventLoop.ts';
 import { NDArray, takeBackFrom } from '../core/ndarray.ts';
 import { type Shape, sameShape } from '../core/shape.ts';
 import type { Device, DeviceBuffer, Kernel } from '../devices/device.ts';
+import { input } from '../program/expr.ts';
 import {
+  Buffer,
   DeviceFailure,
   type DeviceInstruction,
   type HostInstruction,
   type HostMeans,
   type Origin,
 } from '../program/instructions.ts';
+import { dense } from '../program/value.ts';
 import { Storage, type Variable } from './resources.ts';
 import type { Run } from './run.ts';
 
@@ -188,6 +191,8 @@ export class Frame implements HostMeans {
     const lent =
       loans && !dtype.isObject && source.kind === 'variable' ? source.variable.lend(source.bytes) : undefined;
     if (lent) loans!.push(lent);
+    const storage = source.kind === 'variable' ? source.variable.storageOf(source.bytes) : undefined;
+    if (storage && storage.writers > 0) return await this.device.toHost(await this.copyInOrder(storage), dtype, shape);
     // Nobody writes to the slots of a run, nor to what was fed, while one of its steps is under way.
     const mayShare = own || lent || (loans && (source.kind === 'slot' || source.kind === 'feed'));
     const given = this.device.toHost(this.resolve(source), dtype.isObject ? int32 : dtype, shape);
@@ -196,6 +201,23 @@ export class Frame implements HostMeans {
     const array = await given;
     if (dtype.isObject) return new NDArray(dtype, shape, await this.objectsOf(array.data as Int32Array)); // ids are int32
     return array;
+  }
+
+  /** A copy of what segments under way are writing, made by the device: behind them, and before those that begin later. */
+  private async copyInOrder(storage: Storage): Promise<DeviceBuffer> {
+    const { bytes } = storage.buffer;
+    const copy = this.device.allocate(bytes);
+    const [from, to] = [new Buffer('bound', bytes), new Buffer('bound', bytes)];
+    const [inputs, outputs] = [[dense(from, uint8, [bytes])], [dense(to, uint8, [bytes])]];
+    const copying: DeviceInstruction = { kind: 'map', shape: [bytes], inputs, outputs, results: [input(0, uint8)] };
+    const segment = { instructions: [copying], arena: new Map(), arenaBytes: 0, bound: [from, to] };
+    storage.readers++;
+    try {
+      await this.device.compile(segment).run([storage.buffer, copy]);
+    } finally {
+      storage.readers--;
+    }
+    return copy;
   }
 
   private readonly made = new Set<ArrayBufferLike>();

@@ -10,7 +10,7 @@ import type { Device, DeviceBuffer, Kernel } from '../../src/devices/device.ts';
 import { ReferenceDevice } from '../../src/devices/reference/device.ts';
 import { writeBundle } from '../../src/io/tensorBundle.ts';
 import { RestoreV2 } from '../../src/ops/files/saver.ts';
-import type { HostCall, HostOptions } from '../../src/program/instructions.ts';
+import type { HostCall, HostOptions, Segment } from '../../src/program/instructions.ts';
 import { Frame, type HostStep, replay, type SegmentStep, type Step } from '../../src/runtime/program.ts';
 import { Variable } from '../../src/runtime/resources.ts';
 import { Run } from '../../src/runtime/run.ts';
@@ -130,6 +130,48 @@ describe('a host call that borrows', () => {
     };
     await play(reading(variable, call, { borrows: true }));
     expect(contentOf(variable)).toEqual([2, 2, 2, 2]);
+  });
+});
+
+describe('a host call that reads what a segment is writing', () => {
+  /** Runs one kernel after the other. */
+  class InOrder extends ReferenceDevice {
+    last: Promise<void> = Promise.resolve();
+    override compile(segment: Segment): Kernel {
+      const kernel = super.compile(segment);
+      return { run: (bound) => this.next(() => kernel.run(bound)) };
+    }
+    next(work: () => void | Promise<void>): Promise<void> {
+      this.last = this.last.then(work);
+      return this.last;
+    }
+  }
+
+  it.each([true, false])('gets all of what it has written: it borrows %s', async (borrows) => {
+    const ordered = new InOrder();
+    const variable = variableOf(1);
+    const half = signal();
+    const training = play(
+      running(variable, ([buffer]) =>
+        ordered.next(async () => {
+          const numbers = new Float32Array(buffer!.host!.buffer);
+          numbers.fill(2, 0, 2);
+          half.end();
+          await new Promise(setImmediate);
+          numbers.fill(2, 2);
+        }),
+      ),
+    );
+    await half.promise;
+    const seen: number[] = [];
+    const call: HostCall = ([array]) => {
+      seen.push(...array!.numbers());
+      return [];
+    };
+    await play(reading(variable, call, { borrows }), new Frame(ordered, new Run()));
+    expect(seen).toEqual([2, 2, 2, 2]);
+    await training;
+    expect(variable.storage!.isInUse).toBe(false);
   });
 });
 
