@@ -6,6 +6,7 @@
  */
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include "../core/pool.h"
 #include "../core/program.h"
@@ -24,6 +25,9 @@ constexpr int64_t kFew = 8;
 
 /** Items that the search for few has room for besides those of the row. */
 constexpr int64_t kRoom = 128;
+
+/** Scratch memory of more bytes than this is not kept for the next row that is as long: getting it takes little beside the sorting. */
+constexpr int64_t kMostKept = 64 << 20;
 
 /** Keys of 32 bits with their position, from which the smallest are wanted. */
 uint64_t pair(uint32_t key, int64_t position) { return static_cast<uint64_t>(~key) << 32 | static_cast<uint64_t>(position); }
@@ -105,6 +109,23 @@ void pickFew(Item* items, int64_t n, int64_t k, const Key& key) {
   select(items, held, k);
 }
 
+/** Memory for the items of a row: the thread's own, or of a long row as long as this lives. */
+class Room {
+ public:
+  explicit Room(int64_t bytes) : isKept_(bytes <= kMostKept), at_(isKept_ ? Pool::scratch(bytes) : ::operator new(static_cast<size_t>(bytes))) {}
+  ~Room() {
+    if (!isKept_) ::operator delete(at_);
+  }
+  Room(const Room&) = delete;
+  Room& operator=(const Room&) = delete;
+
+  template <class Item> Item* items() const { return static_cast<Item*>(at_); }
+
+ private:
+  bool isKept_;
+  void* at_;
+};
+
 class TopK final : public Instruction {
  public:
   TopK(const View& input, const View& values, const View& indices) : input_(input), values_(values), indices_(indices) {
@@ -121,28 +142,31 @@ class TopK final : public Instruction {
     const int64_t parts = std::min(rows, Pool::get().parts(static_cast<double>(rows * n) * 8, 100e3));
     Pool::get().run(parts, [&](int64_t part) {
       const Range range = rangeOf(part, parts, rows);
-      for (int64_t r = range.begin; r < range.end; r++)
-        if (sizeOf(kindOf(input_.dtype)) == 8)
-          pickRow<uint64_t, Wide>(table, r, n);
-        else
-          pickRow<uint32_t, uint64_t>(table, r, n);
+      if (sizeOf(kindOf(input_.dtype)) == 8)
+        pickRows<uint64_t, Wide>(table, range, n);
+      else
+        pickRows<uint32_t, uint64_t>(table, range, n);
     });
     return {};
   }
 
  private:
   template <class Key, class Item>
-  void pickRow(void* const* table, int64_t row, int64_t n) const {
+  void pickRows(void* const* table, Range rows, int64_t n) const {
+    const Room room((2 * n + kRoom) * static_cast<int64_t>(sizeof(Item)));
+    for (int64_t row = rows.begin; row < rows.end; row++) pickRow<Key>(table, row, n, room.items<Item>());
+  }
+  template <class Key, class Item>
+  void pickRow(void* const* table, int64_t row, int64_t n, Item* items) const {
     switch (kindOf(input_.dtype)) {
-      case Kind::f32: case Kind::f64: return pickRowBy<Order::asFloats, Key, Item>(table, row, n);
-      case Kind::i32: case Kind::i64: return pickRowBy<Order::asSigned, Key, Item>(table, row, n);
-      default: return pickRowBy<Order::asTheyAre, Key, Item>(table, row, n);
+      case Kind::f32: case Kind::f64: return pickRowBy<Order::asFloats, Key>(table, row, n, items);
+      case Kind::i32: case Kind::i64: return pickRowBy<Order::asSigned, Key>(table, row, n, items);
+      default: return pickRowBy<Order::asTheyAre, Key>(table, row, n, items);
     }
   }
   template <Order order, class Key, class Item>
-  void pickRowBy(void* const* table, int64_t row, int64_t n) const {
+  void pickRowBy(void* const* table, int64_t row, int64_t n, Item* items) const {
     const int64_t k = values_.dims[1], size = sizeOf(input_.dtype);
-    Item* items = reinterpret_cast<Item*>(Pool::scratch((2 * n + kRoom) * static_cast<int64_t>(sizeof(Item))));
     const char* from = input_.at(table) + row * n * size;
     // The keys lie where they will not be overwritten before they are read: at the far end of the spare half.
     Key* keys = reinterpret_cast<Key*>(items + 2 * n + kRoom) - n;
