@@ -207,3 +207,46 @@ test('elements that are put into a queue together are there together', async () 
   clock.mockRestore();
   expect(element.item()).toBe(1);
 });
+
+describe('elements that are on their way into a queue', () => {
+  const many = 50 * count;
+
+  /** Ends an `enqueueMany` somehow after its first pauses; gives what came of it, and how many elements are in the queue. */
+  async function interrupted(
+    end: (session: tf.Session, close: tf.Operation, controller: AbortController) => Promise<unknown> | undefined,
+  ): Promise<readonly [outcome: unknown, size: number]> {
+    const graph = new tf.Graph();
+    const [insertion, close, size] = graph.asDefault(() => {
+      const queue = new tf.FIFOQueue(-1, [tf.int32], { shapes: [[]] });
+      return [queue.enqueueMany([tf.range(many)]), queue.close({ cancelPendingEnqueues: true }), queue.size()] as const;
+    });
+    using session = new tf.Session({ graph });
+    await session.run(size);
+    await session.run(size);
+    let time = performance.now();
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => ++time);
+    const controller = new AbortController();
+    const outcome = session.run(insertion, undefined, { signal: controller.signal }).then(
+      () => 'done',
+      (error: Error) => error.name,
+    );
+    for (let found = 0; found === 0; ) found = Number(await session.run(size));
+    const ending = end(session, close, controller);
+    const found = [await outcome, Number(await session.run(size))] as const;
+    clock.mockRestore();
+    await ending;
+    return found;
+  }
+
+  test('are all there when it is closed', async () => {
+    expect(await interrupted((session, close) => session.run(close))).toEqual(['done', many]);
+  });
+
+  test('are all there when their run is cancelled', async () => {
+    const cancelled = interrupted((_session, _close, controller) => {
+      controller.abort();
+      return undefined;
+    });
+    expect((await cancelled)[1]).toBe(many);
+  });
+});

@@ -303,3 +303,55 @@ describe('accumulators', () => {
     );
   });
 });
+
+describe('elements that come as rows', () => {
+  const rows = (width: number) =>
+    Array.from({ length: 6 }, (_, i) => Array.from({ length: width }, (_, k) => 100 * i + k));
+  const texts = [0, 1, 2, 3, 4, 5].map((i) => [`a${i}`, `b${i}`]);
+
+  it.each([
+    [
+      'small',
+      [tf.float32, tf.int64, tf.float64, tf.string],
+      [[], [2], [12], [2]],
+      [rows(1).flat(), rows(2), rows(12), texts],
+    ],
+    ['large', [tf.float32, tf.string], [[100], [2]], [rows(100), texts]],
+  ] as const)('stay what they are: %s ones', async (_, types, shapes, given) => {
+    const q = new tf.FIFOQueue(20, types, { shapes });
+    const enqueue = q.enqueueMany(given);
+    const [one, batch] = [q.dequeue() as readonly tf.Tensor[], q.dequeueMany(5) as readonly tf.Tensor[]];
+    using sess = new tf.Session();
+    await sess.run(enqueue);
+    expect((await sess.run(one)).map((x) => x.toArray())).toEqual(given.map((x) => x[0]));
+    expect((await sess.run(batch)).map((x) => x.toArray())).toEqual(given.map((x) => x.slice(1)));
+  });
+
+  it('are padded one by one', async () => {
+    const q = new tf.PaddingFIFOQueue(20, [tf.float32, tf.string], [[null], [null]]);
+    const enqueues = [
+      q.enqueueMany([rows(2), texts]),
+      q.enqueue([
+        [7, 8, 9],
+        ['x', 'y', 'z'],
+      ]),
+    ];
+    const batch = q.dequeueMany(7);
+    using sess = new tf.Session();
+    for (const enqueue of enqueues) await sess.run(enqueue);
+    const [numbers, words] = (await sess.run(batch)).map((x) => x.toArray());
+    expect(numbers).toEqual([...rows(2).map((row) => [...row, 0]), [7, 8, 9]]);
+    expect(words).toEqual([...texts.map((row) => [...row, '']), ['x', 'y', 'z']]);
+  });
+
+  it('have priorities of their own', async () => {
+    const q = new tf.PriorityQueue(20, [tf.string], { shapes: [[2]] });
+    const enqueue = q.enqueueMany([[3, 5, 1, 4, 0, 2], texts]);
+    const batch = q.dequeueMany(6);
+    using sess = new tf.Session();
+    await sess.run(enqueue);
+    const [priorities, words] = (await sess.run(batch)).map((x) => x.toArray());
+    expect(priorities).toEqual([0, 1, 2, 3, 4, 5]);
+    expect(words).toEqual([4, 2, 5, 0, 3, 1].map((i) => texts[i]));
+  });
+});

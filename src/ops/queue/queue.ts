@@ -1,15 +1,28 @@
 /** @file Queue: elements that runs put in and take out, waiting for each other where they must. */
 import type { DType } from '../../core/dtypes.ts';
 import { CancelledError, InvalidArgumentError, OutOfRangeError } from '../../core/errors.ts';
-import { yieldIfLong } from '../../core/eventLoop.ts';
+import { eachInTurns, yieldIfLong } from '../../core/eventLoop.ts';
 import type { NDArray } from '../../core/ndarray.ts';
-import { joinedInTurns, rowsOf } from '../../core/rows.ts';
+import { rowJoiner, rowsOf } from '../../core/rows.ts';
 import { compatible, type Dims, isFullyDefined, type Shape, showRuntime } from '../../core/shape.ts';
 import type { RunScope } from '../../program/instructions.ts';
 import { Attempt, WaitingLine } from './waiting.ts';
 
-/** One element: an array per component. */
+/** An array per component: of one element, or of many with a row for each. */
 export type Tuple = readonly NDArray[];
+
+/** One element. A small one stays in the arrays that it came in until somebody wants it: copies of many small rows take long. */
+export interface Element {
+  readonly arrays: Tuple;
+  /** Which row of the arrays; undefined where they are one element. */
+  readonly row: number | undefined;
+}
+
+/** The shape of a component of an element. */
+export function componentShape({ arrays, row }: Element, component: number): Shape {
+  const { shape } = arrays[component]!;
+  return row === undefined ? shape : shape.slice(1);
+}
 
 /** What a node asks of the queue it names. */
 export interface QueueSpec {
@@ -20,6 +33,15 @@ export interface QueueSpec {
   /** Empty where elements may have any shape. */
   readonly shapes: readonly Dims[];
 }
+
+/** The components of larger elements have memory of their own: one that stays would keep that of all that came with it. */
+const smallBytes = 256;
+
+/** The arrays of one element. */
+const tupleOf = (element: Element): Tuple =>
+  element.row === undefined
+    ? element.arrays
+    : element.arrays.map((array, i) => rowsOf(array, element.row!, componentShape(element, i))); // there is a row
 
 const enqueueCancelled = 'Enqueue operation was cancelled';
 const dequeueCancelled = 'Dequeue operation was cancelled';
@@ -34,8 +56,9 @@ export abstract class Queue {
   private readonly dequeues = new WaitingLine();
   private closed = false;
   private readonly limit: number;
-  /** Whether somebody is in the middle of many elements: nobody else gets at them before the event loop has come round. */
-  private isPaused = false;
+  /** There while somebody is in the middle of many elements: nobody else gets at them before the event loop has come round. */
+  private pause: Promise<void> | undefined;
+  private mayPause = true;
 
   constructor(protected readonly spec: QueueSpec) {
     const { shapes, types, capacity } = spec;
@@ -49,11 +72,11 @@ export abstract class Queue {
   // What kinds of queues differ in.
   /** How many elements are in it. */
   abstract get size(): number;
-  protected abstract add(tuple: Tuple): void;
+  protected abstract add(element: Element): void;
   /** Takes out the element whose turn it is. */
-  protected abstract take(): Tuple;
+  protected abstract take(): Element;
   /** Takes back elements that a batch took and did not need, in the order in which they were taken. */
-  protected abstract putBack(tuples: readonly Tuple[]): void;
+  protected abstract putBack(elements: readonly Element[]): void;
   /** Whether a batch takes elements as soon as they come, or only when there are enough for it. */
   protected get takesAsTheyCome(): boolean {
     return true;
@@ -108,7 +131,7 @@ export abstract class Queue {
     const attempt = new Attempt<void>((a) => {
       if (this.closed) return a.fail(this.closedError());
       if (this.size >= this.limit) return false;
-      this.add(tuple);
+      this.add({ arrays: tuple, row: undefined });
       return a.succeed();
     });
     return this.enqueues.join(attempt, run, this.flush, enqueueCancelled);
@@ -118,26 +141,28 @@ export abstract class Queue {
   enqueueMany(batch: Tuple, run: RunScope): void | Promise<void> {
     const count = this.checkBatch(batch);
     if (count === 0) return;
-    const shapes = batch.map(({ shape }) => shape.slice(1));
+    const staysInBatch = batch.every(({ size, dtype }) => size * dtype.size <= smallBytes * count);
     let next = 0;
-    const attempt = new Attempt<void>((a) => {
+    const step = (a: Attempt<void>) => {
       if (this.closed) return a.fail(this.closedError());
       const before = next;
       while (next < count && this.size < this.limit) {
-        this.add(batch.map((array, i) => rowsOf(array, next, shapes[i]!)));
-        next++;
+        const element = { arrays: batch, row: next++ };
+        this.add(staysInBatch ? element : { arrays: tupleOf(element), row: undefined });
         if (next < count && this.pausesAfter(next)) return true;
       }
       if (next === count) return a.succeed();
       return next > before;
-    });
+    };
+    // Elements for which there is room come together, whoever closes or cancels meanwhile.
+    const attempt = new Attempt<void>(step, { beforeCancelling: this.endPause });
     return this.enqueues.join(attempt, run, this.flush, enqueueCancelled);
   }
 
   dequeue(run: RunScope): Tuple | Promise<Tuple> {
     const attempt = new Attempt<Tuple>((a) => {
       if (this.closed && this.size === 0) return a.fail(this.exhausted(1));
-      return this.available > 0 && a.succeed(this.take());
+      return this.available > 0 && a.succeed(tupleOf(this.take()));
     });
     return this.dequeues.join(attempt, run, this.flush, dequeueCancelled);
   }
@@ -150,9 +175,9 @@ export abstract class Queue {
     this.checkShapesForBatches();
     if (count === 0) return await this.batch([]);
     let wanted = count;
-    const taken: Tuple[] = [];
+    const taken: Element[] = [];
     const giveBack = () => this.putBack(taken.splice(0));
-    const attempt = new Attempt<readonly Tuple[]>((a) => {
+    const step = (a: Attempt<readonly Element[]>) => {
       let missing = wanted - taken.length;
       let hasMoved = false;
       if (this.closed && this.size < missing) {
@@ -174,13 +199,15 @@ export abstract class Queue {
         if (missing > 0 && this.pausesAfter(taken.length)) return true;
       }
       return missing === 0 ? a.succeed(taken) : hasMoved;
-    }, giveBack);
+    };
+    const attempt = new Attempt(step, { giveBack });
     return await this.batch(await this.dequeues.join(attempt, run, this.flush, dequeueCancelled));
   }
 
   /** No more elements come. Waits for the enqueues before it, or cancels them. */
   close(cancelsEnqueues: boolean, run: RunScope): void | Promise<void> {
     if (cancelsEnqueues) {
+      this.endPause();
       this.closed = true;
       this.enqueues.cancel(enqueueCancelled);
       this.flush();
@@ -196,23 +223,33 @@ export abstract class Queue {
 
   /** Lets everyone go on who can; what one does may be what another waits for. */
   private readonly flush = (): void => {
-    for (let hasMoved = true; hasMoved && !this.isPaused; ) {
+    for (let hasMoved = true; hasMoved && !this.pause; ) {
       hasMoved = this.enqueues.advance();
-      if (!this.isPaused) hasMoved = this.dequeues.advance() || hasMoved;
+      if (!this.pause) hasMoved = this.dequeues.advance() || hasMoved;
     }
   };
 
   /** Whether the event loop has waited long enough, after so many elements. Then everything stands still until it has come round. */
   private pausesAfter(count: number): boolean {
-    const pause = count % 256 === 0 ? yieldIfLong() : undefined;
+    const pause = this.mayPause && count % 512 === 0 ? yieldIfLong() : undefined;
     if (!pause) return false;
-    this.isPaused = true;
+    this.pause = pause;
     void pause.then(() => {
-      this.isPaused = false;
+      if (this.pause !== pause) return;
+      this.pause = undefined;
       this.flush();
     });
     return true;
   }
+
+  /** Ends what is under way without waiting for the event loop. */
+  private readonly endPause = (): void => {
+    if (!this.pause) return;
+    this.pause = undefined;
+    this.mayPause = false;
+    this.flush();
+    this.mayPause = true;
+  };
 
   private closedError(): CancelledError {
     return new CancelledError(`${this.title} is closed.`);
@@ -225,12 +262,14 @@ export abstract class Queue {
   }
 
   /** Rows of the elements, one array per component. */
-  protected async batch(tuples: readonly Tuple[]): Promise<Tuple> {
+  protected async batch(elements: readonly Element[]): Promise<Tuple> {
     const components: NDArray[] = [];
     for (const [i, dtype] of this.types.entries()) {
       const shape = this.shapeOf(i) as Shape; // checked by checkShapesForBatches
-      const arrays = tuples.map((tuple) => tuple[i]!);
-      components.push(await joinedInTurns(dtype, [tuples.length, ...shape], arrays));
+      const rows = rowJoiner(dtype, [elements.length, ...shape]);
+      const add = (k: number) => rows.add(elements[k]!.arrays[i]!, elements[k]!.row ?? 0);
+      await eachInTurns(elements.length, add, rows.atOnce);
+      components.push(rows.result());
     }
     return components;
   }

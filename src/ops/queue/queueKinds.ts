@@ -5,33 +5,33 @@ import { NDArray, zeros } from '../../core/ndarray.ts';
 import { showRuntime, sizeOf, stridesOf } from '../../core/shape.ts';
 import { Philox } from '../../program/philox.ts';
 import { initialState, type Seeds } from '../random/seed.ts';
-import { Queue, type QueueSpec, type Tuple } from './queue.ts';
+import { componentShape, type Element, Queue, type QueueSpec, type Tuple } from './queue.ts';
 
 /** First in, first out. */
 export class FIFOQueue extends Queue {
   protected readonly kind: string = 'FIFOQueue';
-  private elements: (Tuple | undefined)[] = [];
+  private elements: (Element | undefined)[] = [];
   private head = 0;
 
   get size(): number {
     return this.elements.length - this.head;
   }
-  protected add(tuple: Tuple): void {
-    this.elements.push(tuple);
+  protected add(element: Element): void {
+    this.elements.push(element);
   }
-  protected take(): Tuple {
-    const tuple = this.elements[this.head]!;
+  protected take(): Element {
+    const element = this.elements[this.head]!;
     this.elements[this.head++] = undefined;
     // Moving the rest once per so many elements costs nothing per element.
     if (this.head >= 256 && this.head * 2 > this.elements.length) {
       this.elements = this.elements.slice(this.head);
       this.head = 0;
     }
-    return tuple;
+    return element;
   }
-  protected putBack(tuples: readonly Tuple[]): void {
-    if (tuples.length === 0) return;
-    this.elements = [...tuples, ...this.elements.slice(this.head)];
+  protected putBack(elements: readonly Element[]): void {
+    if (elements.length === 0) return;
+    this.elements = [...elements, ...this.elements.slice(this.head)];
     this.head = 0;
   }
 }
@@ -43,7 +43,7 @@ export interface ShuffleSpec extends QueueSpec, Seeds {
 /** Gives elements at random, as long as enough others stay to choose from. */
 export class RandomShuffleQueue extends Queue {
   protected readonly kind = 'RandomShuffleQueue';
-  private readonly elements: Tuple[] = [];
+  private readonly elements: Element[] = [];
   private readonly generator: Philox;
 
   constructor(protected override readonly spec: ShuffleSpec) {
@@ -61,20 +61,20 @@ export class RandomShuffleQueue extends Queue {
   protected override get available(): number {
     return this.isClosed ? this.size : this.size - this.spec.minAfterDequeue;
   }
-  protected add(tuple: Tuple): void {
-    this.elements.push(tuple);
+  protected add(element: Element): void {
+    this.elements.push(element);
   }
   /** The last element takes the place of the one that goes: TensorFlow's order for the same seeds. */
-  protected take(): Tuple {
+  protected take(): Element {
     const { elements } = this;
     const index = this.generator.next() % elements.length;
-    const tuple = elements[index]!;
+    const element = elements[index]!;
     elements[index] = elements.at(-1)!;
     elements.pop();
-    return tuple;
+    return element;
   }
-  protected putBack(tuples: readonly Tuple[]): void {
-    for (const tuple of tuples.toReversed()) this.elements.push(tuple);
+  protected putBack(elements: readonly Element[]): void {
+    for (const element of elements.toReversed()) this.elements.push(element);
   }
 
   protected override matchesMore(shared: string, wanted: ShuffleSpec): void {
@@ -96,32 +96,36 @@ export class PaddingFIFOQueue extends FIFOQueue {
 
   protected override checkShapesForBatches(): void {}
 
-  protected override async batch(tuples: readonly Tuple[]): Promise<Tuple> {
+  protected override async batch(elements: readonly Element[]): Promise<Tuple> {
     const components: NDArray[] = [];
     for (const [i, dtype] of this.types.entries()) {
-      const arrays = tuples.map((tuple) => tuple[i]!);
+      const shapes = elements.map((element) => componentShape(element, i));
       const shape = (this.shapeOf(i) ?? []).map(
-        (d, axis) => d ?? arrays.reduce((most, array) => Math.max(most, array.shape[axis]!), 0),
+        (d, axis) => d ?? shapes.reduce((most, found) => Math.max(most, found[axis]!), 0),
       );
-      const whole = zeros(dtype, [tuples.length, ...shape]);
+      const whole = zeros(dtype, [elements.length, ...shape]);
       const objects = dtype.isObject ? [...whole.objects] : undefined;
       const bytes = objects ? undefined : whole.bytes;
       const strides = stridesOf(shape);
       const fill = (row: number) => {
-        const array = arrays[row]!;
+        const array = elements[row]!.arrays[i]!;
+        const found = shapes[row]!;
+        const size = sizeOf(found);
+        const first = (elements[row]!.row ?? 0) * size;
         const start = row * sizeOf(shape);
         // Row by row of the last axis: those lie side by side in both.
-        const width = array.shape.at(-1) ?? 1;
-        const inner = stridesOf(array.shape);
-        for (let from = 0; from < array.size; from += width) {
+        const width = found.at(-1) ?? 1;
+        const inner = stridesOf(found);
+        for (let place = 0; place < size; place += width) {
           let to = start;
-          for (let axis = 0; axis < array.rank - 1; axis++)
-            to += (Math.floor(from / inner[axis]!) % array.shape[axis]!) * strides[axis]!;
+          for (let axis = 0; axis < found.length - 1; axis++)
+            to += (Math.floor(place / inner[axis]!) % found[axis]!) * strides[axis]!;
+          const from = first + place;
           if (objects) for (let k = 0; k < width; k++) objects[to + k] = array.objects[from + k]!;
           else bytes!.set(array.bytes.subarray(from * dtype.size, (from + width) * dtype.size), to * dtype.size); // one of both is there
         }
       };
-      await eachInTurns(arrays.length, fill, 64);
+      await eachInTurns(elements.length, fill, 64);
       components.push(objects ? new NDArray(dtype, whole.shape, objects) : whole);
     }
     return components;
@@ -132,7 +136,7 @@ export class PaddingFIFOQueue extends FIFOQueue {
 export class PriorityQueue extends Queue {
   protected readonly kind = 'PriorityQueue';
   /** A heap: no element is before those at twice its place. */
-  private readonly heap: { readonly priority: bigint; readonly tuple: Tuple }[] = [];
+  private readonly heap: { readonly priority: bigint; readonly element: Element }[] = [];
 
   get size(): number {
     return this.heap.length;
@@ -162,9 +166,9 @@ export class PriorityQueue extends Queue {
   }
 
   /** Moves up from the end. Which of equals goes first is as in TensorFlow, whose heap moves the same way. */
-  protected add(tuple: Tuple): void {
-    const priority = tuple[0]!.data[0] as bigint; // int64
-    this.heap.push({ priority, tuple });
+  protected add(element: Element): void {
+    const priority = element.arrays[0]!.data[element.row ?? 0] as bigint; // int64
+    this.heap.push({ priority, element });
     this.rise(this.heap.length - 1, 0);
   }
 
@@ -182,11 +186,11 @@ export class PriorityQueue extends Queue {
   }
 
   /** The last fills the gap that the first leaves: the gap goes down to the end, then the last rises from there. */
-  protected take(): Tuple {
+  protected take(): Element {
     const { heap } = this;
     const first = heap[0]!;
     const last = heap.pop()!;
-    if (heap.length === 0) return first.tuple;
+    if (heap.length === 0) return first.element;
     let hole = 0;
     for (let child = 2; ; child = 2 * hole + 2) {
       if (child > heap.length) break;
@@ -196,10 +200,10 @@ export class PriorityQueue extends Queue {
     }
     heap[hole] = last;
     this.rise(hole, 0);
-    return first.tuple;
+    return first.element;
   }
 
-  protected putBack(tuples: readonly Tuple[]): void {
-    for (const tuple of tuples.toReversed()) this.add(tuple);
+  protected putBack(elements: readonly Element[]): void {
+    for (const element of elements.toReversed()) this.add(element);
   }
 }

@@ -17,8 +17,12 @@ export class Attempt<T> implements Waiter {
   constructor(
     /** Does what can be done now, and ends the attempt if that is all. Tells whether anything was done. */
     private readonly step: (attempt: Attempt<T>) => boolean,
-    /** Undoes what was done, when the attempt is cancelled half-way. */
-    readonly giveBack: () => void = () => {},
+    private readonly ends: {
+      /** Ends what must not be left half done, when the attempt is cancelled. */
+      readonly beforeCancelling?: () => void;
+      /** Undoes what was done, when the attempt is cancelled half-way. */
+      readonly giveBack?: () => void;
+    } = {},
   ) {}
 
   get isOver(): boolean {
@@ -27,6 +31,14 @@ export class Attempt<T> implements Waiter {
 
   advance(): boolean {
     return this.step(this);
+  }
+
+  /** Ends it as its run has ended, unless it can be brought to an end at once. Tells whether it was cancelled. */
+  cancel(error: OpError): boolean {
+    this.ends.beforeCancelling?.();
+    if (this.isOver) return false;
+    this.ends.giveBack?.();
+    return this.fail(error);
   }
 
   succeed(value: T): true {
@@ -80,10 +92,8 @@ export class WaitingLine {
     if (attempt.isOver) return attempt.result();
     const pending = attempt.result() as Promise<T>; // it is not over
     const forget = run.stop.whenStopped(() => {
-      if (attempt.isOver) return;
+      if (attempt.isOver || !attempt.cancel(new CancelledError(cancelled))) return;
       this.attempts.splice(this.attempts.indexOf(attempt), 1);
-      attempt.giveBack();
-      attempt.fail(new CancelledError(cancelled));
       flush();
     });
     return pending.finally(forget);
