@@ -32,7 +32,8 @@ async function positionsOf(levels: readonly (readonly number[])[], count: number
   const axes = levels.length + 1;
   const positions = new Int32Array(count * axes);
   /** Where an element, or the row that it is in, is among all elements or rows of an axis. */
-  const at = Int32Array.from({ length: count }, (_, i) => i);
+  const at = new Int32Array(count);
+  for (let i = 0; i < count; i++) at[i] = i;
   for (let axis = axes - 1; axis > 0; axis--) {
     const splits = levels[axis - 1]!;
     let row = 0; // they rise

@@ -144,7 +144,8 @@ async function sourcesOf(
 ): Promise<NDArray> {
   const first = firstSize(partitions[0]!);
   const sizes = [asked[0] ?? first];
-  let at = Float64Array.from({ length: first }, (_, i) => (i < sizes[0]! ? i : -1));
+  let at = new Float64Array(first).fill(-1);
+  for (let i = 0; i < Math.min(first, sizes[0]!); i++) at[i] = i;
   for (const partition of partitions[0]!.type === 'FIRST_DIM_SIZE' ? partitions.slice(1) : partitions) {
     const rows = await rowsOf(partition, at.length);
     const { columns, longest } = await columnsOf(rows);
