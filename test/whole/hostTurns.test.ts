@@ -45,6 +45,8 @@ const signals = (x: tf.Tensor) => tf.reshape(tf.tile(x, [8]), [-1, 200]);
 /** Rows of four. */
 const ragged = (values: tf.Tensor) => tf.RaggedTensor.fromRowLengths(values, tf.fill([count / 4], 4));
 
+const denseTable = () => new tf.contrib.lookup.MutableDenseHashTable(tf.int64, tf.float32, 0, -1n, -2n);
+
 const rows: Readonly<Record<string, Row>> = {
   stringJoin: [[words], (x) => tf.stringJoin([x, 'a', x])],
   reduceJoin: [[words], (x) => tf.reduceJoin(tf.reshape(x, [-1, 2]), 1)],
@@ -79,6 +81,18 @@ const rows: Readonly<Record<string, Row>> = {
     [words, numbers],
     (x, y) => [new tf.contrib.lookup.MutableHashTable(tf.string, tf.float32, 0).insert(x, y)],
   ],
+  'export of a table': [
+    [],
+    () => {
+      const table = new tf.contrib.lookup.MutableHashTable(tf.int64, tf.float32, 0);
+      const keys = tf.range(2 * count, { dtype: tf.int64 });
+      tf.addToCollection(tf.GraphKeys.TABLE_INITIALIZERS, table.insert(keys, tf.zeros([2 * count])));
+      return table.export();
+    },
+  ],
+  'lookup in a dense table': [[longs], (x) => denseTable().lookup(x)],
+  'insertion into a dense table': [[longs, numbers], (x, y) => [denseTable().insert(x, y)]],
+  'removal from a dense table': [[longs], (x) => [denseTable().remove(x)]],
   'sparse.add': [[places, numbers], (i, v) => tf.sparse.add(sparse(i, v), sparse(i, v)).values],
   'sparse.concat': [[places, numbers], (i, v) => tf.sparse.concat(0, [sparse(i, v), sparse(i, v)]).values],
   'sparse.toDense': [[places, numbers], (i, v) => tf.sparse.toDense(sparse(i, v))],

@@ -215,3 +215,42 @@ describe('what tables answer is what TensorFlow answers', () => {
     }
   });
 });
+
+test.each([
+  ['numbers', tf.int64, tf.float32],
+  ['texts', tf.int64, tf.string],
+] as const)('%s by keys that come and go', async (_, keyType, valueType) => {
+  const valueFor = (i: number) => (valueType === tf.string ? [`a${i}`, `b${i}`] : [i, i / 2]);
+  const missing = valueFor(-2);
+  const attrs = { key_dtype: keyType, value_dtype: valueType, value_shape: [2] };
+  const table = outputOf('MutableHashTableOfTensorsV2', {}, { attrs });
+  const keys = tf.placeholder(keyType, [null]);
+  const values = tf.placeholder(valueType, [null, 2]);
+  const insertion = node('LookupTableInsertV2', { table_handle: table, keys, values });
+  const removal = node('LookupTableRemoveV2', { table_handle: table, keys });
+  const found = outputOf('LookupTableFindV2', {
+    table_handle: table,
+    keys,
+    default_value: tf.constant(missing, valueType),
+  });
+  const exported = node(
+    'LookupTableExportV2',
+    { table_handle: table },
+    { attrs: { Tkeys: keyType, Tvalues: valueType } },
+  ).outputs;
+  using session = new tf.Session();
+  const expected = new Map<number, unknown>();
+  const all = Array.from({ length: 300 }, (_, i) => (i * 7) % 300);
+  for (let round = 0; round < 4; round++) {
+    const added = all.filter((key) => key % 4 <= round);
+    await session.run(insertion, [[keys, added], [values, added.map((key) => valueFor(key + round))]]); // biome-ignore format: pairs
+    for (const key of added) expected.set(key, valueFor(key + round));
+    const removed = all.filter((key) => key % 3 === round);
+    await session.run(removal, [[keys, removed]]);
+    for (const key of removed) expected.delete(key);
+    const wanted = all.map((key) => expected.get(key) ?? missing);
+    expect((await session.run(found, [[keys, all]])).toArray()).toEqual(wanted);
+    const [exportedKeys, exportedValues] = (await session.run(exported)).map((x) => x.toArray() as unknown[]);
+    expect(new Map(exportedKeys!.map((key, i) => [key, exportedValues![i]]))).toEqual(expected);
+  }
+});

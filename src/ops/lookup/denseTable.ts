@@ -3,6 +3,7 @@
  * the same buckets as in TensorFlow, for a checkpoint holds the buckets as they are.
  */
 import { InternalError, InvalidArgumentError } from '../../core/errors.ts';
+import { eachInTurns } from '../../core/eventLoop.ts';
 import type { NDArray } from '../../core/ndarray.ts';
 import { type Shape, sameShape, showRuntime, sizeOf } from '../../core/shape.ts';
 import { murmurHash64 } from '../string/murmurHash.ts';
@@ -116,21 +117,22 @@ export class DenseTable extends LookupTable {
     return count;
   }
 
-  override find(keys: NDArray, whenMissing: NDArray): NDArray {
+  override async find(keys: NDArray, whenMissing: NDArray): Promise<NDArray> {
     const { shape } = this.foundShape(keys, whenMissing);
     const missing = this.valueAt(whenMissing, 0); // the first of many for all keys, as TensorFlow does it
-    const rows = Array.from({ length: this.countOf(keys) }, (_, i) => {
+    const rows = new Array<Row>(this.countOf(keys));
+    await eachInTurns(rows.length, (i) => {
       const bucket = this.bucketOf(this.usableKey(keys, i), this.isEmpty);
-      return this.isEmpty(this.keys[bucket]!) ? missing : this.values[bucket]!;
+      rows[i] = this.isEmpty(this.keys[bucket]!) ? missing : this.values[bucket]!;
     });
-    return joinRows(this.spec.valueType, shape, rows);
+    return await joinRows(this.spec.valueType, shape, rows);
   }
 
-  override insert(keys: NDArray, values: NDArray): void {
+  override async insert(keys: NDArray, values: NDArray): Promise<void> {
     this.checkValues(keys, values);
     const count = this.countOf(keys);
     this.makeRoom(this.taken + count); // as if all keys were new
-    for (let i = 0; i < count; i++) this.put(this.usableKey(keys, i), this.valueAt(values, i));
+    await eachInTurns(count, (i) => this.put(this.usableKey(keys, i), this.valueAt(values, i)));
   }
 
   private put(key: Key, value: Row): void {
@@ -149,15 +151,14 @@ export class DenseTable extends LookupTable {
     for (const [i, key] of keys.entries()) if (!this.isFree(key)) this.put(key, values[i]!);
   }
 
-  override remove(keys: NDArray): void {
+  override async remove(keys: NDArray): Promise<void> {
     this.batchShape(keys.shape);
-    const count = this.countOf(keys);
-    for (let i = 0; i < count; i++) {
+    await eachInTurns(this.countOf(keys), (i) => {
       const bucket = this.bucketOf(this.usableKey(keys, i), this.isEmpty);
-      if (this.isEmpty(this.keys[bucket]!)) continue;
+      if (this.isEmpty(this.keys[bucket]!)) return;
       this.keys[bucket] = this.deleted;
       this.taken--;
-    }
+    });
   }
 
   /** Takes buckets as they were exported. */
@@ -175,16 +176,13 @@ export class DenseTable extends LookupTable {
   }
 
   /** The buckets, those that are empty too. */
-  override export(): [keys: NDArray, values: NDArray] {
+  override async export(): Promise<[keys: NDArray, values: NDArray]> {
     const { keyType, valueType, valueShape } = this.spec;
     const count = this.keys.length;
+    const rows = this.keys.map((key) => key.row);
     return [
-      joinRows(
-        keyType,
-        [count, sizeOf(this.oneKeyShape)],
-        this.keys.map((key) => key.row),
-      ),
-      joinRows(valueType, [count, sizeOf(valueShape)], this.values),
+      await joinRows(keyType, [count, sizeOf(this.oneKeyShape)], rows),
+      await joinRows(valueType, [count, sizeOf(valueShape)], this.values),
     ];
   }
 }

@@ -1,7 +1,7 @@
 /** @file LookupTable: values by keys that outlive runs; what all kinds of tables have in common. */
 import type { DType } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
-import { OneAtATime } from '../../core/eventLoop.ts';
+import { eachInTurns, OneAtATime } from '../../core/eventLoop.ts';
 import { NDArray } from '../../core/ndarray.ts';
 import { type Shape, sameShape, showRuntime, sizeOf } from '../../core/shape.ts';
 
@@ -68,7 +68,7 @@ export abstract class LookupTable {
   /** Replaces everything. */
   abstract import(keys: NDArray, values: NDArray): void | Promise<void>;
   /** All keys, and their values in the same order. */
-  abstract export(): [keys: NDArray, values: NDArray];
+  abstract export(): Promise<[keys: NDArray, values: NDArray]>;
 
   /** Fills a table that is filled once. */
   initialize(_keys: NDArray, _values: NDArray): void | Promise<void> {
@@ -141,14 +141,15 @@ export function rowOf(array: NDArray, i: number, length: number): Row {
 }
 
 /** Rows as one array. */
-export function joinRows(dtype: DType, shape: Shape, rows: readonly Row[]): NDArray {
+export async function joinRows(dtype: DType, shape: Shape, rows: readonly Row[]): Promise<NDArray> {
   if (dtype.isObject) return new NDArray(dtype, shape, rows.flat() as object[]); // rows of objects
   const result = new NDArray(dtype, shape, dtype.allocate(sizeOf(shape)));
   const { bytes } = result;
   let offset = 0;
-  for (const row of rows as readonly Uint8Array[]) {
+  await eachInTurns(rows.length, (i) => {
+    const row = rows[i] as Uint8Array; // of no objects
     bytes.set(row, offset);
     offset += row.length;
-  }
+  });
   return result;
 }
