@@ -332,18 +332,18 @@ function runSegment(step: SegmentStep, frame: Frame): void | Promise<void> {
   for (const { variable } of step.assigned) variable.leaveLoans();
   const memory = new VariableMemory();
   const bound = step.sources.map((s) => (s.kind === 'variable' ? memory.of(s).buffer : frame.resolve(s)));
-  const done = memory.assigning(step);
   const timeline = frame.run.stats?.begin(step.instructions);
   frame.run.stats?.useMemory(step.arenaBytes + frame.slots.reduce((sum, b) => sum + (b?.bytes ?? 0), 0));
   try {
     const pending = step.kernel.run(bound, timeline ? { timeline } : undefined);
     if (pending) {
-      const end = memory.beginUse(step);
+      const end = beginUse(step);
+      const before = step.assigned.map(({ variable }) => variable.storage);
       return pending.then(
         () => {
           end();
           frame.run.stats?.end(step.instructions, timeline);
-          done();
+          memory.assign(step, before);
         },
         (error) => {
           end();
@@ -355,7 +355,7 @@ function runSegment(step: SegmentStep, frame: Frame): void | Promise<void> {
     throw explained(error, step.instructions);
   }
   frame.run.stats?.end(step.instructions, timeline);
-  done();
+  memory.assign(step);
 }
 
 /**
@@ -363,46 +363,44 @@ function runSegment(step: SegmentStep, frame: Frame): void | Promise<void> {
  * content is there: until then, and should the segment fail, everybody else finds what was there before.
  */
 class VariableMemory {
-  private readonly made: { readonly variable: Variable; readonly storage: Storage }[] = [];
+  private made: { readonly variable: Variable; readonly storage: Storage }[] | undefined;
 
   of({ variable, bytes, isMade }: VariableSource): Storage {
     if (!isMade || variable.storage?.buffer.bytes === bytes) return variable.storageOf(bytes);
     let storage = this.madeFor(variable, bytes);
     if (!storage) {
       storage = new Storage(variable.device.allocate(bytes));
-      this.made.push({ variable, storage });
+      (this.made ??= []).push({ variable, storage });
     }
     return storage;
   }
 
   private madeFor(variable: Variable, bytes: number): Storage | undefined {
-    return this.made.find((m) => m.variable === variable && m.storage.buffer.bytes === bytes)?.storage;
+    return this.made?.find((m) => m.variable === variable && m.storage.buffer.bytes === bytes)?.storage;
   }
 
-  /** What lets variables have what the segment has written, to be called when it has run. */
-  assigning({ assigned }: SegmentStep): () => void {
-    const before = assigned.map(({ variable }) => variable.storage);
-    return () => {
-      for (const [i, { variable, shape, bytes }] of assigned.entries()) {
-        const storage = this.madeFor(variable, bytes);
-        if (storage) variable.adopt(storage.buffer, shape);
-        // Else another run has given it other memory meanwhile, or taken its content away.
-        else if (variable.storage === before[i]) variable.shape = shape;
-      }
-    };
+  /** Lets variables have what the segment has written; `before` is what they had when it began, if others had turns since. */
+  assign({ assigned }: SegmentStep, before?: readonly (Storage | undefined)[]): void {
+    for (let i = 0; i < assigned.length; i++) {
+      const { variable, shape, bytes } = assigned[i]!;
+      const storage = this.madeFor(variable, bytes);
+      if (storage) variable.adopt(storage.buffer, shape);
+      // Else another run has given it other memory meanwhile, or taken its content away.
+      else if (!before || variable.storage === before[i]) variable.shape = shape;
+    }
   }
+}
 
-  /** Notes that the segment uses memory that variables had before it, until the result is called. */
-  beginUse({ sources, assigned }: SegmentStep): () => void {
-    const read = sources.flatMap((s) => (s.kind === 'variable' && s.variable.storage ? [s.variable.storage] : []));
-    const written = assigned.flatMap(({ variable }) => variable.storage ?? []);
-    for (const storage of read) storage.readers++;
-    for (const storage of written) storage.writers++;
-    return () => {
-      for (const storage of read) storage.readers--;
-      for (const storage of written) storage.writers--;
-    };
-  }
+/** Notes that a segment uses the memory that variables have, until the result is called. */
+function beginUse({ sources, assigned }: SegmentStep): () => void {
+  const read = sources.flatMap((s) => (s.kind === 'variable' && s.variable.storage ? [s.variable.storage] : []));
+  const written = assigned.flatMap(({ variable }) => variable.storage ?? []);
+  for (const storage of read) storage.readers++;
+  for (const storage of written) storage.writers++;
+  return () => {
+    for (const storage of read) storage.readers--;
+    for (const storage of written) storage.writers--;
+  };
 }
 
 async function runHost(step: HostStep, frame: Frame): Promise<void> {
