@@ -22,7 +22,7 @@ const benchmarks: Readonly<Record<Name, readonly string[]>> = {
   training: ['--rounds', '10'],
   profile: [],
   memory: [],
-  gemm: ['--rounds', '24'],
+  gemm: ['--rounds', '16'],
   conv: ['--rounds', '10'],
   random: [],
   data: [],
