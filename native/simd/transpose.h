@@ -95,20 +95,21 @@ template <int Size> struct Square {
  private:
   typedef Word Piece __attribute__((vector_size(16), aligned(1), may_alias));
 
+  static TL_INLINE const Piece& asPiece(const void* at) { return *static_cast<const Piece*>(at); }
+
   /** A vector of the 16 bytes at at(0), at(1) … */
   template <class At> static TL_INLINE Vector readPieces(const At& at) {
-    const auto pieceAt = [&](int l) TL_INLINE_LAMBDA -> const Piece& { return *reinterpret_cast<const Piece*>(at(l)); };
 #if defined(__AVX512F__)
     Vector x;
-    asm("vmovdqu32 %1, %x0" : "=v"(x) : "m"(pieceAt(0)));
-    asm("vinserti32x4 $1, %1, %0, %0" : "+v"(x) : "m"(pieceAt(1)));
-    asm("vinserti32x4 $2, %1, %0, %0" : "+v"(x) : "m"(pieceAt(2)));
-    asm("vinserti32x4 $3, %1, %0, %0" : "+v"(x) : "m"(pieceAt(3)));
+    asm("vmovdqu32 %1, %x0" : "=v"(x) : "m"(asPiece(at(0))));
+    asm("vinserti32x4 $1, %1, %0, %0" : "+v"(x) : "m"(asPiece(at(1))));
+    asm("vinserti32x4 $2, %1, %0, %0" : "+v"(x) : "m"(asPiece(at(2))));
+    asm("vinserti32x4 $3, %1, %0, %0" : "+v"(x) : "m"(asPiece(at(3))));
     return x;
 #elif defined(__AVX__)
     Vector x;
-    asm("vmovdqu %1, %x0" : "=x"(x) : "m"(pieceAt(0)));
-    asm("vinsertf128 $1, %1, %0, %0" : "+x"(x) : "m"(pieceAt(1)));
+    asm("vmovdqu %1, %x0" : "=x"(x) : "m"(asPiece(at(0))));
+    asm("vinsertf128 $1, %1, %0, %0" : "+x"(x) : "m"(asPiece(at(1))));
     return x;
 #else
     return *reinterpret_cast<const Loose*>(at(0));
