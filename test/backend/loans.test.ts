@@ -260,3 +260,17 @@ it('variables restored from one tensor are not one', async () => {
     rmSync(folder, { recursive: true });
   }
 });
+
+it('boxes are drawn into a copy of the images', async () => {
+  const graph = new tf.Graph();
+  const [images, drawn, initial] = graph.asDefault(() => {
+    const images = new tf.Variable(tf.zeros([1, 3, 3, 1]));
+    return [images, tf.image.drawBoundingBoxes(images, [[[0, 0, 1, 1]]]), tf.globalVariablesInitializer()] as const;
+  });
+  using session = new tf.Session({ graph });
+  await session.run(initial);
+  const sum = ({ data }: tf.NDArray) => (data as Float32Array).reduce((a, b) => a + b, 0); // float32
+  const first = await session.run(drawn);
+  const second = await session.run(drawn);
+  expect([first, second, await session.run(images)].map(sum)).toEqual([8, 8, 0]);
+});

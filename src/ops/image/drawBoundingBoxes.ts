@@ -9,6 +9,7 @@ import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { attr } from '../../op/attrs.ts';
 import { defineOp } from '../../op/defineOp.ts';
 import type { ProgramBuilder } from '../../program/builder.ts';
+import type { HostCall } from '../../program/instructions.ts';
 import type { Value } from '../../program/value.ts';
 import { ofRank } from '../array/common.ts';
 import { none } from './suppression.ts';
@@ -78,7 +79,7 @@ function lowerDrawing(p: ProgramBuilder, images: Value, boxes: Value, colors: Va
     );
   }
   const given = [images, boxes, ...(colors ? [colors] : [])];
-  const [output] = p.host(given, [{ dtype, shape }], async (arrays) => {
+  const draws: HostCall = async (arrays) => {
     const [pictures, corners, palette] = arrays as [NDArray, NDArray, NDArray?]; // one for each of `given`
     const own = palette && palette.size > 0 ? palette : undefined;
     const table = own
@@ -99,8 +100,8 @@ function lowerDrawing(p: ProgramBuilder, images: Value, boxes: Value, colors: Va
     };
     await eachInTurns(count * perImage, drawBox, 4);
     return [drawn];
-  });
-  return output!;
+  };
+  return p.host(given, [{ dtype, shape }], draws, { borrows: true, isFresh: true })[0]!;
 }
 
 const blank = [[[[0], [0], [0]], [[0], [0], [0]], [[0], [0], [0]]]]; // biome-ignore format: one image of 3 x 3 pixels
