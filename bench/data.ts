@@ -67,10 +67,11 @@ try {
       tensorflow: peerRate,
       ratio: rate / peerRate,
     });
-    const shown = (x: number) => (Number.isNaN(x) ? '-' : x.toFixed(0)).padStart(14);
+    const shown = (x: number, digits: number) => (Number.isNaN(x) ? '–' : x.toFixed(digits));
+    const [mine, other, ratio] = [shown(rate, 0), shown(peerRate, 0), shown(rate / peerRate, 2)];
     if (!values.json)
       console.log(
-        `${row.name.padEnd(26)}${shown(rate)}${shown(peerRate)}   ${(rate / peerRate).toFixed(2)}  ${row.unit}/s`,
+        `${row.name.padEnd(26)}${mine.padStart(14)}${other.padStart(14)}   ${ratio.padStart(5)}  ${row.unit}/s`,
       );
   }
 } finally {

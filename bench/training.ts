@@ -150,7 +150,8 @@ for (const threads of threadCounts) {
     if (values.json) continue;
     const cell = (r: Runner) => (able.includes(r) ? `${best(r).toFixed(0)} (${median(r).toFixed(0)})` : '–');
     const cells = runners.map((r) => cell(r).padStart(22));
-    console.log(`${steps[name]!.title.padEnd(60)}${cells.join('')}   ${ratio.toFixed(2)}×`);
+    const times = others.length === 0 ? '–' : `${ratio.toFixed(2)}×`;
+    console.log(`${steps[name]!.title.padEnd(60)}${cells.join('')}   ${times}`);
   }
   for (const runner of runners) runner.end();
 }
