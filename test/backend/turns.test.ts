@@ -34,14 +34,14 @@ function segment(name: string, length: Length, instructions: number, log: string
       for (let i = first; i < end; i++) run(i);
       return end;
     },
-    runAside(first, done) {
+    runAside(first, _, done) {
       log.push(`${name} aside`);
       setImmediate(() => {
         try {
           for (let i = first; i < instructions; i++) run(i);
-          done(undefined);
+          done(undefined, instructions);
         } catch (error) {
-          done(error);
+          done(error, -1);
         }
       });
     },
@@ -100,6 +100,27 @@ describe('turns', () => {
     };
     await Promise.all(Array.from({ length: 10 }, () => turns.run({ ...one, runHere }, shared, undefined)));
     expect(log).toContain('a aside');
+  });
+
+  it('run a long segment aside in stretches that end, so that an exiting process need not wait for all of it', async () => {
+    const turns = newTurns();
+    const stretches: { first: number; isLimited: boolean }[] = [];
+    const runAside: Runnable['runAside'] = (first, nanoseconds, done) => {
+      stretches.push({ first, isLimited: Number.isFinite(nanoseconds) });
+      setImmediate(() => done(undefined, first + 1));
+    };
+    await turns.run({ ...segment('a', 'long', 3, []), runAside }, shared, undefined);
+    expect(stretches).toEqual([0, 1, 2].map((first) => ({ first, isLimited: true })));
+    expect(turns.isBusy).toBe(false);
+  });
+
+  it('fail with a stretch after the first', async () => {
+    const turns = newTurns();
+    const runAside: Runnable['runAside'] = (first, _, done) =>
+      void setImmediate(() => (first === 0 ? done(undefined, 1) : done(new Error('the second'), -1)));
+    const running = turns.run({ ...segment('a', 'long', 3, []), runAside }, shared, undefined);
+    await expect(running).rejects.toThrow('the second');
+    expect(turns.isBusy).toBe(false);
   });
 
   it('go on after a segment that could not be run aside', async () => {
@@ -261,8 +282,9 @@ describe.runIf(cpu)('pieces of a segment of the cpu device', () => {
   it('go on aside', async () => {
     const { kernel, buffers, result } = steps(2);
     kernel.bind(buffers, undefined);
-    kernel.runHere(0, 0);
-    expect(await new Promise((done) => kernel.runAside(1, done))).toBeUndefined();
+    const next = await new Promise((done) => kernel.runAside(0, 0, (_, next) => done(next)));
+    expect(next).toBe(1);
+    expect(await new Promise((done) => kernel.runAside(1, Number.POSITIVE_INFINITY, done))).toBeUndefined();
     expect(result()).toEqual([2, 3, 3]);
   });
 
@@ -371,6 +393,7 @@ describe.runIf(cpu)('pieces of a segment of the cpu device', () => {
     expect(kernel.runHere(0, 0)).toBe(1);
     const message = 'instruction 2 failed: divisionByZero';
     expect(() => kernel.runHere(1, Number.POSITIVE_INFINITY)).toThrow(message);
-    expect(await new Promise((done) => kernel.runAside(1, done))).toMatchObject({ message });
+    const error = await new Promise((done) => kernel.runAside(1, Number.POSITIVE_INFINITY, done));
+    expect(error).toMatchObject({ message });
   });
 });

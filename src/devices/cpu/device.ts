@@ -367,7 +367,7 @@ class CpuKernel implements Kernel, Runnable {
     return next;
   }
 
-  runAside(first: number, done: (error: unknown) => void): void {
+  runAside(first: number, nanoseconds: number, done: (error: unknown, next: number) => void): void {
     this.#library.run.async(
       this.#program,
       this.#tableAddress,
@@ -375,8 +375,8 @@ class CpuKernel implements Kernel, Runnable {
       this.#timesAddress,
       this.device.threads,
       first,
-      Number.POSITIVE_INFINITY,
-      (error, next) => done(error ?? (next < 0 ? this.#failure() : undefined)),
+      nanoseconds,
+      (error, next) => done(error ?? (next < 0 ? this.#failure() : undefined), next),
     );
   }
 

@@ -16,6 +16,8 @@ const shortWork = 4e5;
 const shortInstruction = 2e6;
 /** A piece ends with the first instruction that ends after so many nanoseconds. */
 const pieceTime = 1.5e6;
+/** The same for a stretch on another thread: a process that exits waits for what is under way there, but nobody begins the next. */
+const stretchTime = 1e8;
 /** Milliseconds: a turn of the event loop that takes longer is wanted by others. */
 const busyTurn = 0.5;
 /** Milliseconds for which pieces may hold one turn of the event loop: if they do for longer, they are too many, or slower than estimated. */
@@ -42,8 +44,8 @@ export interface Runnable {
   bind(bound: readonly DeviceBuffer[], options: RunSegment | undefined): void;
   /** Runs instructions from `first` on, for about so many nanoseconds; says which is next. */
   runHere(first: number, nanoseconds: number): number;
-  /** Runs the instructions from `first` on elsewhere; `done` gets undefined or the error. */
-  runAside(first: number, done: (error: unknown) => void): void;
+  /** The same elsewhere; `done` gets the error, or undefined and which is next. */
+  runAside(first: number, nanoseconds: number, done: (error: unknown, next: number) => void): void;
   /** After the last instruction, or the one that failed. */
   end(options: RunSegment | undefined): void;
 }
@@ -177,8 +179,12 @@ export class Turns {
   }
 
   #runAside(turn: Turn, first: number): void {
+    const { segment } = turn;
     try {
-      turn.segment.runAside(first, (error) => this.#finish(turn, error));
+      segment.runAside(first, stretchTime, (error, next) => {
+        if (error !== undefined || next === segment.instructions) this.#finish(turn, error);
+        else this.#runAside(turn, next);
+      });
     } catch (error) {
       this.#finish(turn, error);
     }
