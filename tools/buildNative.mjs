@@ -118,6 +118,7 @@ const fileFlags = {
   'map/doublePowers.simd.cpp': ['-ffp-contract=fast'],
   'map/arcs.simd.cpp': ['-ffp-contract=fast'],
   'conv/lanes.simd.cpp': ['-ffp-contract=fast'],
+  'conv/winograd.simd.cpp': ['-ffp-contract=fast'],
   // All arguments that it can have were tried so.
   'random/normals.simd.cpp': ['-ffp-contract=fast'],
   'linalg/rows.simd.cpp': ['-ffp-contract=fast'],

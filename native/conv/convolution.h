@@ -84,6 +84,10 @@ bool pointwise(const Convolution<T>& c, ConvResult result);
 /** The same on the matrix unit, for those that suit it and whose numbers do; false where nothing has been computed. */
 bool tileCorrelate(const Convolution<float>& c);
 bool tileFilterGradient(const Convolution<float>& c);
+/** The same by fewer products, for those that suit and whose results are finite; false where something else must compute them. */
+bool suitsWinograd(const Convolution<float>& c);
+bool winogradCorrelate(const Convolution<float>& c);
+bool winogradFilterGradient(const Convolution<float>& c);
 /** The same for many groups of few channels and features. */
 template <class T>
 void laneCorrelate(const Convolution<T>& c);

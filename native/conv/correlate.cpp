@@ -127,7 +127,7 @@ void runBox(const Convolution<T>& c, const Cuts<T>& cuts, const Box& box, const 
 template <class T>
 void correlate(const Convolution<T>& given) {
   if constexpr (sizeof(T) == sizeof(float))
-    if (tileCorrelate(given)) return;
+    if (tileCorrelate(given) || winogradCorrelate(given)) return;
   const Convolution<T> c = arranged(given, simd().stripRows);
   const int64_t threads = Pool::get().parts(c.work(), kGrain);
   const Cuts<T> cuts(c, {kPositions, kTerms / c.taps(), kBytes, threads});

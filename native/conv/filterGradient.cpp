@@ -149,7 +149,7 @@ void prefetch(const std::vector<Run>& runs, const T* image, int64_t step, int64_
 template <class T>
 void filterGradient(const Convolution<T>& given) {
   if constexpr (sizeof(T) == sizeof(float))
-    if (tileFilterGradient(given)) return;
+    if (tileFilterGradient(given) || winogradFilterGradient(given)) return;
   const Convolution<T> c = arranged(given, simd().stripRows);
   const int64_t width = simd().stripBytes / static_cast<int64_t>(sizeof(T));
   const int64_t panels = (c.features + width - 1) / width;

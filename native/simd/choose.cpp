@@ -30,6 +30,7 @@ namespace tl {
   void fillStrip(SimdKernels&);               \
   void fillLanes(SimdKernels&);               \
   void fillWindows(SimdKernels&);             \
+  void fillWinograd(SimdKernels&);            \
   void fillPhilox(SimdKernels&);              \
   void fillNormals(SimdKernels&);             \
   void fillLinalg(SimdKernels&);              \
@@ -75,6 +76,7 @@ bool getMatrixUnit() {
     variant::fillStrip(k);                    \
     variant::fillLanes(k);                    \
     variant::fillWindows(k);                  \
+    variant::fillWinograd(k);                 \
     variant::fillPhilox(k);                   \
     variant::fillNormals(k);                  \
     variant::fillLinalg(k);                   \

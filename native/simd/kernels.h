@@ -202,6 +202,56 @@ struct Windows {
   int64_t toStep, toRow;
 };
 
+/** Points along an axis of a patch, and in all of it; see conv/winograd.h. */
+constexpr int64_t kPatchSide = 6, kPatchPoints = kPatchSide * kPatchSide;
+
+/** Six rows of pixels, some elements apart each: out[i, x, channel] is what they give along a column at point i. */
+struct PatchRows {
+  const float* rows[kPatchSide];
+  int64_t steps[kPatchSide];
+  int64_t pixels, channels;
+  float* out;
+  int64_t outRow;
+};
+
+/**
+ * A line of patches side by side: `points` has the points of the first one, `point` elements apart, and those of the next one `patch`
+ * elements later. `pixels` is what they come from or go to: rows and columns, so many elements apart. Channels are a multiple of 16.
+ */
+template <class T>
+struct Patches {
+  int64_t count, channels;
+  float* points;
+  int64_t point, patch;
+  T* pixels;
+  int64_t row, column;
+  /** How many of the pixels in a patch's rows, and in the columns of all, there are. */
+  int64_t rows, columns;
+};
+
+/** The points of a filter: of `features` side by side, for taps some elements apart. */
+template <class T>
+struct FilterPoints {
+  int64_t features;
+  float* points;
+  int64_t point;
+  T* taps;
+  int64_t row, column;
+};
+
+/** Convolutions by fewer products: what comes before and after these, for filters of so many taps along each axis. */
+struct WinogradKernels {
+  /** Inputs: rows first, then the points from those of all six rows. */
+  void (*inputRows)(const PatchRows&);
+  void (*inputPoints)(const Patches<const float>&, int64_t taps);
+  /** The points of outputs; and outputs from their points, with whether all of them are finite. */
+  void (*outputPoints)(const Patches<const float>&, int64_t taps);
+  bool (*outputs)(const Patches<float>&, int64_t taps);
+  /** The points of filters, and filters from their points. */
+  void (*filterPoints)(const FilterPoints<const float>&, int64_t taps);
+  bool (*filters)(const FilterPoints<float>&, int64_t taps);
+};
+
 /** Rows of a tile of the matrix unit, 32-bit words in one of its rows, and its bytes. */
 constexpr int64_t kTileSide = 16, kTileBytes = 1024;
 /** Terms of a sum that one tile of each side has. */
@@ -332,6 +382,7 @@ struct SimdKernels {
   void (*lanesF64)(const Lanes<double>&);
   void (*addWindowsF32)(const Windows<float>&);
   void (*addWindowsF64)(const Windows<double>&);
+  WinogradKernels winograd;
   /** Blocks of Philox, of four words each, for the counters `counter`, `counter + step` … in a key. */
   void (*philox)(const uint32_t* counter, const uint32_t* key, int64_t count, uint64_t step, uint32_t* out);
   /** The same for the counters that lie `offsets` after `counter`. */
