@@ -35,10 +35,10 @@ struct Contest {
   std::vector<Contestant> by;
 };
 
-/** Seconds. One thread is timed by the processor time it gets, which other programs on the machine disturb less. */
-inline double now(int threads) {
+/** Seconds. */
+inline double now() {
   timespec time;
-  clock_gettime(threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &time);
+  clock_gettime(CLOCK_MONOTONIC, &time);
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
@@ -48,14 +48,14 @@ constexpr double kTurn = 2e-3;
 constexpr double kEnough = 1.5;
 constexpr int kLeastTurns = 4;
 
-inline void takeTurn(Contestant& one, double flops, int threads) {
+inline void takeTurn(Contestant& one, double flops) {
   // Small work is repeated for some hundred microseconds; the clock itself costs as much as one of it.
   const int together = static_cast<int>(std::max(1.0, 1e7 / (flops + 3e4)));
-  const double begun = now(threads);
+  const double begun = now();
   double start = begun, end;
   do {
     for (int i = 0; i < together; i++) one.run();
-    end = now(threads);
+    end = now();
     one.best = std::min(one.best, (end - start) / together);
     start = end;
   } while (end - begun < kTurn);
@@ -72,7 +72,7 @@ inline void takeTurns(std::vector<Contest>& all, int rounds, int threads) {
       if (threads > 1) std::this_thread::sleep_for(std::chrono::milliseconds(300));
       for (Contest& contest : all)
         for (Contestant& one : contest.by)
-          if (one.library == library && (round < kLeastTurns || one.spent < kEnough)) takeTurn(one, contest.flops, threads);
+          if (one.library == library && (round < kLeastTurns || one.spent < kEnough)) takeTurn(one, contest.flops);
     }
 }
 

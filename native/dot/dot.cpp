@@ -12,6 +12,8 @@ namespace {
 /** Rows or columns of a piece of a product at least, and multiply-adds in it. */
 constexpr int64_t kLeastLines = 32;
 constexpr double kLeastPiece = 600e3;
+/** Numbers to pack that pay for waking another thread. */
+constexpr double kPackGrain = 20e3;
 /**
  * Bytes of a packed factor that all pieces share at most; of larger ones every piece packs what it needs at the time. Up to
  * kMostTwice each thread packs it for itself, and finds it in its cache: to fetch what another has packed takes longer.
@@ -73,20 +75,6 @@ void plainProduct(const Gemm<T>& g, char*) {
     }
 }
 
-/** A sum of products, one after the other. */
-template <class T>
-void multiplyPairs(void (*multiply)(const Gemm<T>&, char* scratch), Gemm<T> g, char* scratch) {
-  const auto ready = g.ready;
-  for (int64_t pair = 0; pair < g.pairs; pair++) {
-    g.a = g.as[pair];
-    g.b = g.bs[pair];
-    g.ready = pair + 1 < g.pairs ? nullptr : ready;
-    g.passing = false;
-    multiply(g, scratch);
-    g.add = true;
-  }
-}
-
 /** What a product is added to, and what follows it. */
 struct Surroundings {
   /** Further factors, like the first ones, whose products are added too. */
@@ -146,7 +134,8 @@ class Dot final : public Instruction, public RowWise {
 
   /** One whose second factor is packed before: its rows have nothing else in common. */
   RowWise* rowWise() override {
-    return tiles_ && batchDims_.empty() && c_.view.dims.size() == 2 && alwaysPacks() && !around_.plus && !around_.afterMayFail
+    return (tiles_ || usesPanels()) && batchDims_.empty() && c_.view.dims.size() == 2 && alwaysPacks() && !around_.plus &&
+                   !around_.afterMayFail
                ? this
                : nullptr;
   }
@@ -167,7 +156,7 @@ class Dot final : public Instruction, public RowWise {
   }
   void prepareRows(void* const* table) override { packed(table); }
   void runRows(void* const* table, Range rows, int64_t) override {
-    const Method<float> method = withTiles();
+    const Method<float> method = tiles_ ? withTiles() : withVectors(simd().gemmF32);
     const int64_t gemmBytes = roundUp(method.scratch(rows.end - rows.begin, n_, k_)), ownBytes = bytesOfOwn(rows.end - rows.begin);
     char* const scratch = Pool::scratch(gemmBytes + ownBytes + afterBytes());
     Piece<float> piece(*this, table, scratch + gemmBytes + ownBytes);
@@ -252,15 +241,19 @@ class Dot final : public Instruction, public RowWise {
   /** All terms of a sum, those of each product rounded up to whole tiles. */
   int64_t depth() const { return pairs() == 1 ? k_ : pairs() * ((k_ + kTileTerms - 1) / kTileTerms * kTileTerms); }
   bool canPack() const { return around_.packed && batches_ == 1 && pairs() == 1 && c_.column == 1; }
+  /** Whether what is packed are panels for vectors: never where others may want tiles of it. */
+  bool usesPanels() const {
+    return canPack() && !simd().tiles.gemm && dtype_ == DType::f32 && m_ > 1 && n_ >= simd().panelWidth && k_ > 0;
+  }
 
-  /** The second factor in tiles, if it can be had: not while another thread is packing it. */
+  /** The second factor in tiles or panels, if it can be had: not while another thread is packing it. */
   const char* packed(void* const* table) const {
-    if (!canPack()) return nullptr;
+    if (!canPack() || !(tiles_ || usesPanels())) return nullptr;
     Packed& to = *around_.packed;
     int state = Packed::missing;
     if (to.state.compare_exchange_strong(state, Packed::underWay, std::memory_order_acquire)) {
-      state = to.hasRoom(packedBytes(n_) + 64) ? Packed::there : Packed::missing;
-      if (state == Packed::there) to.finite = packB(table, aligned(to));
+      state = to.hasRoom((tiles_ ? packedBytes(n_) : panelBytes(n_)) + 64) ? Packed::there : Packed::missing;
+      if (state == Packed::there) to.finite = tiles_ ? packB(table, aligned(to)) : packPanels(table, aligned(to));
       to.state.store(state, std::memory_order_release);
     }
     return state == Packed::there && to.finite ? aligned(to) : nullptr;
@@ -270,6 +263,22 @@ class Dot final : public Instruction, public RowWise {
   /** Tiles that the terms of a sum take, and bytes of so many rows of a or columns of b. */
   int64_t steps() const { return pairs() * ((k_ + kTileTerms - 1) / kTileTerms); }
   int64_t packedBytes(int64_t lines) const { return (lines + kTileSide - 1) / kTileSide * steps() * kPackedBytes; }
+
+  /** Bytes of the panels of so many columns. */
+  int64_t panelBytes(int64_t columns) const {
+    const int64_t width = simd().panelWidth;
+    return (columns + width - 1) / width * width * k_ * static_cast<int64_t>(sizeof(float));
+  }
+  /** All panels of the second factor; vectors take any numbers. */
+  bool packPanels(void* const* table, char* to) const {
+    const int64_t width = simd().panelWidth, panels = (n_ + width - 1) / width;
+    const Gemm<float> g = product<float>(table, 0);
+    const int64_t threads = Pool::get().parts(static_cast<double>(n_) * static_cast<double>(k_), kPackGrain);
+    Pool::get().run(panels, [&](int64_t panel) {
+      simd().packPanel(g, panel * width, reinterpret_cast<float*>(to + panelBytes(panel * width)));
+    }, threads);
+    return true;
+  }
 
   /** A whole factor in tiles, if it is finite. */
   bool packA(void* const* table, char* to) const {
@@ -282,7 +291,7 @@ class Dot final : public Instruction, public RowWise {
             int64_t termStep, TileKernels::PackFn packTiles, char* to) const {
     constexpr int64_t side = 2 * kTileSide;
     const int64_t blocks = (lines + side - 1) / side, second = steps() * kPackedBytes;
-    const int64_t threads = Pool::get().parts(static_cast<double>(lines) * static_cast<double>(k_ * pairs()), 20e3);
+    const int64_t threads = Pool::get().parts(static_cast<double>(lines) * static_cast<double>(k_ * pairs()), kPackGrain);
     const int64_t parts = Pool::finer(threads, blocks);
     std::atomic<bool> finite{true};
     Pool::get().run(parts, [&](int64_t part) {
@@ -445,11 +454,13 @@ class Dot final : public Instruction, public RowWise {
   void runSplit(void* const* table, const Method<T>& method) {
     const int64_t threads = Pool::get().parts(cost_, method.grain);
     if (stretches_ > 1) return runStretches(table, method, threads);
-    if (!method.tiles && threads <= batches_ && isPlain()) return runPlain(table, method, threads);
-    const Cut cut = method.tiles ? cutForTiles(table, threads) : cutEvenly(threads);
+    if (!method.tiles && threads <= batches_ && isPlain() && !usesPanels()) return runPlain(table, method, threads);
+    Cut cut = method.tiles ? cutForTiles(table, threads) : cutEvenly(threads);
+    if (!method.tiles) cut.packedB = packed(table);
     const int64_t mostRows = cut.grid.rows.most(), pieces = cut.grid.pieces(), tasks = batches_ * pieces, used = cut.parts;
-    // With vectors the products of a sum are multiplied one by one.
-    const int64_t gemmBytes = roundUp(method.scratch(mostRows, cut.grid.columns.most(), method.tiles ? depth() : k_));
+    const int64_t mostColumns = cut.grid.columns.most(), terms = method.tiles ? depth() : k_ * pairs();
+    // With vectors the products of a sum may have to be multiplied one by one.
+    const int64_t gemmBytes = roundUp(std::max(method.scratch(mostRows, mostColumns, terms), method.scratch(mostRows, mostColumns, k_)));
     const int64_t ownBytes = bytesOfOwn(mostRows);
     const int64_t factorBytes = cut.ownA ? packedBytes(m_) : cut.ownB ? packedBytes(n_) : 0;
     std::vector<OwnFactor> factors(static_cast<size_t>(factorBytes > 0 ? threads : 0), OwnFactor::missing);
@@ -505,7 +516,8 @@ class Dot final : public Instruction, public RowWise {
       g.bs = bs.data();
     }
     if (packedA) g.packedA = packedA + packedBytes(i);
-    if (packedB) g.packedB = packedB + packedBytes(j);
+    if (packedB && method.tiles) g.packedB = packedB + packedBytes(j);
+    if (packedB && !method.tiles) g.panels = reinterpret_cast<const T*>(packedB + panelBytes(j));
     begin(table, box.batch, i, j, g);
     Follower followers[Follower::most];
     if (around_.after && isFast()) {
@@ -519,8 +531,7 @@ class Dot final : public Instruction, public RowWise {
         g.followerCount = followersOf(table, piece.row, piece.column, followers);
       }
     }
-    if (g.pairs > 1 && !method.tiles) multiplyPairs(method.multiply, g, scratch);
-    else method.multiply(g, scratch);
+    method.multiply(g, scratch);
     if (around_.after && !isFast()) piece.follow(0, g.m, 0, g.n, g.c);
   }
 

@@ -15,8 +15,9 @@
  *
  * Products with vectors and with few columns have ways of their own, below.
  *
- * A long k is cut into passes of at most kDepth, and c is read and written once per pass. What a number of c is the sum
- * of, and in which order, depends on k alone, not on how a product is cut among threads: no cut leaves a piece of so few rows or
+ * A long k is cut into passes of at most kDepth, and c is read and written once per pass. A sum of short products has several of them in a
+ * pass, whose panels of a follow each other. What a number of c is the sum
+ * of, and in which order, depends on k and the number of products alone, not on how a product is cut among threads: no cut leaves a piece of so few rows or
  * columns that it goes another way (method.h).
  */
 #include "micro.h"
@@ -99,24 +100,36 @@ template <class T> __attribute__((noinline)) void runAside(Tile<T> t, MicroFn<T>
 /** Rows this far apart fall into the same lines of the L1 cache, and push each other out. */
 inline bool collides(int64_t step, int64_t size) { return step * size % 4096 == 0; }
 
+/** Terms that a pass adds to c: `terms` of each of some products, from `first` on. */
+struct Pass {
+  int64_t product, products, first, terms;
+  bool isLast;
+
+  int64_t depth() const { return products * terms; }
+  bool isFirst() const { return product == 0 && first == 0; }
+};
+
 template <class T> class Product {
  public:
   Product(const Gemm<T>& g, T* scratch) : g_(g), aBlock_(scratch) {
     constexpr int64_t size = sizeof(T);
-    const int64_t passes = ceilDiv(g.k, kDepth<T>);
-    depth_ = depthOf(g.k);
+    depth_ = depthOf(g.k * g.pairs);
+    together_ = g.pairs > 1 ? depth_ / g.k : 1;
+    if (g.pairs > 1) depth_ = together_ * g.k;
+    const int64_t passes = g.pairs > 1 ? ceilDiv(g.pairs, together_) : ceilDiv(g.k, depth_);
     const bool along = g.aColumn == 1, across = g.aRow == 1;
     const bool many = g.n >= (along ? kManyColumns : kManyColumnsAcross<T>) && g.k > kFewTerms && (kFromMemory || !along);
-    packsA_ = !(along || across) || many || (along ? collides(g.aRow, size) : g.k > kFewTerms && collides(g.aColumn, size));
-    copiesA_ = packsA_ && along && !many;
-    packsB_ = g.bColumn != 1 || g.m > kFewRows;
+    packsA_ = g.pairs > 1 || !(along || across) || many ||
+              (along ? collides(g.aRow, size) : g.k > kFewTerms && collides(g.aColumn, size));
+    copiesA_ = packsA_ && along && !many && g.pairs == 1;
+    packsB_ = !g.panels && (g.bColumn != 1 || (g.m > kFewRows && g.pairs == 1));
     const bool goesOn = g.ready && g.m * minOf(g.n, kBlockColumns) * size > kNearBytes / 2;
     const bool nearA = g.m <= nearRows(depth_), nearB = g.n * depth_ * size <= kVeryNearBytes;
     streams_ = streams(g) && many && nearA && (!g.ready || g.m * minOf(g.n, kBlockColumns) * size <= kWaitingBytes);
     if (streams_) packsB_ = false;
-    byColumns_ = streams_ || (packsB_ && !goesOn && nearA && !nearB);
+    byColumns_ = streams_ || (g.pairs == 1 && (packsB_ || g.panels) && !goesOn && nearA && !nearB);
     passing_ = g.passing && !g.add && passes == 1 && !byColumns_;
-    fetchesA_ = !byColumns_ && along && g.m * g.k * size > kNearBytes;
+    fetchesA_ = g.pairs == 1 && !byColumns_ && along && g.m * g.k * size > kNearBytes;
     fetchesB_ = !byColumns_ && g.n * g.k * size > kVeryNearBytes;
     fetchesC_ = !passing_ && g.k >= 64 && g.m * g.n * size > kNearBytes;
     bBlock_ = aBlock_ + aElements(g.m, depth_);
@@ -125,12 +138,11 @@ template <class T> class Product {
   void run() const {
     for (int64_t jc = 0; jc < g_.n; jc += kBlockColumns) {
       const int64_t nc = minOf(kBlockColumns, g_.n - jc);
-      for (int64_t pc = 0; pc < g_.k; pc += depth_) {
-        const int64_t kc = minOf(depth_, g_.k - pc);
-        if (byColumns_) runByColumns(jc, nc, pc, kc);
-        else runByRows(jc, nc, pc, kc);
-        if (byColumns_ && pc + kc == g_.k) ready(0, g_.m, jc, nc, g_.c);
-      }
+      forPasses([&](const Pass& p) {
+        if (byColumns_) runByColumns(jc, nc, p);
+        else runByRows(jc, nc, p);
+      });
+      if (byColumns_) ready(0, g_.m, jc, nc, g_.c);
     }
   }
 
@@ -140,10 +152,14 @@ template <class T> class Product {
     return aElements(widest, depth) + roundUp(minOf(widest, kBlockColumns), kWidth) * depth + kPackSlack;
   }
 
+  /** Whether several products can be added up in a pass. */
+  static bool addsUp(const Gemm<T>& g) { return g.k <= kDepth<T>; }
+
   /** Whether b is copied while it is used, if it suits in other respects too. */
   static bool streams(const Gemm<T>& g) {
     const int64_t bytes = g.n * g.k * static_cast<int64_t>(sizeof(T));
-    return kFromMemory && g.bColumn == 1 && g.cColumn == 1 && g.m > kLeastStreamed && g.k % kPackedSteps == 0 && bytes >= kFarBytes;
+    return kFromMemory && g.pairs == 1 && !g.panels && g.bColumn == 1 && g.cColumn == 1 && g.m > kLeastStreamed &&
+           g.k % kPackedSteps == 0 && bytes >= kFarBytes;
   }
 
  private:
@@ -168,30 +184,38 @@ template <class T> class Product {
   /** From one copied row of a to the next: these do not collide. */
   static int64_t copyStep(int64_t depth) { return roundUp(depth, lanesOf<T>) + lanesOf<T>; }
 
-  void runByColumns(int64_t jc, int64_t nc, int64_t pc, int64_t kc) const {
-    const int64_t step = copiesA_ ? copyStep(kc) : kc;
-    if (packsA_) forPanels([&](int64_t i, int64_t rows) { packA(i, rows, pc, kc, aBlock_ + i * step); });
+  template <class F> TL_INLINE void forPasses(const F& f) const {
+    if (g_.pairs > 1)
+      for (int64_t i = 0; i < g_.pairs; i += together_) f(Pass{i, minOf(together_, g_.pairs - i), 0, g_.k, i + together_ >= g_.pairs});
+    else
+      for (int64_t p = 0; p < g_.k; p += depth_) f(Pass{0, 1, p, minOf(depth_, g_.k - p), p + depth_ >= g_.k});
+  }
+
+  void runByColumns(int64_t jc, int64_t nc, const Pass& p) const {
+    const int64_t kc = p.terms, step = copiesA_ ? copyStep(kc) : kc;
+    if (packsA_) forPanels([&](int64_t i, int64_t rows) { packA(i, rows, p, aBlock_ + i * step); });
     for (int64_t j = jc; j < jc + nc; j += kWidth) {
       const int64_t columns = minOf(kWidth, jc + nc - j);
       if (streams_ && columns == kWidth) {
-        streamPanel(j, columns, pc, kc, jc, nc);
+        streamPanel(j, columns, p, jc, nc);
         continue;
       }
-      packB(j, columns, pc, kc);
-      forPanels([&](int64_t i, int64_t rows) { runPanel(i, rows, j, columns, pc, kc, aBlock_ + i * step, cAt(i)); });
+      packB(j, columns, p);
+      forPanels([&](int64_t i, int64_t rows) { runPanel(i, rows, j, columns, p, aBlock_ + i * step, cAt(i)); });
     }
   }
 
   /** All panels of a with columns that come from memory. */
-  void streamPanel(int64_t j, int64_t columns, int64_t pc, int64_t kc, int64_t jc, int64_t nc) const {
-    const bool ends = j + kWidth >= jc + nc, passes = pc + kc >= g_.k;
-    const T* const next = !ends ? bAt(pc, j + kWidth) : !passes ? bAt(pc + kc, jc) : bAt(0, jc + nc);
+  void streamPanel(int64_t j, int64_t columns, const Pass& p, int64_t jc, int64_t nc) const {
+    const int64_t pc = p.first, kc = p.terms;
+    const bool ends = j + kWidth >= jc + nc;
+    const T* const next = !ends ? bAt(pc, j + kWidth) : !p.isLast ? bAt(pc + kc, jc) : bAt(0, jc + nc);
     Tile<T> tile;
     tile.depth = kc;
     tile.columns = columns;
     tile.aRow = 1;
     tile.cRow = g_.cRow;
-    tile.add = g_.add || pc > 0;
+    tile.add = g_.add || !p.isFirst();
     tile.fetchesC = fetchesC_;
     tile.copy = bBlock_;
     tile.nextStep = g_.bRow;
@@ -211,14 +235,14 @@ template <class T> class Product {
     });
   }
 
-  void runByRows(int64_t jc, int64_t nc, int64_t pc, int64_t kc) const {
-    packB(jc, nc, pc, kc);
+  void runByRows(int64_t jc, int64_t nc, const Pass& p) const {
+    packB(jc, nc, p);
     int64_t first = 0;  // of the rows that are finished but not yet reported
     forPanels([&](int64_t i, int64_t rows) {
-      if (packsA_) packA(i, rows, pc, kc, aBlock_);
-      runPanel(i, rows, jc, nc, pc, kc, aBlock_, passing_ ? cAt(i - first) : cAt(i));
+      if (packsA_) packA(i, rows, p, aBlock_);
+      runPanel(i, rows, jc, nc, p, aBlock_, passing_ ? cAt(i - first) : cAt(i));
       const int64_t end = i + rows;
-      if (!g_.ready || pc + kc < g_.k || ((end - first) * nc < kReadyElements && end < g_.m)) return;
+      if (!g_.ready || !p.isLast || ((end - first) * nc < kReadyElements && end < g_.m)) return;
       ready(first, end - first, jc, nc, passing_ ? g_.c : cAt(first));
       first = end;
     });
@@ -240,23 +264,48 @@ template <class T> class Product {
   }
 
   T* cAt(int64_t i) const { return g_.c + i * g_.cRow; }
-  const T* aAt(int64_t i, int64_t p) const { return g_.a + i * g_.aRow + p * g_.aColumn; }
-  const T* bAt(int64_t p, int64_t j) const { return g_.b + p * g_.bRow + j * g_.bColumn; }
-  /** Whether a panel of so many columns is packed. */
-  bool packs(int64_t columns) const { return packsB_ || (!kHasMasks && columns < kWidth); }
-
-  void packA(int64_t i, int64_t rows, int64_t pc, int64_t kc, T* to) const {
-    const Side<T> side = {aAt(i, pc), g_.aRow, g_.aColumn};
-    if (copiesA_) copyRows<T>(rows, kc, side, to, copyStep(kc));
-    else pack<T>(rows, micros<T>.height[rows], kc, side, to);
+  const T* aAt(int64_t i, int64_t p, int64_t product = 0) const {
+    return (g_.pairs > 1 ? g_.as[product] : g_.a) + i * g_.aRow + p * g_.aColumn;
   }
-  void packB(int64_t jc, int64_t nc, int64_t pc, int64_t kc) const {
+  const T* bAt(int64_t p, int64_t j, int64_t product = 0) const {
+    return (g_.pairs > 1 ? g_.bs[product] : g_.b) + p * g_.bRow + j * g_.bColumn;
+  }
+  /** Whether a panel of so many columns is packed here. */
+  bool packs(int64_t columns) const { return !g_.panels && (packsB_ || (!kHasMasks && columns < kWidth)); }
+
+  /** Where a tile's columns of b are. */
+  struct Right {
+    const T* at;
+    int64_t step;
+    bool isPacked;
+  };
+  /** Those from column j of a block on that has `nc` columns from jc on. */
+  Right rightOf(int64_t jc, int64_t nc, int64_t j, const Pass& p) const {
+    if (g_.panels) return {g_.panels + (jc + j) * g_.k + p.first * kWidth, kWidth, true};
+    if (packs(minOf(kWidth, nc - j))) return {bBlock_ + j * p.depth(), kWidth, true};
+    return {bAt(p.first, jc + j, p.product), g_.bRow, false};
+  }
+
+  void packA(int64_t i, int64_t rows, const Pass& p, T* to) const {
+    const int64_t height = micros<T>.height[rows];
+    for (int64_t product = 0; product < p.products; product++) {
+      const Side<T> side = {aAt(i, p.first, p.product + product), g_.aRow, g_.aColumn};
+      if (copiesA_) copyRows<T>(rows, p.terms, side, to, copyStep(p.terms));
+      else pack<T>(rows, height, p.terms, side, to + product * p.terms * height);
+    }
+  }
+  void packB(int64_t jc, int64_t nc, const Pass& p) const {
     for (int64_t j = 0; j < nc; j += kWidth)
-      if (packs(nc - j)) pack<T>(minOf(kWidth, nc - j), kWidth, kc, {bAt(pc, jc + j), g_.bColumn, g_.bRow}, bBlock_ + j * kc);
+      if (packs(nc - j))
+        for (int64_t product = 0; product < p.products; product++)
+          pack<T>(minOf(kWidth, nc - j), kWidth, p.terms, {bAt(p.first, jc + j, p.product + product), g_.bColumn, g_.bRow},
+                  bBlock_ + j * p.depth() + product * p.terms * kWidth);
   }
 
   /** One panel of a with the panels of b from column jc on; its rows of c begin at `c`. */
-  void runPanel(int64_t i, int64_t rows, int64_t jc, int64_t nc, int64_t pc, int64_t kc, const T* packedA, T* c) const {
+  void runPanel(int64_t i, int64_t rows, int64_t jc, int64_t nc, const Pass& p, const T* packedA, T* c) const {
+    const int64_t pc = p.first, kc = p.terms;
+    const T* bs[kDepth<T>];
     Tile<T> tile;
     tile.depth = kc;
     tile.rows = rows;
@@ -265,21 +314,33 @@ template <class T> class Product {
     tile.aColumn = packsA_ && !copiesA_ ? micros<T>.height[rows] : g_.aColumn;
     const bool isPacked = packsA_ && !copiesA_ && kc % kPackedSteps == 0;
     // What mostly writes c needs the caches' ports for that: other kernels read most of a twice.
-    const bool isBeside = tile.aRow == 1 && kc > kFewTerms;
+    const bool isBeside = tile.aRow == 1 && p.depth() > kFewTerms;
     const auto& kernels = isPacked ? micros<T>.packed : isBeside ? micros<T>.beside : micros<T>.of;
     tile.cRow = g_.cRow;
-    tile.add = g_.add || pc > 0;
+    tile.add = g_.add || !p.isFirst();
     tile.fetchesC = fetchesC_;
     const bool fetchesA = fetchesA_ && i + 2 * rows <= g_.m;
     for (int64_t j = 0; j < nc; j += kWidth) {
       if (fetchesA) fetchRows(i + rows, rows, pc, kc * j / nc, kc * minOf(j + kWidth, nc) / nc);
       tile.columns = minOf(kWidth, nc - j);
       const int vectors = tile.columns > lanesOf<T> ? 2 : 1;
-      tile.b = packs(tile.columns) ? bBlock_ + j * kc : bAt(pc, jc + j);
-      tile.bStep = packs(tile.columns) ? kWidth : g_.bRow;
+      const Right right = rightOf(jc, nc, j, p);
+      tile.b = right.at;
+      tile.bStep = right.step;
+      if (p.products > 1) {
+        // Packed ones follow each other.
+        tile.products = right.isPacked ? 1 : p.products;
+        tile.depth = right.isPacked ? p.depth() : kc;
+        tile.bs = bs;
+        for (int64_t product = 1; product < tile.products; product++) bs[product] = bAt(0, jc + j, p.product + product);
+      }
       tile.c = c + (jc + j) * g_.cColumn;
-      const bool isWhole = packs(tile.columns) || tile.columns == vectors * lanesOf<T>;
-      const MicroFn<T> kernel = (isWhole ? kernels : micros<T>.part)[rows][vectors - 1 + (vectors == 2 && fetchesB_)];
+      const bool isWhole = right.isPacked || tile.columns == vectors * lanesOf<T>;
+      // The first panel of a finds the columns of many matrices nowhere near.
+      const bool isFar = p.products > 1 && i == 0 && isPacked && isWhole && vectors == 2 && !right.isPacked;
+      tile.beyond = j + 2 * kWidth <= nc ? kWidth : 0;
+      const MicroFn<T> near = (isWhole ? kernels : micros<T>.part)[rows][vectors - 1 + (vectors == 2 && fetchesB_)];
+      const MicroFn<T> kernel = isFar && micros<T>.beyond[rows] ? micros<T>.beyond[rows] : near;
       if (g_.cColumn == 1 && (kHasMasks || tile.columns == vectors * lanesOf<T>)) kernel(tile);
       else runAside(tile, kernel, g_.cColumn);
     }
@@ -295,7 +356,8 @@ template <class T> class Product {
   const Gemm<T>& g_;
   T* aBlock_;
   T* bBlock_;
-  int64_t depth_;
+  /** Terms of a pass, and products. */
+  int64_t depth_, together_;
   bool packsA_, copiesA_, packsB_, byColumns_, streams_, passing_, fetchesA_, fetchesB_, fetchesC_;
 };
 
@@ -439,6 +501,8 @@ template <class T> void matrixVector(const Gemm<T>& g, T* scratch) {
   rowDots(g.m, g.k, g.a, g.aRow, x, g.c, g.cRow);
 }
 
+template <class T> void gemm(const Gemm<T>& g, char* scratch);
+
 /** Few columns, and not a number that fills vectors. */
 template <class T> bool isNarrow(const Gemm<T>& g) { return g.n > 1 && g.n <= kTallest && g.n % lanesOf<T> != 0; }
 
@@ -572,9 +636,30 @@ template <class T> bool turns(const Gemm<T>& g) {
   return kHasMasks && isNarrow(g) && g.aRow == 1 && g.m >= 2 * lanesOf<T>;
 }
 
+/** A sum of products, one after the other. */
+template <class T> void multiplyPairs(Gemm<T> g, char* scratch) {
+  const auto ready = g.ready;
+  const int64_t pairs = g.pairs;
+  g.pairs = 1;
+  g.passing = false;
+  for (int64_t pair = 0; pair < pairs; pair++) {
+    g.a = g.as[pair];
+    g.b = g.bs[pair];
+    g.ready = pair + 1 < pairs ? nullptr : ready;
+    gemm(g, scratch);
+    g.add = true;
+  }
+}
+
 template <class T> void gemm(const Gemm<T>& g, char* scratch) {
   T* memory = reinterpret_cast<T*>(scratch);
   const bool turned = turns(g);
+  if (g.pairs > 1) {
+    const bool isOther = turned || g.k == 0 || g.n == 1 || g.m == 1 || (isNarrow(g) && suitsDots(g));
+    if (isOther || !Product<T>::addsUp(g)) multiplyPairs(g, scratch);
+    else Product<T>(g, memory).run();
+    return;
+  }
   Gemm<T> one = turned ? transposed(g) : g;
   if (g.k == 0) {
     forAlike(one, [&] { clear(one); });
@@ -622,6 +707,12 @@ template <class T> void multiplyTiny(const Gemm<T>& g) {
   micros<T>.part[g.m][0](tile);
 }
 
+/** The columns of b from the first one of a panel on, as many as a tile has; what is there of further ones does not matter. */
+template <class T> void packPanel(const Gemm<T>& g, int64_t column, T* to) {
+  constexpr int64_t width = kWidest * lanesOf<T>;
+  pack<T>(minOf(width, g.n - column), width, g.k, {g.b + column * g.bColumn, g.bColumn, g.bRow}, to);
+}
+
 template <class T> int64_t scratchElements(int64_t m, int64_t n, int64_t k) {
   const int64_t product = Product<T>::scratchElements(m, n, k), dots = dotScratchElements<T>(n, k);
   const int64_t most = product > dots ? product : dots;
@@ -637,6 +728,8 @@ void fillGemm(SimdKernels& k) {
   k.tinyF64 = multiplyTiny<double>;
   k.suitsTiny = suitsTiny;
   k.gemmStreams = Product<float>::streams;
+  k.panelWidth = kWidest * lanesOf<float>;
+  k.packPanel = packPanel<float>;
   k.gemmScratch = [](int64_t m, int64_t n, int64_t k, int64_t size) {
     return (size == 4 ? scratchElements<float>(m, n, k) : scratchElements<double>(m, n, k)) * size;
   };

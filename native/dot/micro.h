@@ -35,6 +35,11 @@ template <class T> struct Tile {
   bool add;
   /** Whether c is so large that its part of the tile will be far away. */
   bool fetchesC;
+  /** In a sum of products: how many there are, of `depth` terms each, and where their b begin. Their a follow each other. */
+  int64_t products = 1;
+  const T* const* bs = nullptr;
+  /** From columns of b to those that Fetch::beyond fetches. */
+  int64_t beyond = 0;
   /** Where Fetch::copy writes b, and where Fetch::next finds other rows of it, `nextStep` apart. */
   T* copy;
   const T* next;
@@ -48,6 +53,8 @@ enum class Fetch {
   ahead,
   /** The same, and writes what it has read to `copy`. */
   copy,
+  /** Fetches the columns of b that the next tile reads, from where it is into the second-level cache. */
+  beyond,
   /** For every kPackedSteps steps fetches a row that another tile will read, from memory into the second-level cache. */
   next,
 };
@@ -143,31 +150,40 @@ template <class T, int Height, int Width, Fetch Fetches, int Steps, bool Whole> 
 #pragma GCC unroll 2
       for (int j = 0; j < Width; j++) __builtin_prefetch(ahead + j * lanes);
     }
+    if constexpr (Fetches == Fetch::beyond) {
+      const T* beyond = inRegister(b + t.beyond);
+#pragma GCC unroll 2
+      for (int j = 0; j < Width; j++) __builtin_prefetch(beyond + j * lanes, 0, 2);
+    }
   };
   if constexpr (Steps > 0) {
     const T* a = t.a;
     const int64_t last = t.rows - 1, nextStep = t.nextStep;
     T* copy = t.copy;
     const T* next = t.next;
-    for (int64_t p = t.depth; p > 0; p -= Steps) {
-      if constexpr (Fetches == Fetch::next) {
+    for (int64_t product = 1;; product++) {
+      for (int64_t p = t.depth; p > 0; p -= Steps) {
+        if constexpr (Fetches == Fetch::next) {
 #pragma GCC unroll 2
-        for (int j = 0; j < Width; j++) __builtin_prefetch(next + j * lanes, 0, 2);
-        next = inRegister(next + nextStep);
-      }
-#pragma GCC unroll 4
-      for (int q = 0; q < Steps; q++) {
-        V right[Width];
-        loadRight(right);
-        if constexpr (Fetches == Fetch::copy) {
-#pragma GCC unroll 2
-          for (int j = 0; j < Width; j++) storeVector(copy + j * lanes, right[j]);
-          copy = inRegister(copy + Width * lanes);
+          for (int j = 0; j < Width; j++) __builtin_prefetch(next + j * lanes, 0, 2);
+          next = inRegister(next + nextStep);
         }
-        addStep<T, Height, Width>(sum, right, a + q * Height, last);
-        b = inRegister(b + bStep);
+#pragma GCC unroll 4
+        for (int q = 0; q < Steps; q++) {
+          V right[Width];
+          loadRight(right);
+          if constexpr (Fetches == Fetch::copy) {
+#pragma GCC unroll 2
+            for (int j = 0; j < Width; j++) storeVector(copy + j * lanes, right[j]);
+            copy = inRegister(copy + Width * lanes);
+          }
+          addStep<T, Height, Width>(sum, right, a + q * Height, last);
+          b = inRegister(b + bStep);
+        }
+        a = inRegister(a + (Steps > 1 ? Steps * Height : aColumn));
       }
-      a = inRegister(a + (Steps > 1 ? Steps * Height : aColumn));
+      if (product >= t.products) break;
+      b = t.bs[product];
     }
   } else {
     // Addresses of three rows at a time share a register: the processor adds one or two strides by itself.
@@ -176,19 +192,23 @@ template <class T, int Height, int Width, Fetch Fetches, int Steps, bool Whole> 
     const T* last = t.a + (t.rows - 1) * aRow;
 #pragma GCC unroll 16
     for (int g = 0; g < kGroups; g++) row[g] = t.a + 3 * g * aRow;
-    for (int64_t p = t.depth; p > 0; p--) {
-      V right[Width];
-      loadRight(right);
+    for (int64_t product = 1;; product++) {
+      for (int64_t p = t.depth; p > 0; p--) {
+        V right[Width];
+        loadRight(right);
 #pragma GCC unroll 16
-      for (int i = 0; i < Height; i++) {
-        const T left = i + 1 < Height ? row[i / 3][i % 3 * aRow] : *last;
+        for (int i = 0; i < Height; i++) {
+          const T left = i + 1 < Height ? row[i / 3][i % 3 * aRow] : *last;
 #pragma GCC unroll 2
-        for (int j = 0; j < Width; j++) sum[i][j] += left * right[j];
-      }
+          for (int j = 0; j < Width; j++) sum[i][j] += left * right[j];
+        }
 #pragma GCC unroll 16
-      for (int g = 0; g < kGroups; g++) row[g] += aColumn;
-      last += aColumn;
-      b += bStep;
+        for (int g = 0; g < kGroups; g++) row[g] += aColumn;
+        last += aColumn;
+        b += bStep;
+      }
+      if (product >= t.products) break;
+      b = t.bs[product];
     }
   }
 
@@ -229,8 +249,8 @@ template <class T> struct MicroTable {
   Kernels part = {};
   /** As `of` for rows of a that lie side by side, and for packed ones. Low tiles have the same kernels for all. */
   Kernels beside = {}, packed = {};
-  /** For packed rows of a, two vectors wide: those that copy b, and those that fetch its next rows. Low tiles have none. */
-  MicroFn<T> copy[kTallest + 1] = {}, next[kTallest + 1] = {};
+  /** For packed rows of a, two vectors wide: those that copy b, and those that fetch other rows or columns of it. Low tiles have none. */
+  MicroFn<T> copy[kTallest + 1] = {}, next[kTallest + 1] = {}, beyond[kTallest + 1] = {};
   int height[kTallest + 1] = {};
 
   constexpr MicroTable() {
@@ -253,6 +273,7 @@ template <class T> struct MicroTable {
       if constexpr (tall) {
         copy[rows] = micro<T, Height, 2, Fetch::copy, kPackedSteps, true>;
         next[rows] = micro<T, Height, 2, Fetch::next, kPackedSteps, true>;
+        beyond[rows] = micro<T, Height, 2, Fetch::beyond, kPackedSteps, true>;
       }
       height[rows] = Height;
     }

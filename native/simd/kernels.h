@@ -82,12 +82,14 @@ struct Gemm {
   int64_t followerCount = 0;
   /** Nobody looks at c after `ready`, so that rows may be written over earlier ones. */
   bool passing = false;
-  /** Where a sum of products has several: the addresses of all a and all b, the first ones too. The matrix unit takes such. */
+  /** Where a sum of products has several: the addresses of all a and all b, the first ones too. */
   int64_t pairs = 1;
   const T* const* as = nullptr;
   const T* const* bs = nullptr;
   /** If not null, a and b as tiles: all steps of 16 rows or columns after each other. */
   const char *packedA = nullptr, *packedB = nullptr;
+  /** If not null, b in panels for vectors: all terms of `panelWidth` columns after each other. */
+  const T* panels = nullptr;
   /** How many products alike there are, of matrices so many elements apart. Kernels on vectors take several, without `ready`. */
   int64_t count = 1, aNext = 0, bNext = 0, cNext = 0;
 };
@@ -370,6 +372,9 @@ struct SimdKernels {
   /** Whether the second factor of such a product will come from memory, and is read in place, each number once. */
   bool (*gemmStreams)(const Gemm<float>&);
   int64_t (*gemmScratch)(int64_t m, int64_t n, int64_t k, int64_t size);
+  /** Columns of a panel, and the one of b that begins at a column: what is there of columns that there are not does not matter. */
+  int64_t panelWidth;
+  void (*packPanel)(const Gemm<float>&, int64_t column, float* to);
   /** For one product so small that `suitsTiny`, whose rows of c are contiguous. */
   void (*tinyF32)(const Gemm<float>&);
   void (*tinyF64)(const Gemm<double>&);

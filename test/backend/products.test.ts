@@ -43,9 +43,11 @@ interface Product {
   readonly a: Layout;
   readonly b: Layout;
   readonly c: Layout;
+  /** So many such products are added up. */
+  readonly pairs?: number;
 }
 
-async function check(device: CpuDevice, { dtype, m, k, n, a, b, c }: Product): Promise<void> {
+async function check(device: CpuDevice, { dtype, m, k, n, a, b, c, pairs = 1 }: Product): Promise<void> {
   const builder = new SegmentBuilder();
   const matrix = (rows: number, columns: number, layout: Layout, of: (i: number) => number) => {
     const { strides } = layouts[layout](rows, columns);
@@ -55,26 +57,33 @@ async function check(device: CpuDevice, { dtype, m, k, n, a, b, c }: Product): P
     const view: View = restride(whole, [rows, columns], strides, margin);
     return { whole, view, at: (i: number, j: number) => margin + i * strides[0]! + j * strides[1]! };
   };
-  const [left, right] = [matrix(m, k, a, element), matrix(k, n, b, (i) => element(i + 5))];
+  const factors = Array.from({ length: pairs }, (_, pair) => ({
+    pair,
+    left: matrix(m, k, a, (i) => element(i + 3 * pair)),
+    right: matrix(k, n, b, (i) => element(i + 5 + 7 * pair)),
+  }));
   const out = matrix(m, n, c, () => 777);
-  builder.add({ kind: 'dot', a: left.view, b: right.view, output: out.view });
+  const [first, ...more] = factors.map(({ left, right }) => ({ a: left.view, b: right.view }));
+  builder.add({ kind: 'dot', ...first!, more, output: out.view }); // there is one product at least
   const read = await builder.run(device);
   const got = (await read(out.whole)).numbers();
   const want = got.map(() => 777);
   for (let i = 0; i < m; i++)
     for (let j = 0; j < n; j++) {
       let sum = 0;
-      for (let p = 0; p < k; p++) sum += element(left.at(i, p)) * element(right.at(p, j) + 5);
+      for (const { pair, left, right } of factors)
+        for (let p = 0; p < k; p++) sum += element(left.at(i, p) + 3 * pair) * element(right.at(p, j) + 5 + 7 * pair);
       want[out.at(i, j)] = sum;
     }
   const wrong = got.findIndex((x, i) => x !== want[i]);
   expect(
     wrong < 0 ? '' : `element ${wrong} is ${got[wrong]} instead of ${want[wrong]}`,
-    describeProduct({ dtype, m, k, n, a, b, c }),
+    describeProduct({ dtype, m, k, n, a, b, c, pairs }),
   ).toBe('');
 }
 
-const describeProduct = ({ dtype, m, k, n, a, b, c }: Product) => `${dtype} ${m} x ${k} x ${n}, a ${a}, b ${b}, c ${c}`;
+const describeProduct = ({ dtype, m, k, n, a, b, c, pairs = 1 }: Product) =>
+  `${pairs} of ${dtype} ${m} x ${k} x ${n}, a ${a}, b ${b}, c ${c}`;
 
 describe.runIf(cpu)('matrix products', () => {
   const device = cpu!;
@@ -158,6 +167,27 @@ describe.runIf(cpu)('matrix products', () => {
         [512, 1076],
       ] as const)
         await check(device, { dtype, m: 43, k, n, a: 'n', b: 'n', c: 'n' });
+  });
+
+  it('are right where several are added up, some or all of them in a pass', async () => {
+    for (const dtype of [d.float32, d.float64])
+      for (const a of both)
+        for (const b of both)
+          for (const [m, k, n, pairs] of [
+            [30, 32, 70, 7],
+            [30, 32, 70, 23],
+            [17, 38, 65, 12], // terms that are no multiple of those that kernels take at once
+            [200, 100, 130, 3],
+            [5, 16, 40, 3],
+            [43, 190, 40, 4],
+            [43, 700, 40, 2], // so many terms that each has passes of its own
+            [70, 20, 9, 5],
+            [1, 40, 50, 3],
+            [50, 40, 1, 3],
+          ] as const)
+            await check(device, { dtype, m, k, n, a, b, c: 'n', pairs });
+    await check(device, { dtype: d.float32, m: 50, k: 40, n: 60, a: 't', b: 'n', c: 't', pairs: 4 });
+    await check(device, { dtype: d.float32, m: 50, k: 40, n: 1030, a: 't', b: 'n', c: 'spaced', pairs: 11 });
   });
 
   it('are right for elements far apart and results in any order', async () => {
