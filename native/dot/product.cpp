@@ -1,6 +1,9 @@
-/** A matrix product for other instructions: in pieces of c, one or more for each thread. */
+/** A matrix product for other instructions: in pieces of c, one or more for each thread; and how long products take here. */
+#include <chrono>
+#include <cmath>
 #include <type_traits>
 
+#include "../tensorloom.h"
 #include "method.h"
 
 namespace tl {
@@ -35,3 +38,19 @@ template void multiply(const Gemm<float>&);
 template void multiply(const Gemm<double>&);
 
 }  // namespace tl
+
+double tl_multiply_time() {
+  using Clock = std::chrono::steady_clock;
+  constexpr int64_t side = 96, size = side * side;
+  // Some would be enough, but the first few warm up what they use, and others may be interrupted.
+  constexpr int times = 5;
+  std::vector<float> numbers(3 * size, 1.0f);
+  tl::Gemm<float> g = {side, side, side, numbers.data(), side, 1, numbers.data() + size, side, 1, numbers.data() + 2 * size, side, 1};
+  double least = HUGE_VAL;
+  for (int i = 0; i < times; i++) {
+    const Clock::time_point start = Clock::now();
+    tl::multiplyAside(g);
+    least = std::min(least, std::chrono::duration<double, std::nano>(Clock::now() - start).count());
+  }
+  return least / (side * size);
+}

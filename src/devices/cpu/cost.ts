@@ -11,7 +11,7 @@ const perByte = 0.03;
 const perSimpleOperation = 0.04;
 const perFunction = 0.3;
 const perRareFunction = 20;
-const perMultiplyAdd = 0.01;
+export const perMultiplyAdd = 0.01;
 /** For each result of a product. */
 const perProduct = 0.3;
 const perPlainMultiplyAdd = 1;

@@ -10,7 +10,7 @@ import { writesOf } from '../../program/access.ts';
 import { DeviceFailure, type FailureCode, type Segment, storageOf } from '../../program/instructions.ts';
 import type { Device, DeviceBuffer, Kernel, RunSegment } from '../device.ts';
 import { type Arena, Arenas } from './arena.ts';
-import { costOf } from './cost.ts';
+import { costOf, perMultiplyAdd } from './cost.ts';
 import { arenaSlot, constantsSlot, type EncodedSegment, encoding, firstBoundSlot } from './encode.ts';
 import { LargeBlock, LargeBlocks } from './largeBlocks.ts';
 import { type NativeLibrary, nativeLibrary } from './library.ts';
@@ -29,8 +29,9 @@ const worthLeaving = 2 ** 12;
 /** Bytes from which the memory of a result is kept for the next one. */
 const largeResult = 2 ** 20;
 
-/** How many times as long instructions take as estimated, on processors with fewer instructions than the one that estimates are of. */
-const slowness: Readonly<Record<string, number>> = { avx512: 2, avx2: 4, portable: 20 };
+/** How many times as long instructions take as estimated. The matrix unit is what estimates are of. */
+const slownessOf = ({ variant, multiplyTime }: NativeLibrary): number =>
+  variant === 'amx' ? 1 : Math.max(1, multiplyTime / perMultiplyAdd);
 
 /** So many of the four threads that Node.js has for what runs beside the event loop; one is left for files. */
 const mostAside = 3;
@@ -266,10 +267,11 @@ function* preparing({ library, threads: wanted }: CpuDevice, segment: Segment, r
   const threads = wanted || library.processors;
   const writes = new Set<object>();
   const estimates: number[] = [];
+  const slowness = slownessOf(library);
   for (const instruction of segment.instructions) {
     yield;
     for (const { buffer } of writesOf(instruction)) writes.add(storageOf(buffer));
-    const alone = costOf(instruction) * (slowness[library.variant] ?? 1);
+    const alone = costOf(instruction) * slowness;
     estimates.push(Math.max(alone / threads, Math.min(alone, leastShared)));
   }
   const written = segment.bound.flatMap((buffer, i) => (writes.has(storageOf(buffer)) ? [i] : []));
