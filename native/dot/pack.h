@@ -22,7 +22,13 @@ template <class T> TL_INLINE void storeFirst(T* to, Full<T> x, int64_t count, La
     for (int64_t i = 0; i < count; i++) to[i] = x[i];
 }
 
-/** Rows that lie along k: pieces of 16 bytes of as many as a vector has lanes are turned over at a time. Further rows repeat the last. */
+/** Elements of a row ahead of those that are turned over that are fetched: rows are too many for the processor to foresee. */
+constexpr int64_t kTurnAhead = 128;
+
+/**
+ * Rows that lie along k: of as many as a vector has lanes, a line of each is turned over at a time, at the end pieces of 16 bytes; without
+ * masks there are only such pieces. Further rows repeat the last.
+ */
 template <class T> void packTurned(int64_t valid, int64_t height, int64_t depth, const Side<T>& in, T* out) {
   using Corner = Square<static_cast<int>(sizeof(T))>;
   constexpr int64_t side = Corner::side, piece = Corner::piece;
@@ -31,6 +37,19 @@ template <class T> void packTurned(int64_t valid, int64_t height, int64_t depth,
     const LaneMask mask = firstLanes(count);
     T* to = out + first;
     int64_t p = 0;
+    // Rows may all fall into the same lines of L1, which then has each for one vector only.
+    if constexpr (kHasMasks)
+      for (; p + side <= depth; p += side) {
+        typename Corner::Vector lines[side];
+#pragma GCC unroll 16
+        for (int64_t i = 0; i < side; i++) {
+          lines[i] = (typename Corner::Vector)loadVector(at(i, p));
+          __builtin_prefetch(at(i, p + kTurnAhead), 0, 2);
+        }
+        Corner::turn(lines);
+#pragma GCC unroll 16
+        for (int64_t q = 0; q < side; q++, to += height) storeFirst<T>(to, (Full<T>)lines[q], count, mask);
+      }
     for (; p + piece <= depth; p += piece) {
       typename Corner::Vector lines[piece];
       Corner::read([&](int i) TL_INLINE_LAMBDA { return at(i, p); }, lines);

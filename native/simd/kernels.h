@@ -128,6 +128,8 @@ struct WindowRow {
   const char* const* rows;
   char* const* targets;
   int64_t firstTarget, lastTarget;
+  /** Bytes to the row that the next call begins with, which is fetched. */
+  int64_t ahead;
   /** Bytes from one point of a row to the next, in rows and targets, and from one window to the next. */
   int64_t step, targetStep;
   const char* pooled;

@@ -271,7 +271,9 @@ template <class T, class L, int64_t Size> struct SpreadOf {
     V best = L::template load<V>(along<T>(a.rows[0], a.step, begin, i));
     P number = P{}, here = P{};
     eachPoint<Size>(0, a.rowCount, begin, end, [&](int64_t r, int64_t k) {
-      const V x = L::template load<V>(along<T>(a.rows[r], a.step, k, i));
+      const T* const from = along<T>(a.rows[r], a.step, k, i);
+      __builtin_prefetch(reinterpret_cast<const char*>(from) + a.ahead);
+      const V x = L::template load<V>(from);
       number = x > best ? here : number;
       best = x > best ? x : best;
       here = here + 1;

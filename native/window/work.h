@@ -156,6 +156,7 @@ class WindowWork {
     row.spans = reinterpret_cast<const int64_t(*)[2]>(spans_[last].data());
     row.rowCount = pointsOf(x, 0, last);
     row.rows = rowPointers(0, x.base(table_, n), row.rowCount);
+    row.ahead = (span(0).end - span(0).begin) * x.stride(0) * x.size;
     row.step = x.stride(last) * x.size;
     row.start = w_.start;
     row.pooled = row.out = pooledAt(pooled, n);
