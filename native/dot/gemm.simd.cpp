@@ -59,7 +59,7 @@ inline int64_t roundUp(int64_t a, int64_t b) { return ceilDiv(a, b) * b; }
 template <class T> using Aside = T[16 * kWidest * lanesOf<T>];
 
 /** c[s * step + r] = aside[r, s], or += it: a tile that is written by columns. */
-template <class T> void storeTurned(const Tile<T>& t, const Aside<T>& aside, T* c, int64_t step, bool add) {
+template <class T> void storeTurned(const Tile<T>& t, const T* aside, T* c, int64_t step, bool add) {
   using Corner = Square<static_cast<int>(sizeof(T))>;
   constexpr int64_t side = Corner::side, piece = Corner::piece, width = kWidest * lanesOf<T>;
   for (int64_t r = 0; r < t.rows; r += side) {
@@ -100,6 +100,23 @@ template <class T> __attribute__((noinline)) void runAside(Tile<T> t, MicroFn<T>
 /** Rows this far apart fall into the same lines of the L1 cache, and push each other out. */
 inline bool collides(int64_t step, int64_t size) { return step * size % 4096 == 0; }
 
+/** Calls f(first, count) for as few panels of rows as possible, of nearly the same, even height. */
+template <class F> TL_INLINE void forPanelsOf(int64_t rows, const F& f) {
+  const int64_t panels = ceilDiv(rows, kTallest), pairs = ceilDiv(rows, 2), least = pairs / panels, more = pairs % panels;
+  int64_t i = 0;
+  for (int64_t t = 0; t < panels; t++) {
+    const int64_t count = minOf(rows - i, 2 * (least + (t < more)));
+    f(i, count);
+    i += count;
+  }
+}
+
+/** Terms of a pass. */
+template <class T> int64_t depthOf(int64_t k) {
+  const int64_t passes = ceilDiv(k, kDepth<T>);
+  return passes <= 1 ? k : roundUp(ceilDiv(k, passes), 16);
+}
+
 /** Terms that a pass adds to c: `terms` of each of some products, from `first` on. */
 struct Pass {
   int64_t product, products, first, terms;
@@ -113,7 +130,7 @@ template <class T> class Product {
  public:
   Product(const Gemm<T>& g, T* scratch) : g_(g), aBlock_(scratch) {
     constexpr int64_t size = sizeof(T);
-    depth_ = depthOf(g.k * g.pairs);
+    depth_ = depthOf<T>(g.k * g.pairs);
     together_ = g.pairs > 1 ? depth_ / g.k : 1;
     if (g.pairs > 1) depth_ = together_ * g.k;
     const int64_t passes = g.pairs > 1 ? ceilDiv(g.pairs, together_) : ceilDiv(g.k, depth_);
@@ -148,7 +165,7 @@ template <class T> class Product {
 
   /** Enough for any product of so many terms that is not larger, and for its transpose. */
   static int64_t scratchElements(int64_t m, int64_t n, int64_t k) {
-    const int64_t depth = depthOf(k), widest = m > n ? m : n;
+    const int64_t depth = depthOf<T>(k), widest = m > n ? m : n;
     return aElements(widest, depth) + roundUp(minOf(widest, kBlockColumns), kWidth) * depth + kPackSlack;
   }
 
@@ -164,12 +181,6 @@ template <class T> class Product {
 
  private:
   static constexpr int64_t kWidth = kWidest * lanesOf<T>;
-
-  /** Terms of a pass. */
-  static int64_t depthOf(int64_t k) {
-    const int64_t passes = ceilDiv(k, kDepth<T>);
-    return passes <= 1 ? k : roundUp(ceilDiv(k, passes), 16);
-  }
 
   /** Rows of the tallest a that may be used by columns. */
   static int64_t nearRows(int64_t depth) {
@@ -252,16 +263,7 @@ template <class T> class Product {
     if (g_.ready) g_.ready(g_.context, row, rows, column, columns, c);
   }
 
-  /** As few panels of rows as possible, of nearly the same, even height. */
-  template <class F> TL_INLINE void forPanels(const F& f) const {
-    const int64_t panels = ceilDiv(g_.m, kTallest), pairs = ceilDiv(g_.m, 2), least = pairs / panels, more = pairs % panels;
-    int64_t i = 0;
-    for (int64_t t = 0; t < panels; t++) {
-      const int64_t rows = minOf(g_.m - i, 2 * (least + (t < more)));
-      f(i, rows);
-      i += rows;
-    }
-  }
+  template <class F> TL_INLINE void forPanels(const F& f) const { forPanelsOf(g_.m, f); }
 
   T* cAt(int64_t i) const { return g_.c + i * g_.cRow; }
   const T* aAt(int64_t i, int64_t p, int64_t product = 0) const {
@@ -359,6 +361,90 @@ template <class T> class Product {
   /** Terms of a pass, and products. */
   int64_t depth_, together_;
   bool packsA_, copiesA_, packsB_, byColumns_, streams_, passing_, fetchesA_, fetchesB_, fetchesC_;
+};
+
+/**
+ * Products of few rows by a b whose columns lie along k, such as gradients of dense layers for small batches. To turn b over takes as long as
+ * many multiplications, and that many rows hardly make it pay. So the transposed product is computed: columns of b become rows of tiles, read
+ * as they lie, and a, of which there is little, becomes what vectors are of. A tile is turned over when it is finished.
+ *
+ * Sums are those of Product, in the same order.
+ */
+template <class T> class Lengthwise {
+ public:
+  static bool suits(const Gemm<T>& g) {
+    return kHasMasks && g.bRow == 1 && g.bColumn != 1 && g.cColumn == 1 && !g.add && !g.panels && g.pairs == 1 && g.m >= lanesOf<T> &&
+           g.m <= kMostRows && g.n >= 2 * g.m && g.k >= kLongDepth && g.n * g.k >= kFarBytes / static_cast<int64_t>(sizeof(T)) &&
+           panelElements(g.m, g.k) <= kMostElements;
+  }
+  /** Enough for any product that suits and is not larger. */
+  static int64_t scratchElements(int64_t m, int64_t n, int64_t k) {
+    if (!kHasMasks || k < kLongDepth) return 0;
+    const int64_t rows = minOf(roundUp(minOf(m > n ? m : n, kMostRows), kWidth), kMostElements / k);
+    return rows * k + kTallest * copyStep(kDepth<T>) + kMostRows * kTileRows + 3 * kPackSlack;
+  }
+
+  Lengthwise(const Gemm<T>& g, T* scratch)
+      : g_(g), tiles_(ceilDiv(g.m, kWidth)), depth_(depthOf<T>(g.k)), panels_(scratch),
+        copy_(scratch + roundUp(panelElements(g.m, g.k) + kPackSlack, kPackSlack)), sums_(copy_ + roundUp(kTallest * copyStep(depth_), kPackSlack)) {}
+
+  void run() const {
+    for (int64_t j = 0; j < g_.m; j += kWidth)
+      pack<T>(minOf(kWidth, g_.m - j), kWidth, g_.k, {g_.a + j * g_.aRow, g_.aRow, g_.aColumn}, panels_ + j * g_.k);
+    int64_t first = 0;  // of the columns of c that are finished but not yet reported
+    forPanelsOf(g_.n, [&](int64_t i, int64_t rows) {
+      multiply(i, rows);
+      const int64_t end = i + rows;
+      if (!g_.ready || (end < g_.n && (end - first) * g_.m < kReadyElements)) return;
+      g_.ready(g_.context, 0, g_.m, first, end - first, g_.c);
+      first = end;
+    });
+  }
+
+ private:
+  static constexpr int64_t kWidth = kWidest * lanesOf<T>, kTileRows = 16;
+  /** With more rows it pays to turn b over. */
+  static constexpr int64_t kMostRows = 96;
+  /** So much of a stays in L2. */
+  static constexpr int64_t kMostElements = (1 << 19) / sizeof(T);
+
+  static int64_t panelElements(int64_t m, int64_t k) { return roundUp(m, kWidth) * k; }
+  /** From one copied row to the next: these do not collide. */
+  static int64_t copyStep(int64_t depth) { return roundUp(depth, lanesOf<T>) + lanesOf<T>; }
+
+  /** Some columns of c. */
+  void multiply(int64_t i, int64_t rows) const {
+    const T* const b = g_.b + i * g_.bColumn;
+    Tile<T> tile;
+    tile.rows = rows;
+    tile.a = copy_;
+    tile.aColumn = 1;
+    tile.bStep = tile.cRow = tile.columns = kWidth;
+    tile.fetchesC = false;
+    tile.next = b + rows * g_.bColumn;
+    tile.nextStep = ceilDiv(rows, tiles_);
+    for (int64_t first = 0; first < g_.k; first += depth_) {
+      tile.depth = minOf(depth_, g_.k - first);
+      tile.aRow = copyStep(tile.depth);
+      tile.add = first > 0;
+      copyRows<T>(rows, tile.depth, {b + first, g_.bColumn, 1}, copy_, tile.aRow);
+      for (int64_t t = 0; t < tiles_; t++, tile.next += tile.depth * tile.nextStep) {
+        tile.b = panels_ + t * kWidth * g_.k + first * kWidth;
+        tile.c = sums_ + t * kTileRows * kWidth;
+        micros<T>.nextRows[rows][vectorsOf(t) - 1](tile);
+      }
+    }
+    for (int64_t t = 0; t < tiles_; t++) {
+      tile.columns = minOf(kWidth, g_.m - t * kWidth);
+      storeTurned(tile, sums_ + t * kTileRows * kWidth, g_.c + t * kWidth * g_.cRow + i, g_.cRow, false);
+    }
+  }
+
+  int64_t vectorsOf(int64_t t) const { return g_.m - t * kWidth > lanesOf<T> ? 2 : 1; }
+
+  const Gemm<T>& g_;
+  int64_t tiles_, depth_;
+  T *panels_, *copy_, *sums_;
 };
 
 /** The sums of the numbers in each of `Count` vectors, no more than one has lanes, in order, in the first lanes of one. */
@@ -665,6 +751,9 @@ template <class T> void gemm(const Gemm<T>& g, char* scratch) {
     forAlike(one, [&] { clear(one); });
   } else if (isNarrow(g) && suitsDots(g)) {
     forAlike(one, [&] { narrowDots(one, memory); });
+  } else if (Lengthwise<T>::suits(g)) {
+    forAlike(one, [&] { Lengthwise<T>(one, memory).run(); });
+    return;
   } else if ((g.n != 1 || !multiplyVectors(g, memory)) && (g.m != 1 || !multiplyVectors(transposed(g), memory))) {
     const Product<T> product(one, memory);
     forAlike(one, [&] { product.run(); });
@@ -714,9 +803,11 @@ template <class T> void packPanel(const Gemm<T>& g, int64_t column, T* to) {
 }
 
 template <class T> int64_t scratchElements(int64_t m, int64_t n, int64_t k) {
-  const int64_t product = Product<T>::scratchElements(m, n, k), dots = dotScratchElements<T>(n, k);
-  const int64_t most = product > dots ? product : dots;
-  return most > kGathered ? most : kGathered;
+  const int64_t ways[] = {Product<T>::scratchElements(m, n, k), dotScratchElements<T>(n, k), Lengthwise<T>::scratchElements(m, n, k)};
+  int64_t most = kGathered;
+  for (const int64_t elements : ways)
+    if (elements > most) most = elements;
+  return most;
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ template <class T> struct Tile {
   const T* const* bs = nullptr;
   /** From columns of b to those that Fetch::beyond fetches. */
   int64_t beyond = 0;
-  /** Where Fetch::copy writes b, and where Fetch::next finds other rows of it, `nextStep` apart. */
+  /** Where Fetch::copy writes b, and what Fetch::next finds, `nextStep` elements apart. */
   T* copy;
   const T* next;
   int64_t nextStep;
@@ -55,7 +55,10 @@ enum class Fetch {
   copy,
   /** Fetches the columns of b that the next tile reads, from where it is into the second-level cache. */
   beyond,
-  /** For every kPackedSteps steps fetches a row that another tile will read, from memory into the second-level cache. */
+  /**
+   * Fetches what other tiles will read, from memory into the second-level cache: for every kPackedSteps steps a row of b, or for every step
+   * some of what becomes a.
+   */
   next,
 };
 
@@ -192,10 +195,15 @@ template <class T, int Height, int Width, Fetch Fetches, int Steps, bool Whole> 
     const T* last = t.a + (t.rows - 1) * aRow;
 #pragma GCC unroll 16
     for (int g = 0; g < kGroups; g++) row[g] = t.a + 3 * g * aRow;
+    const T* next = t.next;
     for (int64_t product = 1;; product++) {
       for (int64_t p = t.depth; p > 0; p--) {
         V right[Width];
         loadRight(right);
+        if constexpr (Fetches == Fetch::next) {
+          __builtin_prefetch(next, 0, 2);
+          next = inRegister(next + t.nextStep);
+        }
 #pragma GCC unroll 16
         for (int i = 0; i < Height; i++) {
           const T left = i + 1 < Height ? row[i / 3][i % 3 * aRow] : *last;
@@ -251,6 +259,8 @@ template <class T> struct MicroTable {
   Kernels beside = {}, packed = {};
   /** For packed rows of a, two vectors wide: those that copy b, and those that fetch other rows or columns of it. Low tiles have none. */
   MicroFn<T> copy[kTallest + 1] = {}, next[kTallest + 1] = {}, beyond[kTallest + 1] = {};
+  /** For rows of a that lie along k: those that fetch what becomes a. */
+  MicroFn<T> nextRows[kTallest + 1][kWidest] = {};
   int height[kTallest + 1] = {};
 
   constexpr MicroTable() {
@@ -266,6 +276,10 @@ template <class T> struct MicroTable {
   template <int Height> constexpr void enterOne() {
     for (int rows = Height; rows > 0 && height[rows] == 0; rows--) {
       constexpr bool tall = kFromMemory && Height > kTallest / 2;
+      if constexpr (kHasMasks) {
+        nextRows[rows][0] = micro<T, Height, 1, Fetch::next, 0, true>;
+        nextRows[rows][1] = micro<T, Height, 2, Fetch::next, 0, true>;
+      }
       enterThree<Height, 0>(of[rows]);
       enterThree<Height, 0, !kHasMasks>(part[rows]);
       enterThree<Height, tall ? 1 : 0>(beside[rows]);
