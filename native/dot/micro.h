@@ -74,12 +74,8 @@ template <class T> TL_INLINE T* inRegister(T* address) {
 /** Steps of k at a time where a is packed. */
 constexpr int kPackedSteps = 4;
 #if defined(__AVX512F__)
-/**
- * Whether a multiplication can take its number of a from memory, which saves the instruction that brings it into a register. While
- * another program runs on the same core, as on most virtual machines at times, this gains a tenth: instructions then come through
- * half as fast, and too slowly for the multipliers.
- */
-constexpr bool kFromMemory = true;
+/** Whether there are kernels whose rows of a lie side by side, spelled as instructions. */
+constexpr bool kHasOrder = true;
 // What is volatile stays in order: the compiler's order of several steps needs more vectors than there are registers.
 TL_INLINE void addFromMemory(Full<float>& sum, Full<float> right, const float* left) {
   asm volatile("vfmadd231ps %2%{1to16%}, %1, %0" : "+v"(sum) : "v"(right), "m"(*left));
@@ -104,15 +100,23 @@ TL_INLINE Full<double> repeated(const double* from) {
   return x;
 }
 #else
-constexpr bool kFromMemory = false;
+constexpr bool kHasOrder = false;
 #endif
 
-/** One step of k where rows of a lie side by side. Most come from memory; not all, since these are read for every vector of b. */
-template <class T, int Height, int Width>
+/**
+ * Where multiplications find their numbers of a. From memory saves the instruction that brings one into a register: while another program
+ * runs on the same core, as on most virtual machines at times, this gains a tenth on processors of Intel's, for instructions then come through
+ * half as fast, and too slowly for the multipliers. But each number is then read for every vector of b, as often as two reads for
+ * each step of the multipliers. Those of AMD's lose up to a fifth by that, for some places of the arrays.
+ */
+enum class Numbers { fromMemory, fromRegisters };
+
+/** One step of k where rows of a lie side by side. Not all come from memory in any case, since these are read for every vector of b. */
+template <class T, Numbers From, int Height, int Width>
 TL_INLINE void addStep(Full<T> (&sum)[Height][Width], const Full<T> (&right)[Width], const T* a, int64_t last) {
 #pragma GCC unroll 16
   for (int i = 0; i < Height; i++) {
-    if (i % 4 != 1 && i + 1 < Height) {
+    if (From == Numbers::fromMemory && i % 4 != 1 && i + 1 < Height) {
 #pragma GCC unroll 2
       for (int j = 0; j < Width; j++) addFromMemory(sum[i][j], right[j], a + i);
     } else {
@@ -128,7 +132,8 @@ TL_INLINE void addStep(Full<T> (&sum)[Height][Width], const Full<T> (&right)[Wid
  * a that lie side by side, and kPackedSteps for packed ones, whose length is a multiple of it. `Whole` is for b of which all lanes can be
  * read: reading only some of them takes the place of a multiplication.
  */
-template <class T, int Height, int Width, Fetch Fetches, int Steps, bool Whole> void micro(const Tile<T>& t) {
+template <class T, int Height, int Width, Fetch Fetches, int Steps, bool Whole, Numbers From = Numbers::fromRegisters>
+void micro(const Tile<T>& t) {
   using V = Full<T>;
   constexpr int lanes = lanesOf<T>;
   const LaneMask mask = firstLanes(t.columns - (Width - 1) * lanes);
@@ -180,7 +185,7 @@ template <class T, int Height, int Width, Fetch Fetches, int Steps, bool Whole> 
             for (int j = 0; j < Width; j++) storeVector(copy + j * lanes, right[j]);
             copy = inRegister(copy + Width * lanes);
           }
-          addStep<T, Height, Width>(sum, right, a + q * Height, last);
+          addStep<T, From>(sum, right, a + q * Height, last);
           b = inRegister(b + bStep);
         }
         a = inRegister(a + (Steps > 1 ? Steps * Height : aColumn));
@@ -263,41 +268,62 @@ template <class T> struct MicroTable {
   MicroFn<T> nextRows[kTallest + 1][kWidest] = {};
   int height[kTallest + 1] = {};
 
-  constexpr MicroTable() {
-#if defined(__AVX512F__) || defined(__aarch64__)
-    enter<1, 2, 4, 6, 8, 10, 12, 14>();
-#else
-    enter<1, 2, 4, 6>();
-#endif
+  template <Numbers From> static constexpr MicroTable made() {
+    MicroTable table;
+    table.fill<From>();
+    return table;
   }
 
  private:
-  template <int... Heights> constexpr void enter() { (enterOne<Heights>(), ...); }
-  template <int Height> constexpr void enterOne() {
+  template <Numbers From> constexpr void fill() {
+#if defined(__AVX512F__) || defined(__aarch64__)
+    enter<From, 1, 2, 4, 6, 8, 10, 12, 14>();
+#else
+    enter<From, 1, 2, 4, 6>();
+#endif
+  }
+
+  template <Numbers From, int... Heights> constexpr void enter() { (enterOne<Heights, From>(), ...); }
+  template <int Height, Numbers From> constexpr void enterOne() {
     for (int rows = Height; rows > 0 && height[rows] == 0; rows--) {
-      constexpr bool tall = kFromMemory && Height > kTallest / 2;
+      constexpr bool tall = kHasOrder && Height > kTallest / 2;
+      constexpr Numbers from = tall ? From : Numbers::fromRegisters;
       if constexpr (kHasMasks) {
         nextRows[rows][0] = micro<T, Height, 1, Fetch::next, 0, true>;
         nextRows[rows][1] = micro<T, Height, 2, Fetch::next, 0, true>;
       }
       enterThree<Height, 0>(of[rows]);
       enterThree<Height, 0, !kHasMasks>(part[rows]);
-      enterThree<Height, tall ? 1 : 0>(beside[rows]);
-      enterThree<Height, tall ? kPackedSteps : 0>(packed[rows]);
+      enterThree<Height, tall ? 1 : 0, true, from>(beside[rows]);
+      enterThree<Height, tall ? kPackedSteps : 0, true, from>(packed[rows]);
       if constexpr (tall) {
-        copy[rows] = micro<T, Height, 2, Fetch::copy, kPackedSteps, true>;
-        next[rows] = micro<T, Height, 2, Fetch::next, kPackedSteps, true>;
-        beyond[rows] = micro<T, Height, 2, Fetch::beyond, kPackedSteps, true>;
+        copy[rows] = micro<T, Height, 2, Fetch::copy, kPackedSteps, true, from>;
+        next[rows] = micro<T, Height, 2, Fetch::next, kPackedSteps, true, from>;
+        beyond[rows] = micro<T, Height, 2, Fetch::beyond, kPackedSteps, true, from>;
       }
       height[rows] = Height;
     }
   }
-  template <int Height, int Steps, bool Whole = true> constexpr void enterThree(MicroFn<T> (&to)[kWidest + 1]) {
+  template <int Height, int Steps, bool Whole = true, Numbers From = Numbers::fromRegisters>
+  constexpr void enterThree(MicroFn<T> (&to)[kWidest + 1]) {
     to[0] = micro<T, Height, 1, Fetch::nothing, 0, Whole>;
-    to[1] = micro<T, Height, 2, (Height < kTallest - 2 ? Fetch::ahead : Fetch::nothing), Steps, Whole>;
-    to[2] = micro<T, Height, 2, Fetch::ahead, Steps, Whole>;
+    to[1] = micro<T, Height, 2, (Height < kTallest - 2 ? Fetch::ahead : Fetch::nothing), Steps, Whole, From>;
+    to[2] = micro<T, Height, 2, Fetch::ahead, Steps, Whole, From>;
   }
 };
-template <class T> constexpr MicroTable<T> micros{};
+template <class T, Numbers From> constexpr MicroTable<T> microsWith = MicroTable<T>::template made<From>();
+
+/** Which of them suit this processor. */
+inline bool readsTwice() {
+#if defined(__x86_64__) && defined(__AVX512F__)
+  static const bool reads = !__builtin_cpu_is("amd");
+  return reads;
+#else
+  return false;
+#endif
+}
+template <class T> TL_INLINE const MicroTable<T>& micros() {
+  return readsTwice() ? microsWith<T, Numbers::fromMemory> : microsWith<T, Numbers::fromRegisters>;
+}
 
 }  // namespace tl::TL_SIMD
