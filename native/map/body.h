@@ -45,6 +45,8 @@ class Body {
 
   Body(const Expression&, const Layout&, std::vector<Output> outputs);
 
+  /** Whether a loop goes over all of a box. */
+  bool isGenerated() const { return static_cast<bool>(loop_); }
   /** The memory one thread needs while evaluating. */
   int64_t scratchBytes() const { return scratchBytes_; }
   /** Register memory alone, which should fit the first-level cache. */

@@ -10,6 +10,8 @@ namespace {
 /** Points per box: a register of floats is then 4 KiB, and half a dozen of them fit the first-level cache. */
 constexpr int64_t kBlock = 1024;
 constexpr int64_t kRegisterBudget = 40 * 1024;
+/** Points per box at most where a generated loop goes over them, which has no registers in memory, and boxes to share out at least. */
+constexpr int64_t kLongBlock = 16384, kLongBoxes = 128;
 /** Work, in simple operations on an element, that pays for waking another thread. */
 constexpr double kGrain = 50e3;
 
@@ -19,6 +21,11 @@ class Map final : public Instruction, public RowWise {
     Layout tiled = layout;
     chooseTile(tiled.space, tiled.strides, kBlock);
     body_ = make<Body>(e, tiled, outputs);
+    const int64_t longBlock = std::clamp(tiled.space.points() / kLongBoxes / kLanes * kLanes, kBlock, kLongBlock);
+    if (body_->isGenerated() && longBlock > kBlock) {
+      chooseTile(tiled.space, tiled.strides, longBlock);
+      body_ = make<Body>(e, tiled, outputs);
+    }
     if (body_->registerBytes() > kRegisterBudget) {
       const int64_t block = std::max<int64_t>(128, kBlock * kRegisterBudget / body_->registerBytes() / kLanes * kLanes);
       chooseTile(tiled.space, tiled.strides, block);

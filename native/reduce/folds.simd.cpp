@@ -25,54 +25,80 @@ struct Min {
 
 /** How many vectors are folded side by side: enough to hide the latency of an addition. */
 constexpr int kBeside = 4;
-/** Bytes between what is folded and what is fetched meanwhile. */
-constexpr int64_t kAhead = 4096;
+/**
+ * Bytes between what is folded and what is fetched meanwhile: a block as long as this one comes from an array that is in no cache, which
+ * takes longest to answer.
+ */
+template <class T> int64_t aheadOf(int64_t rows, int64_t columns) {
+  constexpr int64_t kNear = 4096, kFar = 16384, kLongBlock = 64 << 10;
+  return rows * columns * static_cast<int64_t>(sizeof(T)) >= kLongBlock ? kFar : kNear;
+}
 /** There may be nothing so far ahead, so it is an address and no pointer. */
-template <int64_t Ahead = kAhead, class T> TL_INLINE void fetchAhead(const T* x) {
-  __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(x) + Ahead));
+template <class T> TL_INLINE void fetchAhead(const T* x, int64_t ahead) {
+  __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(x) + static_cast<uintptr_t>(ahead)));
 }
 
 /** Where values come from: memory, or the products of two blocks. */
 template <class T> struct Values {
   const T* x;
+  int64_t ahead;
   TL_INLINE Full<T> at(int64_t i) const {
-    fetchAhead(x + i);
+    fetchAhead(x + i, ahead);
     return loadVector(x + i);
   }
   TL_INLINE T single(int64_t i) const { return x[i]; }
-  TL_INLINE Values from(int64_t i) const { return {x + i}; }
+  TL_INLINE Values from(int64_t i) const { return {x + i, ahead}; }
 };
 template <class T> struct Products {
   const T *x, *y;
+  int64_t ahead;
   TL_INLINE Full<T> at(int64_t i) const {
-    fetchAhead(x + i);
-    fetchAhead(y + i);
+    fetchAhead(x + i, ahead);
+    fetchAhead(y + i, ahead);
     return loadVector(x + i) * loadVector(y + i);
   }
   TL_INLINE T single(int64_t i) const { return x[i] * y[i]; }
-  TL_INLINE Products from(int64_t i) const { return {x + i, y + i}; }
+  TL_INLINE Products from(int64_t i) const { return {x + i, y + i, ahead}; }
 };
 
-/** The vectors x[0], x[step], … x[(count - 1) * step], each Width wide, folded into `to`. */
-template <class T, class F, int Width, class From> TL_INLINE void foldDown(int64_t count, From x, int64_t step, T* to) {
+/** Columns that are folded in one go, in vectors: then what is read lies side by side. */
+constexpr int kAcross = 8;
+
+/**
+ * out[column] over `rows` rows that begin `step` apart, for so many vectors of columns, of which the last may have some in common with the
+ * one before it.
+ */
+template <class T, class F, int Width, class From> TL_INLINE void foldDown(int64_t rows, int64_t columns, From x, int64_t step, T* to) {
   constexpr int N = lanesOf<T>;
+  const int64_t last = columns - N;
+  const auto at = [&](int j) TL_INLINE_LAMBDA { return x.at(j + 1 < Width ? j * N : last); };
   Full<T> sum[Width];
-  for (int j = 0; j < Width; j++) sum[j] = x.at(j * N);
-  for (int64_t r = 1; r < count; r++) {
+#pragma GCC unroll 8
+  for (int j = 0; j < Width; j++) sum[j] = at(j);
+  for (int64_t r = 1; r < rows; r++) {
     x = x.from(step);
-    for (int j = 0; j < Width; j++) sum[j] = F::of(sum[j], x.at(j * N));
+#pragma GCC unroll 8
+    for (int j = 0; j < Width; j++) sum[j] = F::of(sum[j], at(j));
   }
-  for (int j = 0; j < Width; j++) storeVector(to + j * N, sum[j]);
+#pragma GCC unroll 8
+  for (int j = 0; j < Width; j++) storeVector(to + (j + 1 < Width ? j * N : last), sum[j]);
+}
+template <class T, class F, int Width, class From> void chooseWidth(int64_t rows, int64_t columns, From x, int64_t step, T* to) {
+  if constexpr (Width == 1) foldDown<T, F, 1>(rows, columns, x, step, to);
+  else if (columns > (Width - 1) * lanesOf<T>) foldDown<T, F, Width>(rows, columns, x, step, to);
+  else chooseWidth<T, F, Width - 1>(rows, columns, x, step, to);
 }
 
-/** out[column] over `rows` rows that begin `step` apart, for at least a vector of columns. */
+/** The same for any number of columns that is at least that of a vector. */
 template <class T, class F, class From> void foldLong(int64_t rows, int64_t columns, From x, int64_t step, T* to) {
-  constexpr int64_t N = lanesOf<T>;
+  constexpr int64_t most = kAcross * lanesOf<T>;
   int64_t c = 0;
-  for (; c + kBeside * N <= columns; c += kBeside * N) foldDown<T, F, kBeside>(rows, x.from(c), step, to + c);
-  for (; c + N <= columns; c += N) foldDown<T, F, 1>(rows, x.from(c), step, to + c);
-  // What is left is computed with some of its neighbours a second time.
-  if (c < columns) foldDown<T, F, 1>(rows, x.from(columns - N), step, to + columns - N);
+  for (; columns - c > most + lanesOf<T>; c += most) foldDown<T, F, kAcross>(rows, most, x.from(c), step, to + c);
+  if (columns - c > most) {
+    foldDown<T, F, 1>(rows, lanesOf<T>, x.from(c), step, to + c);
+    c += lanesOf<T>;
+  }
+  chooseWidth<T, F, kAcross>(rows, columns - c, x.from(c), step, to + c);
 }
 
 /** to[i] = F(to[i], x[i]) for a few elements. */
@@ -115,9 +141,8 @@ template <class T, class F, class From> TL_INLINE Full<T> foldToVector(int64_t n
 }
 
 /** The same for a row of so many vectors, the last of them not whole perhaps. */
-template <class T, class F, int Count> TL_INLINE Full<T> foldFew(int64_t n, const T* x, Mask<T> end) {
+template <class T, class F, int Count> TL_INLINE Full<T> foldFew(int64_t n, Values<T> from, Mask<T> end) {
   constexpr int64_t N = lanesOf<T>;
-  const Values<T> from{x};
   Full<T> sum = from.at(0);
   for (int j = 1; j < Count - 1; j++) sum = F::of(sum, from.at(j * N));
   return F::of(sum, only<T, F>(end, from.at(n - N)));
@@ -156,41 +181,32 @@ template <class T, class F, int Count, class At> TL_INLINE Full<T> foldStretches
   else return foldNeighbours<T, F>(foldStretches<T, F, Count / 2>(at, first), foldStretches<T, F, Count / 2>(at, first + Count / 2));
 }
 
-/**
- * The same for some long rows that follow each other and are read side by side from their beginning to their end, as memory
- * likes. What they come to is folded into `to`, or is there for the first time.
- */
-template <class T, class F, int Rows> void foldBeside(int64_t columns, const T* x, T* to, bool isFirst) {
-  constexpr int64_t N = lanesOf<T>, kNear = 1024;
-  const auto foldAt = [&](int64_t c, Full<T> before) TL_INLINE_LAMBDA {
-    Full<T> sum[Rows];
-    for (int r = 0; r < Rows; r++) {
-      const T* from = x + r * columns + c;
-      fetchAhead<kNear>(from);
-      sum[r] = loadVector(from);
-    }
-    for (int left = Rows; left > 1; left /= 2)
-      for (int r = 0; r < left / 2; r++) sum[r] = F::of(sum[2 * r], sum[2 * r + 1]);
-    return isFirst ? sum[0] : F::of(before, sum[0]);
-  };
-  // What is left at the end is computed with some of its neighbours a second time.
-  const Full<T> end = loadVector(to + columns - N);
-  for (int64_t c = 0; c + N <= columns; c += N) storeVector(to + c, foldAt(c, loadVector(to + c)));
-  if (columns % N != 0) storeVector(to + columns - N, foldAt(columns - N, end));
-}
+/** The same for long rows, one after the other from its beginning to its end, as memory likes. */
 template <class T, class F> void foldLongColumns(int64_t rows, int64_t columns, const T* x, T* to) {
-  int64_t r = 0;
-  for (; r + kBeside <= rows; r += kBeside) foldBeside<T, F, kBeside>(columns, x + r * columns, to, r == 0);
-  for (; r < rows; r++) foldBeside<T, F, 1>(columns, x + r * columns, to, r == 0);
+  constexpr int64_t N = lanesOf<T>;
+  const int64_t ahead = aheadOf<T>(rows, columns);
+  __builtin_memcpy(to, x, static_cast<size_t>(columns) * sizeof(T));
+  for (int64_t r = 1; r < rows; r++) {
+    x += columns;
+    const auto foldAt = [&](int64_t c, Full<T> before) TL_INLINE_LAMBDA {
+      fetchAhead(x + c, ahead);
+      return F::of(before, loadVector(x + c));
+    };
+    // What is left at the end is computed with some of its neighbours a second time.
+    const Full<T> end = loadVector(to + columns - N);
+    for (int64_t c = 0; c + N <= columns; c += N) storeVector(to + c, foldAt(c, loadVector(to + c)));
+    if (columns % N != 0) storeVector(to + columns - N, foldAt(columns - N, end));
+  }
 }
 
 template <class T, class F> void foldColumns(int64_t rows, int64_t columns, const void* in, void* out) {
-  constexpr int64_t kWidth = 4 * kBeside * lanesOf<T>, kMany = 64, kLongRow = 256;
+  constexpr int64_t kWidth = kAcross * lanesOf<T>, kMany = 64, kLongRow = 256;
   const T* x = static_cast<const T*>(in);
   T* to = static_cast<T*>(out);
+  const int64_t ahead = aheadOf<T>(rows, columns);
   const bool narrow = columns < lanesOf<T> || (columns < kBeside * lanesOf<T> && rows >= kMany);
   if (columns >= kLongRow) return foldLongColumns<T, F>(rows, columns, x, to);
-  if (!narrow) return foldLong<T, F>(rows, columns, Values<T>{x}, columns, to);
+  if (!narrow) return foldLong<T, F>(rows, columns, Values<T>{x, ahead}, columns, to);
   // Short rows: as many whole rows as fit side by side make one long one, which is folded in halves at the end.
   const int64_t together = kWidth / columns < rows ? kWidth / columns : rows;
   const int64_t width = together * columns, rounds = rows / together;
@@ -198,7 +214,7 @@ template <class T, class F> void foldColumns(int64_t rows, int64_t columns, cons
   if (width < lanesOf<T>)
     __builtin_memcpy(wide, x, static_cast<size_t>(width) * sizeof(T));
   else
-    foldLong<T, F>(rounds, width, Values<T>{x}, width, wide);
+    foldLong<T, F>(rounds, width, Values<T>{x, ahead}, width, wide);
   const int64_t done = width < lanesOf<T> ? 1 : rounds;
   for (int64_t r = done * together; r < rows; r += together) {
     const int64_t more = rows - r < together ? rows - r : together;
@@ -231,9 +247,9 @@ template <class T, class F, class From> void foldLongRows(int64_t rows, int64_t 
   const Mask<T> end = lastLanes<T>(columns % lanesOf<T>);
   foldVectors<T, F>(rows, to, [&](int64_t r) TL_INLINE_LAMBDA { return foldToVector<T, F>(columns, x.from(r * columns), end); });
 }
-template <class T, class F, int Count> void foldFewVectors(int64_t rows, int64_t columns, const T* x, T* to) {
+template <class T, class F, int Count> void foldFewVectors(int64_t rows, int64_t columns, Values<T> x, T* to) {
   const Mask<T> end = lastLanes<T>(columns - (Count - 1) * lanesOf<T>);
-  foldVectors<T, F>(rows, to, [&](int64_t r) TL_INLINE_LAMBDA { return foldFew<T, F, Count>(columns, x + r * columns, end); });
+  foldVectors<T, F>(rows, to, [&](int64_t r) TL_INLINE_LAMBDA { return foldFew<T, F, Count>(columns, x.from(r * columns), end); });
 }
 
 /** Rows of more than Room / 2 and at most Room elements, a part of a vector: each gets so much of one. */
@@ -247,6 +263,7 @@ template <class T, class F, int Room> void foldShortRows(int64_t rows, int64_t c
     mask[i] = isElement ? -1 : 0;
   }
   T last[N * Room + N] = {};
+  const int64_t ahead = aheadOf<T>(rows, columns);
   for (int64_t r = 0; r < rows; r += N) {
     const T* from = x + r * columns;
     const bool isWhole = (r + N - kBesides) * columns + N <= rows * columns;
@@ -257,7 +274,7 @@ template <class T, class F, int Room> void foldShortRows(int64_t rows, int64_t c
       from = last;
     }
     const Full<T> sums = foldStretches<T, F, Room>([&](int i) TL_INLINE_LAMBDA {
-      const Full<T> vector = Values<T>{from}.at(i * kBesides * columns);
+      const Full<T> vector = Values<T>{from, ahead}.at(i * kBesides * columns);
       return only<T, F>(mask, kBesides == 1 ? vector : spread<T>(vector, place));
     });
     if (rows - r >= N) {
@@ -280,11 +297,12 @@ template <class T, class F, int Room = 2> TL_INLINE void chooseRoom(int64_t rows
 template <class T, class F> void foldRows(int64_t rows, int64_t columns, const void* in, void* out) {
   const T* x = static_cast<const T*>(in);
   T* to = static_cast<T*>(out);
+  const Values<T> from{x, aheadOf<T>(rows, columns)};
   switch ((columns + lanesOf<T> - 1) / lanesOf<T>) {
     case 1: return chooseRoom<T, F>(rows, columns, x, to);
-    case 2: return foldFewVectors<T, F, 2>(rows, columns, x, to);
-    case 3: return foldFewVectors<T, F, 3>(rows, columns, x, to);
-    default: return foldLongRows<T, F>(rows, columns, Values<T>{x}, to);
+    case 2: return foldFewVectors<T, F, 2>(rows, columns, from, to);
+    case 3: return foldFewVectors<T, F, 3>(rows, columns, from, to);
+    default: return foldLongRows<T, F>(rows, columns, from, to);
   }
 }
 /** Of fewer columns than a vector has, element after element; there are such at the end of longer rows. */
@@ -300,12 +318,14 @@ void fewProducts(int64_t count, int64_t length, int64_t step, int64_t along, Pro
   }
 }
 void productRows(int64_t rows, int64_t columns, const float* x, const float* y, float* to) {
-  if (columns < lanesOf<float>) fewProducts(rows, columns, columns, 1, {x, y}, to);
-  else foldLongRows<float, Sum>(rows, columns, Products<float>{x, y}, to);
+  const Products<float> from{x, y, aheadOf<float>(rows, columns)};
+  if (columns < lanesOf<float>) fewProducts(rows, columns, columns, 1, from, to);
+  else foldLongRows<float, Sum>(rows, columns, from, to);
 }
 void productColumns(int64_t rows, int64_t columns, const float* x, const float* y, float* to) {
-  if (columns < lanesOf<float>) fewProducts(columns, rows, 1, columns, {x, y}, to);
-  else foldLong<float, Sum>(rows, columns, Products<float>{x, y}, columns, to);
+  const Products<float> from{x, y, aheadOf<float>(rows, columns)};
+  if (columns < lanesOf<float>) fewProducts(columns, rows, 1, columns, from, to);
+  else foldLong<float, Sum>(rows, columns, from, columns, to);
 }
 
 template <class T, class F> void fill(SimdKernels& k, FoldOp op, Kind kind) {
