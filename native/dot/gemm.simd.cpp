@@ -44,8 +44,8 @@ constexpr int64_t kReadyElements = 16384;
 constexpr int64_t kManyColumns = 256;
 /** The same for a that lies across k, of which else every tile reads a line here and there: 16 tiles, or eight of longer numbers. */
 template <class T> constexpr int64_t kManyColumnsAcross = 1024 / sizeof(T);
-/** With so few rows a packed b would hardly be read again. */
-constexpr int64_t kFewRows = 128;
+/** With so few rows a packed b would hardly be read again; and one of so many bytes is as near as if it were packed. */
+constexpr int64_t kFewRows = 128, kNearB = 1 << 20;
 /** The least b, in bytes, that is expected to come from memory, and the largest that is surely in L2. */
 constexpr int64_t kFarBytes = 2 << 20, kSurelyNear = kFarBytes / 8 * 7;
 /** More rows than this make panels enough to fetch b and to pay for it. What follows a product waits for this much of it, in bytes. */
@@ -139,7 +139,8 @@ template <class T> class Product {
     packsA_ = g.pairs > 1 || !(along || across) || many ||
               (along ? collides(g.aRow, size) : g.k > kFewTerms && collides(g.aColumn, size));
     copiesA_ = packsA_ && along && !many && g.pairs == 1;
-    packsB_ = !g.panels && (g.bColumn != 1 || (g.m > kFewRows && g.pairs == 1));
+    const bool isNearB = g.n * g.k * size <= kNearB && !collides(g.bRow, size);
+    packsB_ = !g.panels && (g.bColumn != 1 || (g.m > kFewRows && !isNearB && g.pairs == 1));
     const bool goesOn = g.ready && g.m * minOf(g.n, kBlockColumns) * size > kNearBytes / 2;
     const bool nearA = g.m <= nearRows(depth_), nearB = g.n * depth_ * size <= kVeryNearBytes;
     streams_ = streams(g) && many && nearA && (!g.ready || g.m * minOf(g.n, kBlockColumns) * size <= kWaitingBytes);
