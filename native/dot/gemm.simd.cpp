@@ -136,14 +136,16 @@ template <class T> class Product {
     const int64_t passes = g.pairs > 1 ? ceilDiv(g.pairs, together_) : ceilDiv(g.k, depth_);
     const bool along = g.aColumn == 1, across = g.aRow == 1;
     const bool many = g.n >= (along ? kManyColumns : kManyColumnsAcross<T>) && g.k > kFewTerms && (kHasOrder || !along);
-    packsA_ = g.pairs > 1 || !(along || across) || many ||
+    const bool nearA = g.m <= nearRows(depth_), nearB = g.n * depth_ * size <= kVeryNearBytes;
+    streams_ = streams(g) && many && nearA && (!g.ready || g.m * minOf(g.n, kBlockColumns) * size <= kWaitingBytes);
+    // What lies along k is packed to save instructions, of which some processors have enough.
+    const bool packsMany = many && (!along || streams_ || readsTwice());
+    packsA_ = g.pairs > 1 || !(along || across) || packsMany ||
               (along ? collides(g.aRow, size) : g.k > kFewTerms && collides(g.aColumn, size));
-    copiesA_ = packsA_ && along && !many && g.pairs == 1;
+    copiesA_ = packsA_ && along && !packsMany && g.pairs == 1;
     const bool isNearB = g.n * g.k * size <= kNearB && !collides(g.bRow, size);
     packsB_ = !g.panels && (g.bColumn != 1 || (g.m > kFewRows && !isNearB && g.pairs == 1));
     const bool goesOn = g.ready && g.m * minOf(g.n, kBlockColumns) * size > kNearBytes / 2;
-    const bool nearA = g.m <= nearRows(depth_), nearB = g.n * depth_ * size <= kVeryNearBytes;
-    streams_ = streams(g) && many && nearA && (!g.ready || g.m * minOf(g.n, kBlockColumns) * size <= kWaitingBytes);
     if (streams_) packsB_ = false;
     byColumns_ = streams_ || (g.pairs == 1 && (packsB_ || g.panels) && !goesOn && nearA && !nearB);
     passing_ = g.passing && !g.add && passes == 1 && !byColumns_;
