@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { steps } from './steps/index.ts';
 import { prepare } from './steps/step.ts';
+import { unitRates } from './unitRates.ts';
 
 interface Times {
   readonly best: number;
@@ -116,9 +117,14 @@ interface Row {
   readonly step: string;
   readonly threads: number;
   readonly ratio: number;
+  /** Microseconds that its multiplications would take at the rate of the processor's fastest unit in this run, if both are known. */
+  floor: number | null;
   readonly times: Readonly<Record<string, Times>>;
 }
 const report: Row[] = [];
+const measureUnits = unitRates();
+/** Operations in a microsecond. */
+let rate = 0;
 for (const threads of threadCounts) {
   const peers = await Promise.all(peerCommands(threads).map((words) => peer(...words)));
   const runners = [ourselves(threads), ...peers.filter((p) => p !== undefined)];
@@ -126,7 +132,14 @@ for (const threads of threadCounts) {
     console.log(
       `\n${threads} thread(s), µs ${values.cpu ? 'of processor time ' : ''}per step: best (median); load ${loadavg()[0]!.toFixed(1)}\n${'step'.padEnd(60)}${runners.map((r) => r.name.padStart(22)).join('')}   times as fast as the better peer`,
     );
+  rate = 0;
+  const isOnAll = threads === threadCounts.at(-1) && threads > 1;
+  const watchUnits = () => {
+    for (const row of measureUnits?.(threads, 4, 0) ?? [])
+      if ('unit' in row) rate = Math.max(rate, 1000 * (isOnAll ? row.all : row.one));
+  };
   for (const name of names) {
+    watchUnits();
     const found = new Map<string, Times[]>();
     for (let round = 0; round < Number(values.rounds); round++)
       for (const runner of runners) {
@@ -145,6 +158,7 @@ for (const threads of threadCounts) {
       step: name,
       threads,
       ratio,
+      floor: null,
       times: Object.fromEntries(able.map((r) => [r.name, { best: best(r), median: median(r) }])),
     });
     if (values.json) continue;
@@ -153,6 +167,9 @@ for (const threads of threadCounts) {
     const times = others.length === 0 ? '–' : `${ratio.toFixed(2)}×`;
     console.log(`${steps[name]!.title.padEnd(60)}${cells.join('')}   ${times}`);
   }
+  watchUnits();
+  for (const row of report)
+    if (row.threads === threads && rate > 0) row.floor = (steps[row.step]!.operations ?? Number.NaN) / rate;
   for (const runner of runners) runner.end();
 }
 /** How much faster every runner is on all processors than on one thread. */

@@ -3,25 +3,10 @@
  * much of the time each processor is as fast as it can be: `npm run bench:units [-- --threads 2] [-- --rounds 40] [-- --json]`.
  * What products and convolutions reach is to be seen beside it.
  */
-import { execFileSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { unitRates } from './unitRates.ts';
 
-interface Unit {
-  readonly unit: string;
-  readonly one: number;
-  readonly all: number;
-}
-interface Processor {
-  readonly processor: number;
-  readonly fast: number;
-  readonly median: number;
-}
-
-const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const { values: options } = parseArgs({
   options: {
     threads: { type: 'string', default: String(cpus().length) },
@@ -29,23 +14,15 @@ const { values: options } = parseArgs({
     json: { type: 'boolean', default: false },
   },
 });
-if (process.platform !== 'linux' || process.arch !== 'x64') throw new Error('this is for x86-64 processors and Linux');
-
-const folder = join(root, 'build/bench');
-mkdirSync(folder, { recursive: true });
-const program = join(folder, 'units');
-const source = join(root, 'bench/peers/units.cpp');
-execFileSync(process.env['CXX'] ?? 'g++', ['-O2', '-std=c++20', '-pthread', source, '-o', program], {
-  stdio: 'inherit',
-});
-const lines = execFileSync(program, [options.threads, options.rounds], { encoding: 'utf8' }).trim().split('\n');
-if (options.json) console.log(lines.join('\n'));
+const measure = unitRates();
+if (!measure) throw new Error('this is for x86-64 processors and Linux');
+const rows = measure(Number(options.threads), Number(options.rounds), 3);
+if (options.json) for (const row of rows) console.log(JSON.stringify(row));
 else {
   console.log(
     `GFLOP/s, best of ${options.rounds}; load ${loadavg()[0]!.toFixed(1)}.\n\n` +
       `| unit | one thread | ${options.threads} threads | times as much |\n|---|---|---|---|`,
   );
-  const rows = lines.map((line) => JSON.parse(line) as Unit | Processor); // printed by the program above
   for (const row of rows)
     if ('unit' in row)
       console.log(

@@ -15,6 +15,8 @@ export interface Rows {
     readonly threads: number;
     /** Not a number where there is no peer. */
     readonly ratio: number | null;
+    /** Microseconds that its multiplications would take at the rate of the processor's fastest unit. */
+    readonly floor: number | null;
     readonly times: Readonly<Record<string, Times>>;
   };
   memory: {

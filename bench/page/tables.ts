@@ -42,33 +42,40 @@ const runners = { tensorloom: 'tensorloom', tensorflow: 'TensorFlow', pytorch: '
 export function training(run: Run<Rows['training']>): string {
   const present = Object.entries(runners).filter(([name]) => run.rows.some((row) => row.times[name]));
   const threads = threadsOf(run.rows);
-  const lines = (rows: readonly Rows['training'][], what: string, speed: (micros: number, step: string) => string) =>
+  const lines = (
+    rows: readonly Rows['training'][],
+    what: string,
+    isStep: boolean,
+    speed: (micros: number, step: string) => string,
+  ) =>
     threads.map((count) =>
       table(
         [
           `${what.replace('#', inWords(count))}, best (median)`,
           ...present.map(([, title]) => title),
           'times as fast as the better peer',
+          ...(isStep ? ['multiplications alone'] : []),
         ],
         rows
           .filter((row) => row.threads === count)
-          .map(({ step, times, ratio }) => [
+          .map(({ step, times, ratio, floor }) => [
             steps[step]!.title,
             ...present.map(([name]) => {
               const time = times[name];
               return time ? `${speed(time.best, step)} (${speed(time.median, step)})` : missing;
             }),
             shown(ratio, 2),
+            ...(isStep ? [shown(floor, 0)] : []),
           ]),
       ),
     );
-  const products = run.rows.filter((row) => steps[row.step]!.operations !== undefined);
+  const products = run.rows.filter((row) => steps[row.step]!.isProduct);
   const others = run.rows.filter((row) => !products.includes(row));
   const gigaflops = (micros: number, step: string) => (steps[step]!.operations! / micros / 1000).toFixed(0);
   return [
     caption(run, ...(others.length > 0 ? [`of the steps ${reached(others, 1.5)}`] : [])),
-    ...(others.length > 0 ? lines(others, 'step, #: µs', (micros) => micros.toFixed(0)) : []),
-    ...(products.length > 0 ? lines(products, 'float32, run by a session, #: GFLOP/s', gigaflops) : []),
+    ...(others.length > 0 ? lines(others, 'step, #: µs', true, (micros) => micros.toFixed(0)) : []),
+    ...(products.length > 0 ? lines(products, 'float32, run by a session, #: GFLOP/s', false, gigaflops) : []),
     ...(threads.length > 1 ? [scaling(run, present)] : []),
   ].join('\n\n');
 }

@@ -3,8 +3,8 @@
  * of a virtual machine share a core shows here, and how much other programs on the same core take. Units are slower with numbers
  * than with zeros, so they get numbers.
  *
- *   units THREADS ROUNDS   prints one JSON object per line: the unit, and the best GFLOP/s of one thread and of all; then, for
- *                          each processor, how its speed changed in the course of some seconds
+ *   units THREADS ROUNDS SECONDS   prints one JSON object per line: the unit, and the best GFLOP/s of one thread and of all; then, for
+ *                                  each processor, how its speed changed in the course of some seconds, if any
  */
 #include <immintrin.h>
 #include <pthread.h>
@@ -140,13 +140,14 @@ void watch(int processor, double seconds, void (*work)()) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 3) return 1;
+  if (argc < 4) return 1;
   const int threads = std::atoi(argv[1]), rounds = std::atoi(argv[2]);
+  const double seconds = std::atof(argv[3]);
   chooseNumbers();
   // The system must be asked for the matrix unit. A product of float32 takes six of bfloat16.
   const bool hasMatrixUnit = syscall(SYS_arch_prctl, 0x1023, 18) == 0, hasVectors = __builtin_cpu_supports("avx512f");
   if (hasMatrixUnit) print("matrix unit, float32 as six products", 4 * 16384 / 6.0, threads, rounds, multiplyTiles);
   if (hasVectors) print("vectors, float32", 12 * 32, threads, rounds, multiplyVectors);
-  if (hasMatrixUnit || hasVectors)
-    for (int i = 0; i < threads; i++) watch(i, 3, hasMatrixUnit ? multiplyLoadedTiles : multiplyVectors);
+  if ((hasMatrixUnit || hasVectors) && seconds > 0)
+    for (int i = 0; i < threads; i++) watch(i, seconds, hasMatrixUnit ? multiplyLoadedTiles : multiplyVectors);
 }

@@ -1,7 +1,7 @@
 /** @file What benchmarks print becomes the tables of docs/performance.md. */
 import { describe, expect, it } from 'vitest';
 import { type Run, rowsOf } from '../../../bench/page/results.ts';
-import { conv, data, gemm, memory, random, spine } from '../../../bench/page/tables.ts';
+import { conv, data, gemm, memory, random, spine, training } from '../../../bench/page/tables.ts';
 
 const runOf = <Row>(rows: readonly Row[]): Run<Row> => ({ command: 'npm run it', load: [0.04, 1.26], rows });
 
@@ -27,6 +27,18 @@ describe('tables', () => {
       '| add | 8.0 | 10.0 | 0.80 | 18.0 | 20.0 | 0.90 |',
       '| sum | 5.0 | 10.0 | 0.50 | – | – | – |',
     ]);
+  });
+
+  it('have steps by their times, with what their multiplications take, and products by their speed', () => {
+    const times = { tensorloom: { best: 50, median: 60.4 }, pytorch: { best: 100, median: 120 } };
+    const rows = [
+      { step: 'mlp', threads: 1, ratio: 2, floor: 40.4, times },
+      { step: 'product256x256x256', threads: 1, ratio: 2, floor: 30, times },
+    ];
+    const lines = training(runOf(rows)).split('\n');
+    expect(lines[0]).toContain('of the steps 1 of 1 are at 1.5 or more');
+    expect(lines).toContain('| MLP 784-512-512-10, batch 128, SGD | 50 (60) | 100 (120) | 2.00 | 40 |');
+    expect(lines).toContain('| product 256 x 256 x 256 | 671 (556) | 336 (280) | 2.00 |');
   });
 
   it('have the transposes of a product in one cell', () => {
