@@ -243,7 +243,7 @@ class Dot final : public Instruction, public RowWise {
   bool canPack() const { return around_.packed && batches_ == 1 && pairs() == 1 && c_.column == 1; }
   /** Whether what is packed are panels for vectors: never where others may want tiles of it. */
   bool usesPanels() const {
-    return canPack() && !simd().tiles.gemm && dtype_ == DType::f32 && m_ > 1 && n_ >= simd().panelWidth && k_ > 0;
+    return canPack() && !simd().tiles.gemm && dtype_ == DType::f32 && simd().suitsPanels(m_, n_, k_);
   }
 
   /** The second factor in tiles or panels, if it can be had: not while another thread is packing it. */

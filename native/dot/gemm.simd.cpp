@@ -642,18 +642,29 @@ void dotTile(const Gemm<T>& g, int64_t i, int64_t j, const T* b, int64_t bColumn
   }
   const LaneMask mask = firstLanes(Columns);
   for (int64_t r = 0; r < rows; r++) {
-    T* const c = g.c + (i + r) * g.cRow + j;
-    const V x = loadLanes(total + r * Columns, mask);
-    storeLanes(c, g.add ? x + loadLanes(c, mask) : x, mask);
+    T* const c = g.c + (i + r) * g.cRow + j * g.cColumn;
+    if (g.cColumn == 1) {
+      const V x = loadLanes(total + r * Columns, mask);
+      storeLanes(c, g.add ? x + loadLanes(c, mask) : x, mask);
+      continue;
+    }
+#pragma GCC unroll 5
+    for (int s = 0; s < Columns; s++) c[s * g.cColumn] = g.add ? total[r * Columns + s] + c[s * g.cColumn] : total[r * Columns + s];
   }
 }
 
 /** So many terms pay for adding up lanes at the end. */
 template <class T> constexpr int64_t kDotTerms = 16 * lanesOf<T>;
 
+template <class T> bool hasDotTerms(int64_t k) { return kHasMasks && k >= kDotTerms<T> && k <= kGathered; }
+/** A product of few columns. */
 template <class T> bool suitsDots(const Gemm<T>& g) {
-  return kHasMasks && g.aColumn == 1 && g.cColumn == 1 && (g.bRow == 1 || g.bColumn == 1) && g.k >= kDotTerms<T> &&
-         g.k <= kGathered;
+  return isNarrow(g) && hasDotTerms<T>(g.k) && g.aColumn == 1 && g.cColumn == 1 && (g.bRow == 1 || g.bColumn == 1);
+}
+/** A product of few rows: the transposed one is a product of few columns. It need not turn over b. */
+template <class T> bool suitsTurnedDots(const Gemm<T>& g) {
+  return g.m > 1 && g.m <= kTallest && g.n > kTallest && hasDotTerms<T>(g.k) && g.bRow == 1 && g.bColumn != 1 && g.cColumn == 1 &&
+         (g.aRow == 1 || g.aColumn == 1);
 }
 
 /** From one column of a transposed b to the next: not so that they fall into the same lines of L1. */
@@ -744,7 +755,7 @@ template <class T> void gemm(const Gemm<T>& g, char* scratch) {
   T* memory = reinterpret_cast<T*>(scratch);
   const bool turned = turns(g);
   if (g.pairs > 1) {
-    const bool isOther = turned || g.k == 0 || g.n == 1 || g.m == 1 || (isNarrow(g) && suitsDots(g));
+    const bool isOther = turned || g.k == 0 || g.n == 1 || g.m == 1 || suitsDots(g) || suitsTurnedDots(g);
     if (isOther || !Product<T>::addsUp(g)) multiplyPairs(g, scratch);
     else Product<T>(g, memory).run();
     return;
@@ -752,7 +763,10 @@ template <class T> void gemm(const Gemm<T>& g, char* scratch) {
   Gemm<T> one = turned ? transposed(g) : g;
   if (g.k == 0) {
     forAlike(one, [&] { clear(one); });
-  } else if (isNarrow(g) && suitsDots(g)) {
+  } else if (suitsDots(g)) {
+    forAlike(one, [&] { narrowDots(one, memory); });
+  } else if (suitsTurnedDots(g)) {
+    one = transposed(g);
     forAlike(one, [&] { narrowDots(one, memory); });
   } else if (Lengthwise<T>::suits(g)) {
     forAlike(one, [&] { Lengthwise<T>(one, memory).run(); });
@@ -799,6 +813,11 @@ template <class T> void multiplyTiny(const Gemm<T>& g) {
   micros<T>().part[g.m][0](tile);
 }
 
+/** Whether all products of this size use panels, so that sums do not depend on whether there are any. */
+bool suitsPanels(int64_t m, int64_t n, int64_t k) {
+  return m > 1 && n >= kWidest * lanesOf<float> && k > 0 && !(m <= kTallest && hasDotTerms<float>(k));
+}
+
 /** The columns of b from the first one of a panel on, as many as a tile has; what is there of further ones does not matter. */
 template <class T> void packPanel(const Gemm<T>& g, int64_t column, T* to) {
   constexpr int64_t width = kWidest * lanesOf<T>;
@@ -806,7 +825,7 @@ template <class T> void packPanel(const Gemm<T>& g, int64_t column, T* to) {
 }
 
 template <class T> int64_t scratchElements(int64_t m, int64_t n, int64_t k) {
-  const int64_t ways[] = {Product<T>::scratchElements(m, n, k), dotScratchElements<T>(n, k), Lengthwise<T>::scratchElements(m, n, k)};
+  const int64_t ways[] = {Product<T>::scratchElements(m, n, k), dotScratchElements<T>(m > n ? m : n, k), Lengthwise<T>::scratchElements(m, n, k)};
   int64_t most = kGathered;
   for (const int64_t elements : ways)
     if (elements > most) most = elements;
@@ -823,6 +842,7 @@ void fillGemm(SimdKernels& k) {
   k.suitsTiny = suitsTiny;
   k.gemmStreams = Product<float>::streams;
   k.panelWidth = kWidest * lanesOf<float>;
+  k.suitsPanels = suitsPanels;
   k.packPanel = packPanel<float>;
   k.gemmScratch = [](int64_t m, int64_t n, int64_t k, int64_t size) {
     return (size == 4 ? scratchElements<float>(m, n, k) : scratchElements<double>(m, n, k)) * size;

@@ -376,6 +376,7 @@ struct SimdKernels {
   int64_t (*gemmScratch)(int64_t m, int64_t n, int64_t k, int64_t size);
   /** Columns of a panel, and the one of b that begins at a column: what is there of columns that there are not does not matter. */
   int64_t panelWidth;
+  bool (*suitsPanels)(int64_t m, int64_t n, int64_t k);
   void (*packPanel)(const Gemm<float>&, int64_t column, float* to);
   /** For one product so small that `suitsTiny`, whose rows of c are contiguous. */
   void (*tinyF32)(const Gemm<float>&);
