@@ -16,7 +16,8 @@ constexpr double kFoldGrain = 150e3;
  */
 class BoxReduction : public Instruction {
  protected:
-  BoxReduction(const Expression&, Layout, int64_t result, const Operand& output);
+  /** `leavesProducts` says whether a product may be left to what folds it. */
+  BoxReduction(const Expression&, Layout, int64_t result, const Operand& output, bool leavesProducts);
 
   /** The box where a kept part and a folded part of the grid meet. */
   Box meet(const Box& kept, const Box& folded) const;

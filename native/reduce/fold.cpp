@@ -22,7 +22,7 @@ constexpr int64_t kLeastPiece = 32;
 class Fold final : public BoxReduction {
  public:
   Fold(const Expression& e, const Layout& layout, int64_t result, const Operand& output, FoldOp op)
-      : BoxReduction(e, layout, result, output), collector_(op, kind_) {
+      : BoxReduction(e, layout, result, output, op == FoldOp::sum), collector_(op, kind_) {
     const auto& table = innerFolded_ ? simd().foldRows : simd().foldColumns;
     fold_ = table[static_cast<int>(op)][static_cast<int>(kind_)];
     if (!fold_) refuse("a reduction is not defined for its type");

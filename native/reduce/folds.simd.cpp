@@ -25,11 +25,22 @@ struct Min {
 
 /** How many vectors are folded side by side: enough to hide the latency of an addition. */
 constexpr int kBeside = 4;
+/** Whether the processor itself fetches what is read in order better than with requests in between: a tenth more on family 25 of AMD's. */
+inline bool foreseesReads() {
+#if defined(__x86_64__)
+  static const bool foresees = __builtin_cpu_is("amdfam19h");
+  return foresees;
+#else
+  return false;
+#endif
+}
+
 /**
  * Bytes between what is folded and what is fetched meanwhile: a block as long as this one comes from an array that is in no cache, which
  * takes longest to answer.
  */
 template <class T> int64_t aheadOf(int64_t rows, int64_t columns) {
+  if (foreseesReads()) return 0;
   constexpr int64_t kNear = 4096, kFar = 16384, kLongBlock = 64 << 10;
   return rows * columns * static_cast<int64_t>(sizeof(T)) >= kLongBlock ? kFar : kNear;
 }

@@ -63,7 +63,7 @@ FindFn bestFor(Kind kind) {
 class FindPosition final : public BoxReduction {
  public:
   FindPosition(const Expression& e, const Layout& layout, int64_t result, const Operand& output, bool largest)
-      : BoxReduction(e, layout, result, output), largest_(largest), find_(bestFor(kind_)) {}
+      : BoxReduction(e, layout, result, output, false), largest_(largest), find_(bestFor(kind_)) {}
 
   Failure run(void* const* table) override {
     int32_t failure = 0;
