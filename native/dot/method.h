@@ -9,7 +9,7 @@
 namespace tl {
 
 /** Multiply-adds that pay for waking another thread; the matrix unit does more of them in that time. */
-constexpr double kGemmGrain = 350e3, kTileGemmGrain = 900e3;
+constexpr double kGemmGrain = 180e3, kTileGemmGrain = 900e3;
 
 /**
  * Up to so many rows the matrix unit needs about as long to split a second factor as to multiply by it. Where so many bytes of it come
