@@ -23,6 +23,7 @@ double dot(int64_t n, const double* x, const double* y) {
   Real sums[4] = {};
   int64_t j = 0;
   for (; j + 4 * N <= n; j += 4 * N)
+#pragma GCC unroll 4
     for (int k = 0; k < 4; k++) sums[k] += loadVector(x + j + k * N) * loadVector(y + j + k * N);
   for (; j + N <= n; j += N) sums[0] += loadVector(x + j) * loadVector(y + j);
   double total = sumOf((sums[0] + sums[1]) + (sums[2] + sums[3]));
@@ -43,10 +44,13 @@ void times(int64_t m, int64_t n, const double* a, int64_t step, const double* x,
     int64_t j = 0;
     for (; j + N <= n; j += N) {
       const Real v = loadVector(x + j);
+#pragma GCC unroll 4
       for (int k = 0; k < 4; k++) sums[k] += loadVector(row + k * step + j) * v;
     }
+#pragma GCC unroll 4
     for (int k = 0; k < 4; k++) y[i + k] = sumOf(sums[k]);
     for (; j < n; j++)
+#pragma GCC unroll 4
       for (int k = 0; k < 4; k++) y[i + k] += row[k * step + j] * x[j];
   }
   for (; i < m; i++) y[i] = dot(n, a + i * step, x);

@@ -44,6 +44,7 @@ template <class Next> TL_INLINE void blocksFor(const uint32_t* counter, const ui
   const uint64_t low = static_cast<uint64_t>(counter[1]) << 32 | counter[0];
   for (int64_t done = 0; done < count; done += kBeside * kBlocks) {
     Lanes c[kBeside][4];
+#pragma GCC unroll 4
     for (int v = 0; v < kBeside; v++) {
       const Lanes numbers = next(low, done + v * kBlocks);
       c[v][0] = numbers;
@@ -65,6 +66,7 @@ template <class Next> TL_INLINE void blocksFor(const uint32_t* counter, const ui
         c[v][1] = p1;
         c[v][3] = p0;
       }
+#pragma GCC unroll 4
     for (int v = 0; v < kBeside; v++) {
       const int64_t first = done + v * kBlocks, left = count - first;
       if (left >= kBlocks) {

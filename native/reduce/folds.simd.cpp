@@ -142,8 +142,10 @@ template <class T, class F, class From> TL_INLINE Full<T> foldToVector(int64_t n
   int64_t done = N;
   if (n >= kBeside * N) {
     Full<T> beside[kBeside];
+#pragma GCC unroll 4
     for (int j = 0; j < kBeside; j++) beside[j] = x.at(j * N);
     for (done = kBeside * N; done + kBeside * N <= n; done += kBeside * N)
+#pragma GCC unroll 4
       for (int j = 0; j < kBeside; j++) beside[j] = F::of(beside[j], x.at(done + j * N));
     sum = F::of(F::of(beside[0], beside[1]), F::of(beside[2], beside[3]));
   }
