@@ -40,9 +40,9 @@ constexpr int64_t kFewTerms = 16;
 constexpr int64_t kVeryNearBytes = 32 << 10;
 /** What follows a product begins when so many elements are ready, which are then still in L2. */
 constexpr int64_t kReadyElements = 16384;
-/** With so many columns it pays to pack a that lies along k, where kernels for packed panels have fewer instructions. */
+/** With so many columns it pays to pack a that lies along k, where b is copied meanwhile. */
 constexpr int64_t kManyColumns = 256;
-/** The same for a that lies across k, of which else every tile reads a line here and there: 16 tiles, or eight of longer numbers. */
+/** With so many it pays for a that lies across k, of which else every tile reads a line here and there: 16 tiles, or eight of longer numbers. */
 template <class T> constexpr int64_t kManyColumnsAcross = 1024 / sizeof(T);
 /** With so few rows a packed b would hardly be read again; and one of so many bytes is as near as if it were packed. */
 constexpr int64_t kFewRows = 128, kNearB = 1 << 20;
@@ -135,11 +135,10 @@ template <class T> class Product {
     if (g.pairs > 1) depth_ = together_ * g.k;
     const int64_t passes = g.pairs > 1 ? ceilDiv(g.pairs, together_) : ceilDiv(g.k, depth_);
     const bool along = g.aColumn == 1, across = g.aRow == 1;
-    const bool many = g.n >= (along ? kManyColumns : kManyColumnsAcross<T>) && g.k > kFewTerms && (kHasOrder || !along);
+    const bool many = g.n >= (along ? kManyColumns : kManyColumnsAcross<T>) && g.k > kFewTerms;
     const bool nearA = g.m <= nearRows(depth_), nearB = g.n * depth_ * size <= kVeryNearBytes;
     streams_ = streams(g) && many && nearA && (!g.ready || g.m * minOf(g.n, kBlockColumns) * size <= kWaitingBytes);
-    // What lies along k is packed to save instructions, of which some processors have enough.
-    const bool packsMany = many && (!along || streams_ || readsTwice());
+    const bool packsMany = streams_ || (many && !along);
     packsA_ = g.pairs > 1 || !(along || across) || packsMany ||
               (along ? collides(g.aRow, size) : g.k > kFewTerms && collides(g.aColumn, size));
     copiesA_ = packsA_ && along && !packsMany && g.pairs == 1;
@@ -237,13 +236,13 @@ template <class T> class Product {
     forPanels([&](int64_t i, int64_t rows) {
       tile.rows = rows;
       tile.a = aBlock_ + i * kc;
-      tile.aColumn = micros<T>().height[rows];
+      tile.aColumn = micros<T>.height[rows];
       tile.b = i == 0 ? bAt(pc, j) : bBlock_;
       tile.bStep = i == 0 ? g_.bRow : kWidth;
       tile.c = cAt(i) + j;
       tile.next = next + fetched * g_.bRow;
       const bool fetches = i > 0 && fetched < kc;
-      const MicroFn<T> kernel = i == 0 ? micros<T>().copy[rows] : fetches ? micros<T>().next[rows] : micros<T>().packed[rows][1];
+      const MicroFn<T> kernel = i == 0 ? micros<T>.copy[rows] : fetches ? micros<T>.next[rows] : micros<T>.packed[rows][1];
       kernel(tile);
       if (fetches) fetched += kc / kPackedSteps;
     });
@@ -292,7 +291,7 @@ template <class T> class Product {
   }
 
   void packA(int64_t i, int64_t rows, const Pass& p, T* to) const {
-    const int64_t height = micros<T>().height[rows];
+    const int64_t height = micros<T>.height[rows];
     for (int64_t product = 0; product < p.products; product++) {
       const Side<T> side = {aAt(i, p.first, p.product + product), g_.aRow, g_.aColumn};
       if (copiesA_) copyRows<T>(rows, p.terms, side, to, copyStep(p.terms));
@@ -316,11 +315,11 @@ template <class T> class Product {
     tile.rows = rows;
     tile.a = packsA_ ? packedA : aAt(i, pc);
     tile.aRow = copiesA_ ? copyStep(kc) : packsA_ ? 1 : g_.aRow;
-    tile.aColumn = packsA_ && !copiesA_ ? micros<T>().height[rows] : g_.aColumn;
+    tile.aColumn = packsA_ && !copiesA_ ? micros<T>.height[rows] : g_.aColumn;
     const bool isPacked = packsA_ && !copiesA_ && kc % kPackedSteps == 0;
     // What mostly writes c needs the caches' ports for that: other kernels read most of a twice.
     const bool isBeside = tile.aRow == 1 && p.depth() > kFewTerms;
-    const auto& kernels = isPacked ? micros<T>().packed : isBeside ? micros<T>().beside : micros<T>().of;
+    const auto& kernels = isPacked ? micros<T>.packed : isBeside ? micros<T>.beside : micros<T>.of;
     tile.cRow = g_.cRow;
     tile.add = g_.add || !p.isFirst();
     tile.fetchesC = fetchesC_;
@@ -344,8 +343,8 @@ template <class T> class Product {
       // The first panel of a finds the columns of many matrices nowhere near.
       const bool isFar = p.products > 1 && i == 0 && isPacked && isWhole && vectors == 2 && !right.isPacked;
       tile.beyond = j + 2 * kWidth <= nc ? kWidth : 0;
-      const MicroFn<T> near = (isWhole ? kernels : micros<T>().part)[rows][vectors - 1 + (vectors == 2 && fetchesB_)];
-      const MicroFn<T> kernel = isFar && micros<T>().beyond[rows] ? micros<T>().beyond[rows] : near;
+      const MicroFn<T> near = (isWhole ? kernels : micros<T>.part)[rows][vectors - 1 + (vectors == 2 && fetchesB_)];
+      const MicroFn<T> kernel = isFar && micros<T>.beyond[rows] ? micros<T>.beyond[rows] : near;
       if (g_.cColumn == 1 && (kHasMasks || tile.columns == vectors * lanesOf<T>)) kernel(tile);
       else runAside(tile, kernel, g_.cColumn);
     }
@@ -434,7 +433,7 @@ template <class T> class Lengthwise {
       for (int64_t t = 0; t < tiles_; t++, tile.next += tile.depth * tile.nextStep) {
         tile.b = panels_ + t * kWidth * g_.k + first * kWidth;
         tile.c = sums_ + t * kTileRows * kWidth;
-        micros<T>().nextRows[rows][vectorsOf(t) - 1](tile);
+        micros<T>.nextRows[rows][vectorsOf(t) - 1](tile);
       }
     }
     for (int64_t t = 0; t < tiles_; t++) {
@@ -810,7 +809,7 @@ template <class T> void multiplyTiny(const Gemm<T>& g) {
     tile.b = rows;
     tile.bStep = kTinyColumns;
   }
-  micros<T>().part[g.m][0](tile);
+  micros<T>.part[g.m][0](tile);
 }
 
 /** Whether all products of this size use panels, so that sums do not depend on whether there are any. */

@@ -77,12 +77,6 @@ constexpr int kPackedSteps = 4;
 /** Whether there are kernels whose rows of a lie side by side, spelled as instructions. */
 constexpr bool kHasOrder = true;
 // What is volatile stays in order: the compiler's order of several steps needs more vectors than there are registers.
-TL_INLINE void addFromMemory(Full<float>& sum, Full<float> right, const float* left) {
-  asm volatile("vfmadd231ps %2%{1to16%}, %1, %0" : "+v"(sum) : "v"(right), "m"(*left));
-}
-TL_INLINE void addFromMemory(Full<double>& sum, Full<double> right, const double* left) {
-  asm volatile("vfmadd231pd %2%{1to8%}, %1, %0" : "+v"(sum) : "v"(right), "m"(*left));
-}
 TL_INLINE void addInOrder(Full<float>& sum, Full<float> right, Full<float> left) {
   asm volatile("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(right), "v"(left));
 }
@@ -104,26 +98,16 @@ constexpr bool kHasOrder = false;
 #endif
 
 /**
- * Where multiplications find their numbers of a. From memory saves the instruction that brings one into a register: while another program
- * runs on the same core, as on most virtual machines at times, this gains a tenth on processors of Intel's, for instructions then come through
- * half as fast, and too slowly for the multipliers. But each number is then read for every vector of b, as often as two reads for
- * each step of the multipliers. Those of AMD's lose up to a fifth by that, for some places of the arrays.
+ * One step of k where rows of a lie side by side. A multiplication could find its number of a in memory, which saves an instruction, but
+ * would read it for every vector of b: then the caches' ports are what is scarce.
  */
-enum class Numbers { fromMemory, fromRegisters };
-
-/** One step of k where rows of a lie side by side. Not all come from memory in any case, since these are read for every vector of b. */
-template <class T, Numbers From, int Height, int Width>
+template <class T, int Height, int Width>
 TL_INLINE void addStep(Full<T> (&sum)[Height][Width], const Full<T> (&right)[Width], const T* a, int64_t last) {
 #pragma GCC unroll 16
   for (int i = 0; i < Height; i++) {
-    if (From == Numbers::fromMemory && i % 4 != 1 && i + 1 < Height) {
+    const Full<T> left = repeated(i + 1 < Height ? a + i : a + last);
 #pragma GCC unroll 2
-      for (int j = 0; j < Width; j++) addFromMemory(sum[i][j], right[j], a + i);
-    } else {
-      const Full<T> left = repeated(i + 1 < Height ? a + i : a + last);
-#pragma GCC unroll 2
-      for (int j = 0; j < Width; j++) addInOrder(sum[i][j], right[j], left);
-    }
+    for (int j = 0; j < Width; j++) addInOrder(sum[i][j], right[j], left);
   }
 }
 
@@ -132,7 +116,7 @@ TL_INLINE void addStep(Full<T> (&sum)[Height][Width], const Full<T> (&right)[Wid
  * a that lie side by side, and kPackedSteps for packed ones, whose length is a multiple of it. `Whole` is for b of which all lanes can be
  * read: reading only some of them takes the place of a multiplication.
  */
-template <class T, int Height, int Width, Fetch Fetches, int Steps, bool Whole, Numbers From = Numbers::fromRegisters>
+template <class T, int Height, int Width, Fetch Fetches, int Steps, bool Whole>
 void micro(const Tile<T>& t) {
   using V = Full<T>;
   constexpr int lanes = lanesOf<T>;
@@ -185,7 +169,7 @@ void micro(const Tile<T>& t) {
             for (int j = 0; j < Width; j++) storeVector(copy + j * lanes, right[j]);
             copy = inRegister(copy + Width * lanes);
           }
-          addStep<T, From>(sum, right, a + q * Height, last);
+          addStep<T>(sum, right, a + q * Height, last);
           b = inRegister(b + bStep);
         }
         a = inRegister(a + (Steps > 1 ? Steps * Height : aColumn));
@@ -268,62 +252,41 @@ template <class T> struct MicroTable {
   MicroFn<T> nextRows[kTallest + 1][kWidest] = {};
   int height[kTallest + 1] = {};
 
-  template <Numbers From> static constexpr MicroTable made() {
-    MicroTable table;
-    table.fill<From>();
-    return table;
-  }
-
- private:
-  template <Numbers From> constexpr void fill() {
+  constexpr MicroTable() {
 #if defined(__AVX512F__) || defined(__aarch64__)
-    enter<From, 1, 2, 4, 6, 8, 10, 12, 14>();
+    enter<1, 2, 4, 6, 8, 10, 12, 14>();
 #else
-    enter<From, 1, 2, 4, 6>();
+    enter<1, 2, 4, 6>();
 #endif
   }
 
-  template <Numbers From, int... Heights> constexpr void enter() { (enterOne<Heights, From>(), ...); }
-  template <int Height, Numbers From> constexpr void enterOne() {
+ private:
+  template <int... Heights> constexpr void enter() { (enterOne<Heights>(), ...); }
+  template <int Height> constexpr void enterOne() {
     for (int rows = Height; rows > 0 && height[rows] == 0; rows--) {
       constexpr bool tall = kHasOrder && Height > kTallest / 2;
-      constexpr Numbers from = tall ? From : Numbers::fromRegisters;
       if constexpr (kHasMasks) {
         nextRows[rows][0] = micro<T, Height, 1, Fetch::next, 0, true>;
         nextRows[rows][1] = micro<T, Height, 2, Fetch::next, 0, true>;
       }
       enterThree<Height, 0>(of[rows]);
       enterThree<Height, 0, !kHasMasks>(part[rows]);
-      enterThree<Height, tall ? 1 : 0, true, from>(beside[rows]);
-      enterThree<Height, tall ? kPackedSteps : 0, true, from>(packed[rows]);
+      enterThree<Height, tall ? 1 : 0>(beside[rows]);
+      enterThree<Height, tall ? kPackedSteps : 0>(packed[rows]);
       if constexpr (tall) {
-        copy[rows] = micro<T, Height, 2, Fetch::copy, kPackedSteps, true, from>;
-        next[rows] = micro<T, Height, 2, Fetch::next, kPackedSteps, true, from>;
-        beyond[rows] = micro<T, Height, 2, Fetch::beyond, kPackedSteps, true, from>;
+        copy[rows] = micro<T, Height, 2, Fetch::copy, kPackedSteps, true>;
+        next[rows] = micro<T, Height, 2, Fetch::next, kPackedSteps, true>;
+        beyond[rows] = micro<T, Height, 2, Fetch::beyond, kPackedSteps, true>;
       }
       height[rows] = Height;
     }
   }
-  template <int Height, int Steps, bool Whole = true, Numbers From = Numbers::fromRegisters>
-  constexpr void enterThree(MicroFn<T> (&to)[kWidest + 1]) {
+  template <int Height, int Steps, bool Whole = true> constexpr void enterThree(MicroFn<T> (&to)[kWidest + 1]) {
     to[0] = micro<T, Height, 1, Fetch::nothing, 0, Whole>;
-    to[1] = micro<T, Height, 2, (Height < kTallest - 2 ? Fetch::ahead : Fetch::nothing), Steps, Whole, From>;
-    to[2] = micro<T, Height, 2, Fetch::ahead, Steps, Whole, From>;
+    to[1] = micro<T, Height, 2, (Height < kTallest - 2 ? Fetch::ahead : Fetch::nothing), Steps, Whole>;
+    to[2] = micro<T, Height, 2, Fetch::ahead, Steps, Whole>;
   }
 };
-template <class T, Numbers From> constexpr MicroTable<T> microsWith = MicroTable<T>::template made<From>();
-
-/** Which of them suit this processor. */
-inline bool readsTwice() {
-#if defined(__x86_64__) && defined(__AVX512F__)
-  static const bool reads = !__builtin_cpu_is("amd");
-  return reads;
-#else
-  return false;
-#endif
-}
-template <class T> TL_INLINE const MicroTable<T>& micros() {
-  return readsTwice() ? microsWith<T, Numbers::fromMemory> : microsWith<T, Numbers::fromRegisters>;
-}
+template <class T> constexpr MicroTable<T> micros{};
 
 }  // namespace tl::TL_SIMD
