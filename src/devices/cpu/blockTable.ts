@@ -9,10 +9,12 @@ const elementsPerBlock = 8192;
 /** Blocks that there should be at least, so that threads can share them, unless they would be very small. */
 const minBlocks = 8;
 const leastElements = 2048;
+/** Where threads have rows of their own they have so many at least, as tiles of products do: smaller blocks only begin more often. */
+const leastRows = 16;
 
 export function rowsPerBlock({ rows, steps }: BlocksInstruction): number {
   const widest = Math.max(...steps.map((step) => pointsOf(step) / rows));
-  const shared = Math.max(Math.ceil(rows / minBlocks), Math.ceil(leastElements / widest));
+  const shared = Math.max(Math.ceil(rows / minBlocks), Math.ceil(leastElements / widest), leastRows);
   return Math.max(1, Math.min(rows, shared, Math.ceil(elementsPerBlock / widest)));
 }
 
