@@ -148,6 +148,12 @@ class TileProduct {
     ahead_.add(to, g_.cRow * size, minOf(kBlock, x.columns - strip) * size, rows);
   }
 
+  /** The packed columns that come next. */
+  void fetchStrip(const Block& x, const char* b, int64_t j, int64_t second) {
+    const char* const next = j + kBlock < x.columns ? b + 2 * second : b - j / kTileSide * second;
+    ahead_.add(next, second, x.steps * kPackedBytes, 2);
+  }
+
   void runBlock(const Block& x) {
     const int64_t kept = ahead_.count();
     const bool finiteA = g_.packedA || packRows(x);
@@ -168,10 +174,14 @@ class TileProduct {
         ahead_.dropTo(kept);
         fetchResult(x, j + kBlock);
       }
-      if (g_.packedB)
-        runStrip(x, j, columns, g_.packedB + ((x.j + j) / kTileSide * steps_ + x.first) * kPackedBytes, steps_ * kPackedBytes);
-      else
-        runStrip(x, j, columns, own, cut_.steps * kPackedBytes);
+      const bool isNew = !g_.packedB && x.i == 0;
+      const int64_t second = (g_.packedB ? steps_ : cut_.steps) * kPackedBytes;
+      const char* const b = g_.packedB ? g_.packedB + ((x.j + j) / kTileSide * steps_ + x.first) * kPackedBytes : own;
+      if (!isNew && fetches(x) && ceilDiv(x.columns, kBlock) * cut_.stripBytes() > kSmallBytes) {
+        ahead_.dropTo(kept);
+        fetchStrip(x, b, j, second);
+      }
+      runStrip(x, j, columns, b, second);
     }
   }
 
