@@ -317,8 +317,7 @@ template <class T> class Product {
     tile.aRow = copiesA_ ? copyStep(kc) : packsA_ ? 1 : g_.aRow;
     tile.aColumn = packsA_ && !copiesA_ ? micros<T>.height[rows] : g_.aColumn;
     const bool isPacked = packsA_ && !copiesA_ && kc % kPackedSteps == 0;
-    // What mostly writes c needs the caches' ports for that: other kernels read most of a twice.
-    const bool isBeside = tile.aRow == 1 && p.depth() > kFewTerms;
+    const bool isBeside = tile.aRow == 1;
     const auto& kernels = isPacked ? micros<T>.packed : isBeside ? micros<T>.beside : micros<T>.of;
     tile.cRow = g_.cRow;
     tile.add = g_.add || !p.isFirst();
