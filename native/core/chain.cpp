@@ -101,12 +101,13 @@ bool Chain::pays() const {
 
 void Chain::run(void* const* table) {
   for (Step& step : steps_) step.instruction->prepareRows(table);
-  const int64_t threads = Pool::get().threads(), units = (rows_ + unit_ - 1) / unit_;
+  // What is no whole unit goes with the last one: products of few rows are computed in another way, with other sums in the last bit.
+  const int64_t threads = Pool::get().threads(), units = rows_ / unit_;
   const int64_t count = std::max(threads, Pool::finer(threads, std::min(units, rows_ / kPartRows)));
   std::vector<Part> parts(static_cast<size_t>(count));
   for (int64_t part = 0; part < count; part++) {
     const Range mine = rangeOf(part, count, units);
-    parts[static_cast<size_t>(part)].rows = {mine.begin * unit_, std::min(rows_, mine.end * unit_)};
+    parts[static_cast<size_t>(part)].rows = {mine.begin * unit_, part + 1 < count ? mine.end * unit_ : rows_};
   }
   Pool::get().run(count, [&](int64_t part) { runPart(table, parts, parts[static_cast<size_t>(part)]); });
   for (Step& step : steps_) step.instruction->finishRows(table);

@@ -6,7 +6,7 @@ import { NDArray } from '../../src/core/ndarray.ts';
 import { CpuDevice } from '../../src/devices/cpu/device.ts';
 import * as e from '../../src/program/expr.ts';
 import type { View } from '../../src/program/instructions.ts';
-import { broadcast, restride, reverse, SegmentBuilder, viewOf } from './build.ts';
+import { broadcast, restride, reverse, SegmentBuilder, transpose, viewOf } from './build.ts';
 
 const cpu = CpuDevice.open();
 
@@ -20,7 +20,7 @@ type Between = (b: SegmentBuilder, step: number, product: View, next: View) => v
 type Run = (threads: number, seed: number) => Promise<readonly number[]>;
 
 const recurrence =
-  (rows: number, steps: number, between: Between): Run =>
+  (rows: number, steps: number, between: Between, side = width, isTurned = false): Run =>
   async (threads, seed) => {
     const b = new SegmentBuilder();
     const array = (shape: readonly [number, number], of: (i: number) => number) =>
@@ -29,14 +29,15 @@ const recurrence =
         shape,
         Float32Array.from({ length: shape[0] * shape[1] }, (_, i) => of(i)),
       );
-    const factor = b.constant(array([width, width], (i) => Math.sin(i * 0.7) / 5));
-    const output = b.output(d.float32, [rows, width]);
+    const numbers = b.constant(array([side, side], (i) => Math.sin(i * 0.7) / 5));
+    const factor = isTurned ? transpose(numbers, [1, 0]) : numbers;
+    const output = b.output(d.float32, [rows, side]);
     // The product of a step lies where half of the one before it is, which other rows have read.
-    const products = b.temp(d.float32, [2 * rows, width]);
-    let left = b.bind(array([rows, width], (i) => Math.sin(i * 0.3 + seed)));
+    const products = b.temp(d.float32, [2 * rows, side]);
+    let left = b.bind(array([rows, side], (i) => Math.sin(i * 0.3 + seed)));
     for (let step = 0; step < steps; step++) {
-      const product = restride(products, [rows, width], [width, 1], (step % 2) * (rows / 2) * width);
-      const next = step + 1 < steps ? b.temp(d.float32, [rows, width]) : output;
+      const product = restride(products, [rows, side], [side, 1], (step % 2) * Math.floor(rows / 2) * side);
+      const next = step + 1 < steps ? b.temp(d.float32, [rows, side]) : output;
       b.add({ kind: 'dot', a: left, b: factor, output: product });
       between(b, step, product, next);
       left = next;
@@ -69,6 +70,17 @@ describe.runIf(cpu)('instructions that threads go through with their rows', () =
         }),
         `${rows} rows`,
       );
+  });
+
+  it('read the same rows, of which the last part would have few or one', async () => {
+    for (const [rows, side, isTurned] of [
+      [49, 128, false],
+      [84, 256, true],
+    ] as const) {
+      const follow: Between = (b, _, product, next) =>
+        b.add({ kind: 'map', shape: [rows, side], inputs: [product], outputs: [next], results: [e.tanh(x)] });
+      await expectSame(recurrence(rows, 8, follow, side, isTurned), `${rows} rows`);
+    }
   });
 
   it('read rows of other threads', async () => {
