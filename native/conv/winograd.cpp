@@ -37,17 +37,18 @@ bool suitsWinograd(const Convolution<float>& c) {
 void PatchGrid::toPoints(int64_t line, const float* zeros, float* room, float* points, int64_t point, int64_t patch) const {
   const Axis &rows = c_.axes[2], &columns = c_.axes[3];
   const int64_t(&along)[kAxes] = c_.input.along;
-  const int64_t top = line % down_ * outputs_ - rows.before;
-  const float* const image = c_.input.data + line / down_ * along[0];
+  const Place at = placeOf(line);
+  const int64_t top = at.top - rows.before, left = at.left - columns.before;
+  const float* const image = c_.input.data + at.image * along[0];
   // The columns of pixels that there are: first and end.
-  const int64_t first = std::clamp<int64_t>(columns.before, 0, pixels()), end = std::clamp<int64_t>(columns.before + columns.in, first, pixels());
+  const int64_t first = std::clamp<int64_t>(-left, 0, pixels()), end = std::clamp<int64_t>(columns.in - left, first, pixels());
   const int64_t most = channelsAtOnce();
   for (int64_t channel = 0; channel < c_.channels; channel += most) {
     const int64_t channels = std::min(most, c_.channels - channel), row = pixels() * channels;
     PatchRows p;
     for (int64_t i = 0; i < kPatchSide; i++) {
       const bool there = top + i >= 0 && top + i < rows.in;
-      p.rows[i] = there ? image + (top + i) * along[2] + (first - columns.before) * along[3] + channel : zeros;
+      p.rows[i] = there ? image + (top + i) * along[2] + (left + first) * along[3] + channel : zeros;
       p.steps[i] = there ? along[3] : 0;
       std::memset(room + i * row, 0, static_cast<size_t>(first * channels) * sizeof(float));
       std::memset(room + i * row + end * channels, 0, static_cast<size_t>((pixels() - end) * channels) * sizeof(float));

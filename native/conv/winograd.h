@@ -18,15 +18,19 @@
 
 namespace tl {
 
-/** A convolution as lines of patches: those side by side in an image. */
+/**
+ * A convolution as lines of patches: those side by side in an image, or in one of several stretches of a wide one. All lines are as long,
+ * so that the last patches of an image may be nowhere in it.
+ */
 class PatchGrid {
  public:
   explicit PatchGrid(const Convolution<float>& c)
-      : c_(c), taps_(c.axes[3].taps), outputs_(kPatchSide + 1 - taps_), down_(ceilDiv(c.axes[2].out)), across_(ceilDiv(c.axes[3].out)) {}
+      : c_(c), taps_(c.axes[3].taps), outputs_(kPatchSide + 1 - taps_), down_(ceilDiv(c.axes[2].out, outputs_)),
+        stretches_(ceilDiv(c.axes[3].out, outputs_ * kLongest)), across_(ceilDiv(c.axes[3].out, outputs_ * stretches_)) {}
 
   int64_t taps() const { return taps_; }
   int64_t across() const { return across_; }
-  int64_t lines() const { return c_.axes[0].out * down_; }
+  int64_t lines() const { return c_.axes[0].out * down_ * stretches_; }
   int64_t patches() const { return lines() * across_; }
 
   /** Elements of scratch memory that `toPoints` needs, and of zeros that it reads. */
@@ -39,20 +43,32 @@ class PatchGrid {
   template <class T>
   Patches<T> outputs(int64_t line, T* data, float* points, int64_t point, int64_t patch) const {
     const int64_t(&along)[kAxes] = c_.output.along;
-    const int64_t top = line % down_ * outputs_;
-    return {across_, c_.features, points, point, patch, data + line / down_ * along[0] + top * along[2], along[2], along[3],
-            std::min(outputs_, c_.axes[2].out - top), c_.axes[3].out};
+    const Place at = placeOf(line);
+    return {across_, c_.features, points, point, patch, data + at.image * along[0] + at.top * along[2] + at.left * along[3], along[2], along[3],
+            std::min(outputs_, c_.axes[2].out - at.top), c_.axes[3].out - at.left};
   }
 
  private:
-  int64_t ceilDiv(int64_t count) const { return (count + outputs_ - 1) / outputs_; }
+  /** Patches of a line at most: the points of more would leave the second cache between one step and the next. */
+  static constexpr int64_t kLongest = 56;
+
+  /** Where the outputs of a line begin. */
+  struct Place {
+    int64_t image, top, left;
+  };
+  Place placeOf(int64_t line) const {
+    const int64_t row = line / stretches_;
+    return {row / down_, row % down_ * outputs_, line % stretches_ * across_ * outputs_};
+  }
+
+  static int64_t ceilDiv(int64_t count, int64_t by) { return (count + by - 1) / by; }
   /** So many that six rows of pixels stay in the first cache. */
   int64_t channelsAtOnce() const { return std::min<int64_t>(c_.channels, 64); }
   int64_t pixels() const { return across_ * outputs_ + taps_ - 1; }
   int64_t rowLength() const { return pixels() * channelsAtOnce(); }
 
   const Convolution<float>& c_;
-  int64_t taps_, outputs_, down_, across_;
+  int64_t taps_, outputs_, down_, stretches_, across_;
 };
 
 /** From one patch or feature to the next at a point: rows that are far apart must not fall into the same lines of a cache. */
