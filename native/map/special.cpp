@@ -50,8 +50,8 @@ double gammaFactor(double a, double x) { return std::exp(a * std::log(x) - x - l
 
 double igammaSeries(double a, double x) {
   double term = 1, sum = 1;
-  for (double n = a + 1; term > sum * kEpsilon && n < a + 100000; n++) {
-    term *= x / n;
+  for (int n = 1; term > sum * kEpsilon && n < 100000; n++) {
+    term *= x / (a + n);
     sum += term;
   }
   return sum * gammaFactor(a, x) / a;
@@ -76,6 +76,28 @@ double igammacFraction(double a, double x) {
     if (std::fabs(d * c - 1) < kEpsilon) break;
   }
   return h * gammaFactor(a, x);
+}
+
+/** From here on the series and the fraction are too long where x is near a. */
+constexpr double kLargeShape = 1e8;
+
+/** log(x / a) - (x - a) / a, without cancellation where x is near a. */
+double logRatioMinus(double x, double a) {
+  const double away = (x - a) / a;
+  if (std::fabs(away) > 0.3) return std::log(x / a) - away;
+  double sum = 0, power = -away;
+  for (int n = 2; n < 60; n++) {
+    power *= -away;
+    sum -= power / n;
+  }
+  return sum;
+}
+
+/** igamma for `side` -1 and igammac for 1, by the first terms of Temme's uniform expansion: for large a these are all that count. */
+double gammaOfLargeShape(double a, double x, double side) {
+  const double half = -logRatioMinus(x, a), eta = std::copysign(std::sqrt(2 * half), x - a);
+  const double rest = std::fabs(eta) < 1 ? std::exp(-a * half) / std::sqrt(2 * kPi * a) * (1 / 3.0 - eta / 12) : 0;
+  return 0.5 * std::erfc(side * eta * std::sqrt(a / 2)) - side * rest;
 }
 
 }  // namespace
@@ -121,6 +143,7 @@ double igamma(double a, double x) {
   if (std::isnan(a) || std::isnan(x) || x < 0 || a <= 0) return kNan;
   if (std::isinf(a)) return std::isinf(x) ? kNan : 0;
   if (std::isinf(x)) return 1;
+  if (a > kLargeShape) return gammaOfLargeShape(a, x, -1);
   return orLimit(x > 1 && x > a ? 1 - igammacFraction(a, x) : igammaSeries(a, x), x < a ? 0 : 1);
 }
 
@@ -129,6 +152,7 @@ double igammac(double a, double x) {
   if (x == 0) return 1;
   if (std::isinf(a)) return std::isinf(x) ? kNan : 1;
   if (std::isinf(x)) return 0;
+  if (a > kLargeShape) return gammaOfLargeShape(a, x, 1);
   return orLimit(x < 1 || x < a ? 1 - igammaSeries(a, x) : igammacFraction(a, x), x < a ? 1 : 0);
 }
 

@@ -209,7 +209,6 @@ function gammaDensity(a: number, x: number): number {
 function igammaSeries(a: number, x: number): number {
   let term = 1 / a;
   let sum = term;
-  // About sqrt(a) terms count; beyond the bound a is so large that no double tells igamma from its limit.
   for (let n = 1; term > 1e-17 * sum && n < 1e5; n++) {
     term *= x / (a + n);
     sum += term;
@@ -234,6 +233,17 @@ function igammacFraction(a: number, x: number): number {
   return gammaDensity(a, x) * h;
 }
 
+/** From here on the series and the fraction are too long where x is near a. */
+const largeShape = 1e8;
+
+/** igamma for `side` -1 and igammac for 1, by the first terms of Temme's uniform expansion: for large a these are all that count. */
+function gammaOfLargeShape(a: number, x: number, side: 1 | -1): number {
+  const half = -logRatioMinus(x, a);
+  const eta = Math.sign(x - a) * Math.sqrt(2 * half);
+  const rest = Math.abs(eta) < 1 ? (Math.exp(-a * half) / Math.sqrt(2 * Math.PI * a)) * (1 / 3 - eta / 12) : 0;
+  return 0.5 * erfc(side * eta * Math.sqrt(a / 2)) - side * rest;
+}
+
 /** Where the factor that both share is no number any more, the one or the other of them is all. */
 const orLimit = (found: number, limit: number): number => (Number.isNaN(found) ? limit : found);
 
@@ -243,6 +253,7 @@ export function igamma(a: number, x: number): number {
   if (!(x >= 0) || !(a > 0)) return Number.NaN;
   if (a === Number.POSITIVE_INFINITY) return x === a ? Number.NaN : 0;
   if (x === Number.POSITIVE_INFINITY) return 1;
+  if (a > largeShape) return gammaOfLargeShape(a, x, -1);
   return orLimit(x > 1 && x > a ? 1 - igammacFraction(a, x) : igammaSeries(a, x), x < a ? 0 : 1);
 }
 
@@ -252,5 +263,6 @@ export function igammac(a: number, x: number): number {
   if (x === 0) return 1;
   if (a === Number.POSITIVE_INFINITY) return x === a ? Number.NaN : 1;
   if (x === Number.POSITIVE_INFINITY) return 0;
+  if (a > largeShape) return gammaOfLargeShape(a, x, 1);
   return orLimit(x > 1 && x > a ? igammacFraction(a, x) : 1 - igammaSeries(a, x), x < a ? 1 : 0);
 }

@@ -46,8 +46,10 @@ const specialEdges = {
   ndtri: '0 = -inf; 1 = inf; 1.5 = nan; -1 = nan; nan = nan',
   lgamma: '0 = inf; -1 = inf; -3 = inf; inf = inf; nan = nan',
   digamma: '0 = nan; -1 = nan; inf = inf; nan = nan',
-  igamma: '1 0 = 0; 2 inf = 1; 0 1 = nan; -1 1 = nan; 5 -1 = nan; 2 nan = nan',
-  igammac: '1 0 = 1; 2 inf = 0; 0 1 = nan; -1 1 = nan; 5 -1 = nan; 2 nan = nan',
+  igamma:
+    '1 0 = 0; 2 inf = 1; 0 1 = nan; -1 1 = nan; 5 -1 = nan; 2 nan = nan; 2^60 2^60 = 0.50000000012385; 2^100 2^99 = 0; 2^100 2^101 = 1',
+  igammac:
+    '1 0 = 1; 2 inf = 0; 0 1 = nan; -1 1 = nan; 5 -1 = nan; 2 nan = nan; 2^60 2^60 = 0.49999999987615; 2^100 2^99 = 1; 2^100 2^101 = 0',
   zeta: '1 1 = inf; 0.5 1 = nan; 2.5 -0.5 = nan; 4 0 = inf; 4 -2 = inf; 3 0 = nan',
   polygamma: '-1 1 = nan; 1.5 1 = nan; 3 0 = inf',
 };
