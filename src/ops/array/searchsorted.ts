@@ -10,12 +10,14 @@ import { int32s } from '../../op/cases.ts';
 import { constantNode, convertToTensor } from '../../op/convert.ts';
 import { defineOp, notDifferentiable, type Op } from '../../op/defineOp.ts';
 import type { ProgramBuilder } from '../../program/builder.ts';
-import { cast, type Expr, le, lt } from '../../program/map.ts';
+import { cast, type Expr, lt, not } from '../../program/map.ts';
 import type { Value } from '../../program/value.ts';
 import { type Named, ofRank, scoped } from './common.ts';
 import { getItem } from './getItem.ts';
 import { reshape } from './reshape.ts';
 import { Shape } from './shape.ts';
+
+// NaN is smaller than nothing: what goes behind equal entries goes behind all, and what goes before them before all.
 
 /** How many entries of each sorted row come before each value. */
 function countBefore(
@@ -73,6 +75,10 @@ function defineBound(
         },
         expect: { output: int32s(expected) },
       },
+      {
+        given: { sorted_inputs: [[-1, 0, 2]], values: [[Number.NaN]] },
+        expect: { output: int32s([[name === 'UpperBound' ? 3 : 0]]) },
+      },
     ],
   });
 }
@@ -87,7 +93,7 @@ export const LowerBound: BoundOp = defineBound('LowerBound', (entry, value) => l
   [1, 2, 2],
   [0, 1, 5],
 ]);
-export const UpperBound: BoundOp = defineBound('UpperBound', (entry, value) => le(entry, value), [
+export const UpperBound: BoundOp = defineBound('UpperBound', (entry, value) => not(lt(value, entry)), [
   [1, 2, 4],
   [0, 2, 5],
 ]);
@@ -108,7 +114,7 @@ export const Bucketize = defineOp({
     const wide = input.dtype === d.float64 ? d.float64 : d.float32;
     const edges = p.constant(fromElements(wide, [boundaries.length], boundaries));
     const spread = p.reshape(input, [...input.shape, 1]);
-    const hits = p.map([spread, edges], (x, edge) => cast(le(edge, cast(x, wide)), d.int32));
+    const hits = p.map([spread, edges], (x, edge) => cast(not(lt(cast(x, wide), edge)), d.int32));
     return { output: p.reduce('sum', hits, [input.shape.length]) };
   },
   cases: () => [
@@ -132,6 +138,11 @@ export const Bucketize = defineOp({
           ],
         },
       },
+    },
+    {
+      given: { input: [Number.NaN, 2] },
+      attrs: { boundaries: [-1, 0, 2] },
+      expect: { output: { dtype: 'int32', value: [3, 3] } },
     },
   ],
 });
