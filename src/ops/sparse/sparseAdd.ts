@@ -282,7 +282,9 @@ const extreme = (name: string, types: typeof realNumbers, isLarger: boolean) =>
       const [output_indices, output_values] = p.host(inputs, [{ dtype: d.int64 }, { dtype: T }], async (arrays) => {
         const [ai, av, as, bi, bv, bs] = arrays as [NDArray, NDArray, NDArray, NDArray, NDArray, NDArray]; // as many as inputs
         const sizes = bothShapes(as, bs);
-        return await combined([ai, av, bi, bv], sizes, (x, y) => (x > y === isLarger ? x : y));
+        return await combined([ai, av, bi, bv], sizes, (x, y) =>
+          Number.isNaN(x) || (x > y === isLarger && !Number.isNaN(y)) ? x : y,
+        );
       });
       return { output_indices: output_indices!, output_values: output_values! };
     },
@@ -294,6 +296,10 @@ const extreme = (name: string, types: typeof realNumbers, isLarger: boolean) =>
           output_indices: places([0, 1], [1, 0], [1, 2]),
           output_values: isLarger ? [1, 2, 5] : [-1, 0, 0],
         },
+      },
+      {
+        given: { ...two, a_values: [Number.NaN, 2], b_indices: places([0, 1], [1, 0]), b_values: [1, Number.NaN] },
+        expect: { output_values: [Number.NaN, Number.NaN] },
       },
     ],
   });

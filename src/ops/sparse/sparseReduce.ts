@@ -25,7 +25,8 @@ import { checkParts, indexMatrix, int64Vector, partsDims, placesIn, plus, sizesI
 
 type Join = (x: Element, y: Element) => Element;
 
-const larger: Join = (x, y) => (y > x ? y : x);
+/** NaN stays. */
+const larger: Join = (x, y) => (y > x || Number.isNaN(y) ? y : x);
 
 /** What is left of the shape, with and without axes of size 1 in place of the folded ones. */
 function foldedShape(sizes: Shape, axes: readonly number[], keepsDims: boolean) {
@@ -155,6 +156,13 @@ export const SparseReduceMax = defineOp({
   cases: () => [
     { shape: '[?, 2], ?, [2], [1] -> ?' },
     { given: { ...some, reduction_axes: axes(1) }, expect: { output: [2, 0, -3] } },
+    ...[
+      [1, Number.NaN, -3],
+      [Number.NaN, 2, -3],
+    ].map((input_values) => ({
+      given: { ...some, input_values, reduction_axes: axes(1) },
+      expect: { output: [Number.NaN, 0, -3] },
+    })),
   ],
 });
 
