@@ -51,7 +51,14 @@ function compilerLibrary(name) {
   return existsSync(path) ? path : undefined;
 }
 const sanitizers = ['libasan.so', 'libubsan.so'].map(compilerLibrary);
-const deviceTests = ['backend/cpu', 'backend/joined', 'backend/products', 'backend/tiles', 'backend/windows'];
+const deviceTests = [
+  'backend/cpu',
+  'backend/fewerProducts',
+  'backend/joined',
+  'backend/products',
+  'backend/tiles',
+  'backend/windows',
+];
 const parserTests = ['null/io/parseBeside', 'null/io/fuzz', 'whole/besideTheLoop', 'whole/data/csv'];
 const otherTests = ['backend/chains', 'backend/turns', 'backend/doubles', 'whole/linearAlgebra'];
 const tests = [...deviceTests, ...parserTests, ...otherTests].map((name) => `test/${name}.test.ts`);
