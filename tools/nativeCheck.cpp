@@ -297,9 +297,13 @@ void checkConv(const char* dtype, const char* result, const Conv& s) {
   const std::string what = std::string(dtype) + " convolution for its " + result + ", " + std::to_string(s.channels) + " channels";
   std::vector<T>& got = kind == "input" ? image : kind == "filter" ? filter : output;
   p.run({image.data(), filter.data(), output.data()}, 2, what);
-  bool same = true;
-  for (size_t i = 0; i < got.size(); i++) same = same && static_cast<double>(got[i]) == want[i];
-  expect(same, what);
+  // Convolutions of float32 by fewer products divide, so what they sum is no longer whole.
+  double most = 0, error = 0;
+  for (size_t i = 0; i < got.size(); i++) {
+    most = std::max(most, std::fabs(want[i]));
+    error = std::max(error, std::fabs(static_cast<double>(got[i]) - want[i]));
+  }
+  expect(error <= (sizeof(T) == 4 ? 1e-5 * most : 0), what);
 }
 
 template <class T>
