@@ -469,7 +469,10 @@ template <class T, int Count> TL_INLINE Full<T> sumsOf(Full<T> (&x)[Count]) {
   return x[0];
 }
 
-/** y[m] = a[m, k] * x[k] for contiguous x, rows of a contiguous: several rows at once share the loads of x. */
+/**
+ * y[m] = a[m, k] * x[k] for contiguous x, rows of a contiguous: several rows at once share the loads of x. What is left at the end is
+ * computed with some of its neighbours a second time: a row has the same sum wherever it stands.
+ */
 template <class T> void rowDots(int64_t m, int64_t k, const T* a, int64_t aRow, const T* x, T* y, int64_t yStep) {
   using V = Full<T>;
   constexpr int lanes = lanesOf<T>;
@@ -479,8 +482,8 @@ template <class T> void rowDots(int64_t m, int64_t k, const T* a, int64_t aRow, 
     return total;
   };
   constexpr int together = lanes < 4 ? lanes : 4;
-  int64_t i = 0;
-  for (; i + together <= m; i += together) {
+  for (int64_t next = 0; m >= together && next < m; next += together) {
+    const int64_t i = minOf(next, m - together);
     const T* row = a + i * aRow;
     V s[together] = {};
     int64_t p = 0;
@@ -493,7 +496,7 @@ template <class T> void rowDots(int64_t m, int64_t k, const T* a, int64_t aRow, 
 #pragma GCC unroll 4
     for (int r = 0; r < together; r++) y[(i + r) * yStep] = p < k ? sums[r] + restOf(row + r * aRow, p) : sums[r];
   }
-  for (; i < m; i++) {
+  for (int64_t i = 0; m < together && i < m; i++) {
     const T* row = a + i * aRow;
     V s[2] = {};
     int64_t p = 0;

@@ -386,6 +386,7 @@ describe.runIf(cpu)('matrix products', () => {
       ['where a column more than 64 is left', [64, 300, 65]],
       ['where few columns are left', [30, 1500, 70]],
       ['where a row is left', [1123, 300, 64]],
+      ['where rows are left that a vector is multiplied by', [1023, 257, 1]],
       ['in passes over long sums, which go on in tiles that are not whole', [100, 2100, 129]],
       ['in pieces that begin within blocks of tiles', [70, 2100, 512]],
       ['of few rows by a matrix from memory', [50, 2100, 1100]],
