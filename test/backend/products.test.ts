@@ -6,7 +6,7 @@ import { type Shape, sizeOf } from '../../src/core/shape.ts';
 import { CpuDevice } from '../../src/devices/cpu/device.ts';
 import * as e from '../../src/program/expr.ts';
 import type { View } from '../../src/program/instructions.ts';
-import { restride, SegmentBuilder } from './build.ts';
+import { restride, SegmentBuilder, transpose } from './build.ts';
 
 const cpu = CpuDevice.open();
 
@@ -172,6 +172,31 @@ describe.runIf(cpu)('matrix products', () => {
         [512, 1076],
       ] as const)
         await check(device, { dtype, m: 43, k, n, a: 'n', b: 'n', c: 'n' });
+  });
+
+  it('are right for few rows by a large factor whose columns lie along the sum', async () => {
+    for (const [dtype, m, k, n, a] of [
+      [d.float32, 16, 648, 811, 'n'],
+      [d.float32, 33, 330, 1590, 't'],
+      [d.float64, 9, 200, 1311, 't'],
+      [d.float64, 17, 330, 811, 'n'],
+    ] as const)
+      await check(device, { dtype, m, k, n, a, b: 't', c: 'n' });
+  });
+
+  it('hand every number of such a product to what follows once', async () => {
+    const [dtype, m, k, n] = [d.float32, 33, 330, 1590] as const;
+    const builder = new SegmentBuilder();
+    const ones = (shape: Shape) => builder.bind(new NDArray(dtype, shape, new Float32Array(sizeOf(shape)).fill(1)));
+    const [a, b, total] = [ones([m, k]), transpose(ones([n, k]), [1, 0]), ones([m, n])];
+    const output = builder.temp(dtype, [m, n]);
+    const results = [e.add(e.input(0, dtype), e.input(1, dtype))];
+    const after = { kind: 'map', shape: [m, n], inputs: [output, total], outputs: [total], results } as const;
+    builder.add({ kind: 'dot', a, b, output, after });
+    for (const threads of [1, 2]) {
+      const read = await builder.run(device.withThreads(threads));
+      expect(new Set((await read(total)).numbers()), `${threads} threads`).toEqual(new Set([1 + k]));
+    }
   });
 
   it('are right where several are added up, some or all of them in a pass', async () => {
