@@ -117,6 +117,8 @@ interface Row {
   readonly step: string;
   readonly threads: number;
   readonly ratio: number;
+  /** The least and the largest ratio of a single round, by its medians; null where there is no peer. */
+  readonly rounds: readonly [least: number, most: number] | null;
   /** Microseconds that its multiplications would take at the rate of the fastest unit that we use, in this run, if both are known. */
   floor: number | null;
   readonly times: Readonly<Record<string, Times>>;
@@ -132,7 +134,7 @@ for (const threads of threadCounts) {
   const runners = [ourselves(threads), ...peers.filter((p) => p !== undefined)];
   if (!values.json)
     console.log(
-      `\n${threads} thread(s), µs ${values.cpu ? 'of processor time ' : ''}per step: best (median); load ${loadavg()[0]!.toFixed(1)}\n${'step'.padEnd(60)}${runners.map((r) => r.name.padStart(22)).join('')}   times as fast as the better peer`,
+      `\n${threads} thread(s), µs ${values.cpu ? 'of processor time ' : ''}per step: best (median); load ${loadavg()[0]!.toFixed(1)}\n${'step'.padEnd(60)}${runners.map((r) => r.name.padStart(22)).join('')}   times as fast as the better peer (single rounds)`,
     );
   rate = 0;
   const isOnAll = threads === threadCounts.at(-1) && threads > 1;
@@ -157,17 +159,24 @@ for (const threads of threadCounts) {
     const median = (runner: Runner) => summary(found.get(runner.name)!.map((t) => t.median)).median;
     const [ours, ...others] = able;
     const ratio = others.length === 0 ? Number.NaN : Math.min(...others.map(best)) / best(ours!);
+    const ratios = Array.from(
+      { length: Number(values.rounds) },
+      (_, round) =>
+        Math.min(...others.map((r) => found.get(r.name)![round]!.median)) / found.get(ours!.name)![round]!.median,
+    );
+    const spread = others.length === 0 ? null : ([Math.min(...ratios), Math.max(...ratios)] as const);
     report.push({
       step: name,
       threads,
       ratio,
+      rounds: spread,
       floor: null,
       times: Object.fromEntries(able.map((r) => [r.name, { best: best(r), median: median(r) }])),
     });
     if (values.json) continue;
     const cell = (r: Runner) => (able.includes(r) ? `${best(r).toFixed(0)} (${median(r).toFixed(0)})` : '–');
     const cells = runners.map((r) => cell(r).padStart(22));
-    const times = others.length === 0 ? '–' : `${ratio.toFixed(2)}×`;
+    const times = spread ? `${ratio.toFixed(2)}× (${spread.map((x) => x.toFixed(2)).join('–')})` : '–';
     console.log(`${steps[name]!.title.padEnd(60)}${cells.join('')}   ${times}`);
   }
   watchUnits();

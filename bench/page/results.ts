@@ -15,7 +15,9 @@ export interface Rows {
     readonly threads: number;
     /** Not a number where there is no peer. */
     readonly ratio: number | null;
-    /** Microseconds that its multiplications would take at the rate of the processor's fastest unit. */
+    /** The least and the largest ratio of a single round, by its medians. */
+    readonly rounds: readonly [least: number, most: number] | null;
+    /** Microseconds that its multiplications would take at the rate of the fastest unit that we use. */
     readonly floor: number | null;
     readonly times: Readonly<Record<string, Times>>;
   };

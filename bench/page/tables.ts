@@ -53,18 +53,18 @@ export function training(run: Run<Rows['training']>): string {
         [
           `${what.replace('#', inWords(count))}, best (median)`,
           ...present.map(([, title]) => title),
-          'times as fast as the better peer',
+          'times as fast as the better peer (single rounds)',
           ...(isStep ? ['multiplications alone'] : []),
         ],
         rows
           .filter((row) => row.threads === count)
-          .map(({ step, times, ratio, floor }) => [
+          .map(({ step, times, ratio, rounds, floor }) => [
             steps[step]!.title,
             ...present.map(([name]) => {
               const time = times[name];
               return time ? `${speed(time.best, step)} (${speed(time.median, step)})` : missing;
             }),
-            shown(ratio, 2),
+            rounds ? `${shown(ratio, 2)} (${rounds.map((x) => x.toFixed(2)).join('–')})` : shown(ratio, 2),
             ...(isStep ? [shown(floor, 0)] : []),
           ]),
       ),

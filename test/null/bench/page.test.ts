@@ -32,12 +32,12 @@ describe('tables', () => {
   it('have steps by their times, with what their multiplications take, and products by their speed', () => {
     const times = { tensorloom: { best: 50, median: 60.4 }, pytorch: { best: 100, median: 120 } };
     const rows = [
-      { step: 'mlp', threads: 1, ratio: 2, floor: 40.4, times },
-      { step: 'product256x256x256', threads: 1, ratio: 2, floor: 30, times },
+      { step: 'mlp', threads: 1, ratio: 2, rounds: [1.5, 2.25] as const, floor: 40.4, times },
+      { step: 'product256x256x256', threads: 1, ratio: 2, rounds: null, floor: 30, times },
     ];
     const lines = training(runOf(rows)).split('\n');
     expect(lines[0]).toContain('of the steps 1 of 1 are at 1.5 or more');
-    expect(lines).toContain('| MLP 784-512-512-10, batch 128, SGD | 50 (60) | 100 (120) | 2.00 | 40 |');
+    expect(lines).toContain('| MLP 784-512-512-10, batch 128, SGD | 50 (60) | 100 (120) | 2.00 (1.50–2.25) | 40 |');
     expect(lines).toContain('| product 256 x 256 x 256 | 671 (556) | 336 (280) | 2.00 |');
   });
 
