@@ -21,7 +21,7 @@ constexpr double kSplitting = 3e3, kSplitShare = 0.95;
  * How much slower one of the threads is taken to be: the last processor is seldom ours alone. What is split is handed out in
  * small parts, of which a slow thread takes fewer.
  */
-constexpr double kSlower = 1.5;
+constexpr double kSlower = 1.25;
 
 class Together final : public Instruction {
  public:

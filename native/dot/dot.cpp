@@ -526,10 +526,8 @@ class Dot final : public Instruction, public RowWise {
         // The piece is this thread's own; products only hand it on.
         static_cast<Piece<T>*>(const_cast<void*>(context))->follow(row, rows, column, columns, c);
       };
-      if (method.tiles) {
-        g.followers = followers;
-        g.followerCount = followersOf(table, piece.row, piece.column, followers);
-      }
+      g.followers = followers;
+      g.followerCount = followersOf(table, piece.row, piece.column, followers);
     }
     method.multiply(g, scratch);
     if (around_.after && !isFast()) piece.follow(0, g.m, 0, g.n, g.c);

@@ -139,9 +139,10 @@ template <class T> class Product {
     const bool nearA = g.m <= nearRows(depth_), nearB = g.n * depth_ * size <= kVeryNearBytes;
     streams_ = streams(g) && many && nearA && (!g.ready || g.m * minOf(g.n, kBlockColumns) * size <= kWaitingBytes);
     const bool packsMany = streams_ || (many && !along);
-    packsA_ = g.pairs > 1 || !(along || across) || packsMany ||
+    readsOnce_ = readsFar(g) && g.m <= kTallest && many;
+    packsA_ = g.pairs > 1 || readsOnce_ || !(along || across) || packsMany ||
               (along ? collides(g.aRow, size) : g.k > kFewTerms && collides(g.aColumn, size));
-    copiesA_ = packsA_ && along && !packsMany && g.pairs == 1;
+    copiesA_ = packsA_ && along && !packsMany && !readsOnce_ && g.pairs == 1;
     const bool isNearB = g.n * g.k * size <= kNearB && !collides(g.bRow, size);
     packsB_ = !g.panels && (g.bColumn != 1 || (g.m > kFewRows && !isNearB && g.pairs == 1));
     const bool goesOn = g.ready && g.m * minOf(g.n, kBlockColumns) * size > kNearBytes / 2;
@@ -150,6 +151,7 @@ template <class T> class Product {
     passing_ = g.passing && !g.add && passes == 1 && !byColumns_;
     fetchesA_ = g.pairs == 1 && !byColumns_ && along && g.m * g.k * size > kNearBytes;
     fetchesB_ = !byColumns_ && g.n * g.k * size > kVeryNearBytes;
+    follows_ = g.ready && g.followerCount > 0;
     fetchesC_ = !passing_ && g.k >= 64 && g.m * g.n * size > kNearBytes;
     bBlock_ = aBlock_ + aElements(g.m, depth_);
   }
@@ -175,14 +177,17 @@ template <class T> class Product {
   static bool addsUp(const Gemm<T>& g) { return g.k <= kDepth<T>; }
 
   /** Whether b is copied while it is used, if it suits in other respects too. */
-  static bool streams(const Gemm<T>& g) {
-    const int64_t bytes = g.n * g.k * static_cast<int64_t>(sizeof(T));
-    return kHasOrder && g.pairs == 1 && !g.panels && g.bColumn == 1 && g.cColumn == 1 && g.m > kLeastStreamed &&
-           g.k % kPackedSteps == 0 && bytes >= kFarBytes;
-  }
+  static bool streams(const Gemm<T>& g) { return readsFar(g) && g.m > kLeastStreamed; }
 
  private:
   static constexpr int64_t kWidth = kWidest * lanesOf<T>;
+
+  /** Whether b is read from memory, as it lies, and there are kernels that fetch more of it meanwhile. */
+  static bool readsFar(const Gemm<T>& g) {
+    const int64_t bytes = g.n * g.k * static_cast<int64_t>(sizeof(T));
+    return kHasOrder && g.pairs == 1 && !g.panels && g.bColumn == 1 && g.cColumn == 1 && g.k % kPackedSteps == 0 &&
+           bytes >= kFarBytes;
+  }
 
   /** Rows of the tallest a that may be used by columns. */
   static int64_t nearRows(int64_t depth) {
@@ -323,6 +328,8 @@ template <class T> class Product {
     tile.add = g_.add || !p.isFirst();
     tile.fetchesC = fetchesC_;
     const bool fetchesA = fetchesA_ && i + 2 * rows <= g_.m;
+    const bool follows = follows_ && p.isLast;
+    tile.followerRows = rows;
     for (int64_t j = 0; j < nc; j += kWidth) {
       if (fetchesA) fetchRows(i + rows, rows, pc, kc * j / nc, kc * minOf(j + kWidth, nc) / nc);
       tile.columns = minOf(kWidth, nc - j);
@@ -340,12 +347,35 @@ template <class T> class Product {
       tile.c = c + (jc + j) * g_.cColumn;
       const bool isWhole = right.isPacked || tile.columns == vectors * lanesOf<T>;
       // The first panel of a finds the columns of many matrices nowhere near.
-      const bool isFar = p.products > 1 && i == 0 && isPacked && isWhole && vectors == 2 && !right.isPacked;
-      tile.beyond = j + 2 * kWidth <= nc ? kWidth : 0;
-      const MicroFn<T> near = (isWhole ? kernels : micros<T>.part)[rows][vectors - 1 + (vectors == 2 && fetchesB_)];
-      const MicroFn<T> kernel = isFar && micros<T>.beyond[rows] ? micros<T>.beyond[rows] : near;
+      const bool isFar = (p.products > 1 || readsOnce_) && i == 0 && !right.isPacked;
+      const bool isTall = isPacked && isWhole && vectors == 2 && micros<T>.beyond[rows];
+      MicroFn<T> kernel = (isWhole ? kernels : micros<T>.part)[rows][vectors - 1 + (vectors == 2 && fetchesB_)];
+      if (isTall && isFar) {
+        tile.beyond = beyond(j, nc, p);
+        kernel = micros<T>.beyond[rows];
+      } else if (isTall && follows) {
+        placeFollowers(i, jc + j, tile);
+        kernel = micros<T>.follow[rows];
+      }
       if (g_.cColumn == 1 && (kHasMasks || tile.columns == vectors * lanesOf<T>)) kernel(tile);
       else runAside(tile, kernel, g_.cColumn);
+    }
+  }
+
+  /** From column j of a block to those that are fetched: two tiles later, which for a b that is read once may be in the next pass. */
+  int64_t beyond(int64_t j, int64_t nc, const Pass& p) const {
+    const int64_t later = j + 2 * kWidth, turn = later - roundUp(nc, kWidth);
+    if (later + kWidth <= nc) return 2 * kWidth;
+    return readsOnce_ && !p.isLast ? p.terms * g_.bRow - j + (turn > 0 ? turn : 0) : 0;
+  }
+
+  /** What will be used together with a tile at row i and column j: of matrices whose rows are equally far apart, for others are rare. */
+  void placeFollowers(int64_t i, int64_t j, Tile<T>& tile) const {
+    const Follower& first = g_.followers[0];
+    tile.followerStep = first.row;
+    for (int k = 0; k < kFollowers; k++) {
+      const Follower& f = k < g_.followerCount && g_.followers[k].row == first.row ? g_.followers[k] : first;
+      tile.followers[k] = f.at + i * f.row + j * f.column;
     }
   }
 
@@ -361,7 +391,9 @@ template <class T> class Product {
   T* bBlock_;
   /** Terms of a pass, and products. */
   int64_t depth_, together_;
-  bool packsA_, copiesA_, packsB_, byColumns_, streams_, passing_, fetchesA_, fetchesB_, fetchesC_;
+  /** Whether a is one panel, so that all of b comes from memory and is used only once. */
+  bool readsOnce_;
+  bool packsA_, copiesA_, packsB_, byColumns_, streams_, passing_, follows_, fetchesA_, fetchesB_, fetchesC_;
 };
 
 /**

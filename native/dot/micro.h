@@ -21,6 +21,9 @@ constexpr int kWidest = 2;
  */
 constexpr int64_t kAhead = 8;
 
+/** Matrices of which Fetch::follow finds rows. */
+constexpr int kFollowers = 3;
+
 template <class T> struct Tile {
   int64_t depth;
   const T* a;
@@ -44,6 +47,9 @@ template <class T> struct Tile {
   T* copy;
   const T* next;
   int64_t nextStep;
+  /** What Fetch::follow finds: this many rows of each, so many bytes apart. */
+  const char* followers[kFollowers];
+  int64_t followerRows, followerStep;
 };
 
 /** What a kernel does beside multiplying. */
@@ -55,6 +61,8 @@ enum class Fetch {
   copy,
   /** Fetches the columns of b that the next tile reads, from where it is into the second-level cache. */
   beyond,
+  /** Fetches b ahead of its use and, for every kPackedSteps steps, a row of what will be used when the tile is ready. */
+  follow,
   /**
    * Fetches what other tiles will read, from memory into the second-level cache: for every kPackedSteps steps a row of b, or for every step
    * some of what becomes a.
@@ -137,7 +145,7 @@ void micro(const Tile<T>& t) {
   const auto loadRight = [&](V (&right)[Width]) TL_INLINE_LAMBDA {
 #pragma GCC unroll 2
     for (int j = 0; j < Width; j++) right[j] = Whole || j + 1 < Width ? loadVector(b + j * lanes) : loadLanes(b + j * lanes, mask);
-    if constexpr (Fetches == Fetch::ahead || Fetches == Fetch::copy) {
+    if constexpr (Fetches == Fetch::ahead || Fetches == Fetch::copy || Fetches == Fetch::follow) {
       const T* ahead = inRegister(b + aheadStep);
 #pragma GCC unroll 2
       for (int j = 0; j < Width; j++) __builtin_prefetch(ahead + j * lanes);
@@ -153,8 +161,26 @@ void micro(const Tile<T>& t) {
     const int64_t last = t.rows - 1, nextStep = t.nextStep;
     T* copy = t.copy;
     const T* next = t.next;
+    const char* followers[kFollowers];
+    int64_t followerRows, followerStep;
+    if constexpr (Fetches == Fetch::follow) {
+#pragma GCC unroll 3
+      for (int f = 0; f < kFollowers; f++) followers[f] = t.followers[f];
+      followerRows = t.followerRows;
+      followerStep = t.followerStep;
+    }
     for (int64_t product = 1;; product++) {
       for (int64_t p = t.depth; p > 0; p -= Steps) {
+        if constexpr (Fetches == Fetch::follow) {
+          // The last row is fetched over and over, which costs no more than a question.
+          if (--followerRows <= 0) followerStep = 0;
+#pragma GCC unroll 3
+          for (int f = 0; f < kFollowers; f++) {
+#pragma GCC unroll 2
+            for (int j = 0; j < Width; j++) __builtin_prefetch(followers[f] + j * 64, 0, 2);
+            followers[f] = inRegister(followers[f] + followerStep);
+          }
+        }
         if constexpr (Fetches == Fetch::next) {
 #pragma GCC unroll 2
           for (int j = 0; j < Width; j++) __builtin_prefetch(next + j * lanes, 0, 2);
@@ -247,7 +273,7 @@ template <class T> struct MicroTable {
   /** As `of` for rows of a that lie side by side, and for packed ones. Low tiles have the same kernels for all. */
   Kernels beside = {}, packed = {};
   /** For packed rows of a, two vectors wide: those that copy b, and those that fetch other rows or columns of it. Low tiles have none. */
-  MicroFn<T> copy[kTallest + 1] = {}, next[kTallest + 1] = {}, beyond[kTallest + 1] = {};
+  MicroFn<T> copy[kTallest + 1] = {}, next[kTallest + 1] = {}, beyond[kTallest + 1] = {}, follow[kTallest + 1] = {};
   /** For rows of a that lie along k: those that fetch what becomes a. */
   MicroFn<T> nextRows[kTallest + 1][kWidest] = {};
   int height[kTallest + 1] = {};
@@ -277,6 +303,7 @@ template <class T> struct MicroTable {
         copy[rows] = micro<T, Height, 2, Fetch::copy, kPackedSteps, true>;
         next[rows] = micro<T, Height, 2, Fetch::next, kPackedSteps, true>;
         beyond[rows] = micro<T, Height, 2, Fetch::beyond, kPackedSteps, true>;
+        follow[rows] = micro<T, Height, 2, Fetch::follow, kPackedSteps, true>;
       }
       height[rows] = Height;
     }

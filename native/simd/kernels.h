@@ -77,7 +77,7 @@ struct Gemm {
   /** If not null, called for every piece of c as soon as it is finished; `c` is where the first of its rows begins. */
   void (*ready)(const void* context, int64_t row, int64_t rows, int64_t column, int64_t columns, T* c) = nullptr;
   const void* context = nullptr;
-  /** What will be read and written next. The matrix unit fetches it ahead. */
+  /** What will be read and written next, which is fetched meanwhile. */
   const Follower* followers = nullptr;
   int64_t followerCount = 0;
   /** Nobody looks at c after `ready`, so that rows may be written over earlier ones. */

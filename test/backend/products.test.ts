@@ -184,18 +184,37 @@ describe.runIf(cpu)('matrix products', () => {
       await check(device, { dtype, m, k, n, a, b: 't', c: 'n' });
   });
 
-  it('hand every number of such a product to what follows once', async () => {
-    const [dtype, m, k, n] = [d.float32, 33, 330, 1590] as const;
+  it('are right for few rows by a large factor that is read once', async () => {
+    for (const [dtype, m, k, n] of [
+      [d.float32, 8, 600, 992], // the last tile of a pass fetches for the next one
+      [d.float32, 13, 648, 1066],
+      [d.float32, 14, 2100, 290],
+      [d.float64, 9, 400, 700],
+    ] as const)
+      for (const a of both) await check(device.withThreads(1), { dtype, m, k, n, a, b: 'n', c: 'n' });
+  });
+
+  it.each([
+    ['of few rows by a large factor whose columns lie along the sum', [33, 330, 1590], 'n', 't'],
+    ['whose first factor is packed, for short sums', [171, 40, 600], 't', 'n'],
+    ['whose first factor is packed, for sums in several passes', [171, 700, 330], 't', 'n'],
+  ] as const)('hand every number of a product to what follows once: %s', async (_, [m, k, n], a, b) => {
+    const dtype = d.float32;
     const builder = new SegmentBuilder();
-    const ones = (shape: Shape) => builder.bind(new NDArray(dtype, shape, new Float32Array(sizeOf(shape)).fill(1)));
-    const [a, b, total] = [ones([m, k]), transpose(ones([n, k]), [1, 0]), ones([m, n])];
+    const of = (shape: Shape, x: number) =>
+      builder.bind(new NDArray(dtype, shape, new Float32Array(sizeOf(shape)).fill(x)));
+    const factor = (rows: number, columns: number, layout: 'n' | 't') =>
+      layout === 'n' ? of([rows, columns], 1) : transpose(of([columns, rows], 1), [1, 0]);
+    // What is updated and what is only read lie equally far apart, or not.
+    const [total, other, narrow] = [of([m, n], 1), of([m, n], 2), restride(of([m, n + 9], 4), [m, n], [n + 9, 1])];
     const output = builder.temp(dtype, [m, n]);
-    const results = [e.add(e.input(0, dtype), e.input(1, dtype))];
-    const after = { kind: 'map', shape: [m, n], inputs: [output, total], outputs: [total], results } as const;
-    builder.add({ kind: 'dot', a, b, output, after });
+    const inputs = [output, total, other, narrow];
+    const results = [inputs.map((__, i) => e.input(i, dtype)).reduce((sum, x) => e.add(sum, x))];
+    const after = { kind: 'map', shape: [m, n], inputs, outputs: [total], results } as const;
+    builder.add({ kind: 'dot', a: factor(m, k, a), b: factor(k, n, b), output, after });
     for (const threads of [1, 2]) {
       const read = await builder.run(device.withThreads(threads));
-      expect(new Set((await read(total)).numbers()), `${threads} threads`).toEqual(new Set([1 + k]));
+      expect(new Set((await read(total)).numbers()), `${threads} threads`).toEqual(new Set([7 + k]));
     }
   });
 
