@@ -1,6 +1,6 @@
 /**
- * @file Fused maps and reductions over arrays larger than a core's caches, beside copies of the same size: `npm run bench:memory
- * [-- --threads 1] [-- --rounds 40] [-- --only adam] [-- --floats 4000000] [-- --json]`. A copy is the C library's `memcpy`; bytes are those
+ * @file Fused maps and reductions over arrays larger than all caches, beside copies of the same size: `npm run bench:memory
+ * [-- --threads 1] [-- --rounds 20] [-- --only adam] [-- --floats 16000000] [-- --json]`. A copy is the C library's `memcpy` of a quarter of a megabyte at a time; bytes are those
  * that are read and those that are written, each counted once.
  */
 import { loadavg } from 'node:os';
@@ -30,9 +30,9 @@ import { Buffer, type DeviceInstruction, type ReduceOp, type View } from '../src
 const { values: options } = parseArgs({
   options: {
     threads: { type: 'string', default: '1,2' },
-    rounds: { type: 'string', default: '40' },
+    rounds: { type: 'string', default: '20' },
     only: { type: 'string', default: '' },
-    floats: { type: 'string', default: '4000000' },
+    floats: { type: 'string', default: '16000000' },
     json: { type: 'boolean', default: false },
   },
 });

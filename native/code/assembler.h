@@ -128,6 +128,8 @@ class Assembler {
   }
   void land(int32_t jump) { patch(jump, position()); }
 
+  /** Waits until other threads see what was written past the caches: sfence. */
+  void fence() { byte(0x0f), byte(0xae), byte(0xf8); }
   /** Returns. What is in the upper parts of vectors would make other code slow. */
   void leave() {
     byte(0xc5), byte(0xf8), byte(0x77);  // vzeroupper

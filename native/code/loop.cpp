@@ -1,6 +1,7 @@
 /** Generating loops: lines for a vector, and the loops over rows and columns around them. */
 #include "loop.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -40,11 +41,11 @@ class LoopWriter {
       const LoopOperand& o = operands[i];
       const int32_t address = static_cast<int32_t>(offsetof(LoopArgs, at) + i * sizeof(char*));
       if (o.own > 0) {
-        around_.operands.push_back({rsp, around_.frameStart, {}, scaleOf(o.dtype)});
+        around_.operands.push_back({rsp, around_.frameStart, {}, scaleOf(o.dtype), false});
         around_.frameStart += static_cast<int32_t>(o.own * sizeOf(o.dtype) + kVectorBytes - 1) / kVectorBytes * kVectorBytes;
       } else {
         const int base = bases < std::size(kBases) ? kBases[bases++] : -1;
-        around_.operands.push_back({base, 0, Place::at(kArgs, address), scaleOf(o.dtype)});
+        around_.operands.push_back({base, 0, Place::at(kArgs, address), scaleOf(o.dtype), o.streams});
       }
     }
   }
@@ -69,6 +70,7 @@ class LoopWriter {
     moveOn();
     to_.subtract(kRows, 1);
     to_.jump(When::notZero, row);
+    if (std::any_of(operands_.begin(), operands_.end(), [](const LoopOperand& o) { return o.streams; })) to_.fence();
     to_.move(rsp, Place::of(kStack));
     for (size_t i = std::size(kSaved); i-- > 0;) to_.pop(kSaved[i]);
     to_.leave();

@@ -31,6 +31,8 @@ struct LoopOperand {
   int64_t column, row;
   /** If not 0, it has no address: it is a row that only the loop uses, of so many elements. */
   int64_t own = 0;
+  /** It is written past the caches. Then every row begins at a multiple of kVectorBytes. */
+  bool streams = false;
 };
 
 class Loop {

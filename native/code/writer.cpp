@@ -7,12 +7,12 @@ namespace tl::code {
 namespace {
 
 // In the processor's manuals: vmovaps, vcmpps, vpcmpd, vblendmps, vpslld; of bytes vmovdqu8, vptestmb, vpmovm2b, vpabsb; vshuff32x4,
-// vpermilps, vmovss; vfmadd213ps, vfmadd231ps, vfnmadd213ps, vfnmadd231ps; kandw, knotw, korw, kxorw.
+// vpermilps, vmovss, vmovntps; vfmadd213ps, vfmadd231ps, vfnmadd213ps, vfnmadd231ps; kandw, knotw, korw, kxorw.
 constexpr Opcode kMove = {0, 1, 0x28};
 constexpr Opcode kCompare = {0, 1, 0xc2}, kCompareIntegers = {1, 3, 0x1f}, kChoose = {1, 2, 0x65}, kShift = {1, 1, 0x72};
 constexpr Opcode kLoadBytes = {3, 1, 0x6f}, kStoreBytes = {3, 1, 0x7f}, kTestBytes = {1, 2, 0x26}, kMaskToBytes = {2, 2, 0x28};
 constexpr Opcode kMagnitudeOfBytes = {1, 2, 0x1c}, kSwapQuarters = {1, 3, 0x23}, kSwapWithin = {1, 3, 0x04};
-constexpr Opcode kStoreOne = {2, 1, 0x11};
+constexpr Opcode kStoreOne = {2, 1, 0x11}, kStream = {0, 1, 0x2b};
 /** x y + z and z - x y, in place of x and in place of z. */
 constexpr Opcode kMultiplyAdd[] = {{1, 2, 0xa8}, {1, 2, 0xb8}}, kSubtractProduct[] = {{1, 2, 0xac}, {1, 2, 0xbc}};
 constexpr uint8_t kMaskAnd = 0x41, kMaskNot = 0x44, kMaskOr = 0x45, kMaskXor = 0x47;
@@ -134,10 +134,13 @@ class Pass {
         to_.vector(kTestBytes, mask, bytes, Place::of(bytes), {0, false, kShort});
         return true;
       }
-      case Do::store:
-        to_.vector(kStore, registers_.inRegister(line.x), 0, element(line.number, line.beside), some());
+      case Do::store: {
+        const bool streams = !tail_ && around_.operands[static_cast<size_t>(line.number)].streams;
+        const int value = registers_.inRegister(line.x);
+        to_.vector(streams ? kStream : kStore, value, 0, element(line.number, line.beside), some());
         registers_.release(line);
         return true;
+      }
       case Do::storeOne: {
         const int value = registers_.inRegister(line.x);
         Place place = element(line.number, 0);

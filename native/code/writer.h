@@ -13,6 +13,7 @@ struct Surroundings {
     int32_t offset = 0;  // from there
     Place address = {};  // else where the address is
     uint8_t scale = 2;   // an element has 2 to this power bytes
+    bool streams = false;  // written past the caches
   };
   std::vector<Operand> operands;
   /** Registers with the number of the first element, and one for any use. */

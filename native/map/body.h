@@ -101,6 +101,7 @@ class Body {
 
   void plan(const Expression&, const Layout&);
   bool generate(const Expression&);
+  bool streams(const Output&) const;
   friend class Joiner;
   void chooseOutputs();
   void allocate();
@@ -113,8 +114,8 @@ class Body {
   std::vector<char> constants_;
   int64_t registerBytes_ = 0;
   int64_t scratchBytes_ = 0;
-  /** The generated loop, if there is one, and the dims that it goes over; -1 for none. */
-  code::Loop loop_;
+  /** The generated loop, if there is one, and the same for results that are written past the caches; the dims that both go over, -1 for none. */
+  code::Loop loop_, streaming_;
   int loopRow_ = -1, loopColumn_ = -1;
 };
 

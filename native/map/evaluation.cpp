@@ -36,7 +36,10 @@ void Body::Run::runLoop(const Box& box) {
   const auto place = [&](const Operand& o) { args.at[count++] = o.at(table_, startOf(body_.space_, box, o.strides)); };
   for (const Operand& o : body_.operands_) place(o);
   for (const Output& o : body_.outputs_) place(o.operand);
-  body_.loop_.run(args);
+  const auto isInLines = [&](size_t output) { return reinterpret_cast<uintptr_t>(args.at[body_.operands_.size() + output]) % 64 == 0; };
+  bool streams = static_cast<bool>(body_.streaming_);
+  for (size_t i = 0; streams && i < body_.outputs_.size(); i++) streams = !body_.streams(body_.outputs_[i]) || isInLines(i);
+  (streams ? body_.streaming_ : body_.loop_).run(args);
 }
 
 void Body::Run::evaluate(const Box& box) {

@@ -277,6 +277,51 @@ class Rows {
 const [x0, x1, x2, x3] = [0, 1, 2, 3].map((i) => e.input(i, d.float32)) as [e.Expr, e.Expr, e.Expr, e.Expr];
 const widths = [2, 16, 17, 60, 64, 129, 1000, 7000, 20_000, 40_000];
 
+describe.runIf(cpu)('results that no cache holds', () => {
+  /** Runs a map over `shape` in memory of the device, which begins with a line; `input` says what is in the first operand. */
+  async function run(
+    instruction: MapInstruction,
+    threads: number,
+    input: (i: number) => number,
+  ): Promise<Float32Array[]> {
+    const device = cpu!.withThreads(threads);
+    const bound = [...new Set([...instruction.inputs, ...instruction.outputs].map(({ buffer }) => buffer))];
+    const buffers = bound.map(({ bytes }) => device.allocate(bytes));
+    const floats = buffers.map(({ host }) => new Float32Array(host!.buffer, host!.byteOffset, host!.length / 4));
+    for (const [k, array] of floats.entries()) for (let i = 0; i < array.length; i++) array[i] = k === 0 ? input(i) : 1;
+    await device.compile({ instructions: [instruction], arenaBytes: 0, arena: new Map(), bound }).run(buffers);
+    return floats;
+  }
+  const floatsOf = (shape: readonly number[], more = 0) => {
+    const length = shape.reduce((a, b) => a * b, 1) + more;
+    return viewOf(new Buffer('bound', 4 * length), d.float32, shape);
+  };
+
+  /** x + 1 and x + 2, written from an element of their memory on. */
+  async function check(shape: readonly number[], from: number, threads: number): Promise<void> {
+    // With a row for all rows these stay rows.
+    const inputs = [floatsOf(shape), broadcast(floatsOf(shape.slice(-1)), shape)];
+    const outputs = [1, 2].map(() => floatsOf(shape, from)).map((v) => restride(v, shape, v.strides, from));
+    const results = [e.add(x0, x1), e.add(x0, 2)];
+    const found = await run({ kind: 'map', shape, inputs, outputs, results }, threads, (i) => i % 8191);
+    for (const added of [1, 2]) {
+      const wrong = found[1 + added]!.findIndex((x, i) => x !== (i < from ? 1 : ((i - from) % 8191) + added));
+      expect(wrong, `x + ${added}`).toBe(-1);
+    }
+  }
+  it.each([1, 2])('are whole on %d threads', (threads) => check([8_400_007], 0, threads));
+  it('may begin within a line of memory', () => check([8_400_007], 3, 1));
+  it('may have rows that begin with lines of memory', () => check([8401, 1008], 0, 2));
+  it('may have rows that begin within lines of memory', () => check([8401, 1001], 0, 2));
+
+  it('may be written over what they are made of', async () => {
+    const x = floatsOf([8_400_007]);
+    const map = { kind: 'map', shape: x.shape, inputs: [x], outputs: [x], results: [e.mul(x0, 3)] } as const;
+    const [found] = await run(map, 2, () => 1);
+    expect(new Set(found)).toEqual(new Set([3]));
+  });
+});
+
 describe.runIf(cpu)('generated loops over rows', () => {
   it.each(widths)('a norm of rows of %i and its sums across them', async (columns) => {
     for (const rows of columns > 100 ? [9] : [8, 37]) {
