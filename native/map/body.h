@@ -61,7 +61,8 @@ class Body {
   /** One thread's evaluation in progress. */
   class Run {
    public:
-    Run(const Body&, void* const* table, char* scratch, int32_t* failure);
+    /** With `mayStream` nobody reads results before all of them are there. */
+    Run(const Body&, void* const* table, char* scratch, int32_t* failure, bool mayStream = false);
     /** Computes every node over a box and stores the outputs. */
     void evaluate(const Box&);
     const void* value(int64_t node) const { return values_[node]; }
@@ -75,6 +76,7 @@ class Body {
     void* const* table_;
     char* scratch_;
     int32_t* failure_;
+    bool streams_;
     const void** values_;
     const void** loaded_;  // per node: the address last loaded, for inputs that several boxes share
     int64_t loadedExtent_[kMaxDims] = {};  // of the box evaluated last

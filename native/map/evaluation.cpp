@@ -5,8 +5,8 @@
 
 namespace tl {
 
-Body::Run::Run(const Body& body, void* const* table, char* scratch, int32_t* failure)
-    : body_(body), table_(table), scratch_(scratch), failure_(failure) {
+Body::Run::Run(const Body& body, void* const* table, char* scratch, int32_t* failure, bool mayStream)
+    : body_(body), table_(table), scratch_(scratch), failure_(failure), streams_(mayStream && body.streaming_) {
   const size_t count = body.steps_.size();
   values_ = reinterpret_cast<const void**>(scratch + body.registerBytes_);
   loaded_ = values_ + count;
@@ -37,7 +37,7 @@ void Body::Run::runLoop(const Box& box) {
   for (const Operand& o : body_.operands_) place(o);
   for (const Output& o : body_.outputs_) place(o.operand);
   const auto isInLines = [&](size_t output) { return reinterpret_cast<uintptr_t>(args.at[body_.operands_.size() + output]) % 64 == 0; };
-  bool streams = static_cast<bool>(body_.streaming_);
+  bool streams = streams_;
   for (size_t i = 0; streams && i < body_.outputs_.size(); i++) streams = !body_.streams(body_.outputs_[i]) || isInLines(i);
   (streams ? body_.streaming_ : body_.loop_).run(args);
 }

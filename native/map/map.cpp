@@ -42,7 +42,7 @@ class Map final : public Instruction, public RowWise {
     int32_t failure = 0;
     const int64_t boxes = space_.boxes();
     const int64_t threads = Pool::get().parts(work_, kGrain), parts = Pool::finer(threads, boxes);
-    Pool::get().run(parts, [&](int64_t part) { evaluate(table, rangeOf(part, parts, boxes), &failure); }, threads);
+    Pool::get().run(parts, [&](int64_t part) { evaluate(table, rangeOf(part, parts, boxes), &failure, true); }, threads);
     Failure result;
     result.code = static_cast<FailureCode>(failure);
     return result;
@@ -72,12 +72,13 @@ class Map final : public Instruction, public RowWise {
   void runRows(void* const* table, Range rows, int64_t all) override {
     const int64_t tile = space_.tile[0];
     int32_t failure = 0;
-    evaluate(table, {rows.begin * each(all) / tile, (rows.end * each(all) + tile - 1) / tile}, &failure);
+    // The next instruction reads these rows while they are in the cache.
+    evaluate(table, {rows.begin * each(all) / tile, (rows.end * each(all) + tile - 1) / tile}, &failure, false);
   }
 
  private:
-  void evaluate(void* const* table, Range boxes, int32_t* failure) {
-    Body::Run run(*body_, table, Pool::scratch(body_->scratchBytes()), failure);
+  void evaluate(void* const* table, Range boxes, int32_t* failure, bool mayStream) {
+    Body::Run run(*body_, table, Pool::scratch(body_->scratchBytes()), failure, mayStream);
     Box box = boxAt(space_, boxes.begin);
     for (int64_t i = boxes.begin; i < boxes.end; i++, advance(space_, box)) run.evaluate(box);
   }
