@@ -1,5 +1,5 @@
 /** @file Collections of the default graph: the well-known names and the functions that look into them. */
-import { getDefaultGraph } from '../graph/graph.ts';
+import { getDefaultGraph, type ScopeArgument } from '../graph/graph.ts';
 import type { Operation } from '../graph/operation.ts';
 import type { Tensor } from '../graph/tensor.ts';
 import type { Variable } from './variable.ts';
@@ -71,9 +71,9 @@ export function addToCollections(names: string | readonly string[], value: unkno
  *
  * @example tf.getCollection(tf.GraphKeys.TRAINABLE_VARIABLES, 'layer1/')
  */
-export function getCollection<K extends keyof Collected>(name: K, scope?: string): Collected[K][];
-export function getCollection<T = unknown>(name: string, scope?: string): T[];
-export function getCollection(name: string, scope?: string): unknown[] {
+export function getCollection<K extends keyof Collected>(name: K, scope?: ScopeArgument): Collected[K][];
+export function getCollection<T = unknown>(name: string, scope?: ScopeArgument): T[];
+export function getCollection(name: string, scope?: ScopeArgument): unknown[] {
   return getDefaultGraph().getCollection(name, scope);
 }
 

@@ -1,11 +1,11 @@
 /** @file Variable scopes: names, sharing and defaults for what `getVariable` makes. */
 
 import { inspect } from 'node:util';
-import { type DType, float32 } from '../core/dtypes.ts';
+import { DType, float32 } from '../core/dtypes.ts';
 import type { Dims } from '../core/shape.ts';
 import { type Context, ContextKey, currentContext, enterContext, withContext } from '../graph/context.ts';
 import type { Graph } from '../graph/graph.ts';
-import { checkOptions, type OptionNames } from '../graph/options.ts';
+import { checkOptions, type OptionNames, withArgument } from '../graph/options.ts';
 import { nameScope } from '../graph/scopes.ts';
 import { userError } from '../graph/userError.ts';
 import { convertToTensor } from '../op/convert.ts';
@@ -223,30 +223,48 @@ export function getVariable(
   shape: Dims | undefined,
   options: GetVariableOptions & { partitioner: Partitioner },
 ): PartitionedVariable;
+export function getVariable(
+  name: string,
+  options: ShapedOptions & { readonly partitioner: Partitioner },
+): PartitionedVariable;
 export function getVariable<const S extends Dims = Dims, D extends DType = DType>(
   name: string,
   shape?: S,
   options?: GetVariableOptions & { readonly dtype?: D | undefined },
 ): Variable<D, S>;
-export function getVariable(name: string, options: GetVariableOptions): Variable;
+export function getVariable<const S extends Dims, D extends DType>(
+  name: string,
+  shape: S,
+  dtype: D,
+  options?: GetVariableOptions,
+): Variable<D, S>;
+export function getVariable<const S extends Dims = Dims, D extends DType = DType>(
+  name: string,
+  options: ShapedOptions<S> & { readonly dtype?: D | undefined },
+): Variable<D, S>;
 export function getVariable(
   name: string,
-  shapeOrOptions?: Dims | GetVariableOptions,
-  options: GetVariableOptions = {},
+  given?: Dims | ShapedOptions,
+  dtypeOrOptions: DType | ShapedOptions = {},
+  last: ShapedOptions = {},
 ): Variable | PartitionedVariable {
-  const scope = getVariableScope();
-  if (isShape(shapeOrOptions)) return scope.getVariable(name, shapeOrOptions ?? undefined, options);
-  return scope.getVariable(name, undefined, shapeOrOptions);
+  const behind = dtypeOrOptions instanceof DType ? withArgument('dtype', dtypeOrOptions, last) : dtypeOrOptions;
+  const { shape, ...options } = withArgument('shape', given, behind);
+  return getVariableScope().getVariable(name, shape ?? undefined, options);
 }
 
-function isShape(value: Dims | GetVariableOptions | undefined): value is Dims | undefined {
-  return value == null || Array.isArray(value);
+interface ShapedOptions<S extends Dims = Dims> extends GetVariableOptions {
+  /** May stand here, or alone as the second argument. */
+  readonly shape?: S | undefined;
 }
 
 /** A variable that belongs to this process only: not trained, not saved, in the collection of local variables. */
-export function getLocalVariable(name: string, shape?: Dims, options: GetVariableOptions = {}): Variable {
+export function getLocalVariable(name: string, shape?: Dims, options?: GetVariableOptions): Variable;
+export function getLocalVariable(name: string, options: ShapedOptions): Variable;
+export function getLocalVariable(name: string, given?: Dims | ShapedOptions, last: ShapedOptions = {}): Variable {
+  const options = withArgument('shape', given, last);
   const collections = [...(options.collections ?? []), GraphKeys.LOCAL_VARIABLES];
-  return getVariable(name, shape, { ...options, trainable: false, collections });
+  return getVariable(name, { ...options, trainable: false, collections });
 }
 
 /** No penalty, for use where a scope's regularizer must not apply. */

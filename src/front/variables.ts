@@ -1,7 +1,7 @@
 /** @file Functions about all variables of a graph: listing, initializing, checking; and assignment as functions. */
 
 import { string } from '../core/dtypes.ts';
-import { getDefaultGraph } from '../graph/graph.ts';
+import { getDefaultGraph, type ScopeArgument } from '../graph/graph.ts';
 import type { Operation } from '../graph/operation.ts';
 import { onlyOptions } from '../graph/options.ts';
 import { colocateWith, device, nameScope } from '../graph/scopes.ts';
@@ -16,23 +16,23 @@ import { GraphKeys, getCollection } from './collections.ts';
 import type { Variable } from './variable.ts';
 
 /** All variables of the default graph that are shared between machines. */
-export function globalVariables(scope?: string): Variable[] {
+export function globalVariables(scope?: ScopeArgument): Variable[] {
   return getCollection(GraphKeys.GLOBAL_VARIABLES, scope);
 }
 /** All variables that optimizers train by default. */
-export function trainableVariables(scope?: string): Variable[] {
+export function trainableVariables(scope?: ScopeArgument): Variable[] {
   return getCollection(GraphKeys.TRAINABLE_VARIABLES, scope);
 }
 /** Variables that belong to one process: counters of epochs, of metrics. */
-export function localVariables(scope?: string): Variable[] {
+export function localVariables(scope?: ScopeArgument): Variable[] {
   return getCollection(GraphKeys.LOCAL_VARIABLES, scope);
 }
 /** Variables that make up a model. */
-export function modelVariables(scope?: string): Variable[] {
+export function modelVariables(scope?: ScopeArgument): Variable[] {
   return getCollection(GraphKeys.MODEL_VARIABLES, scope);
 }
 /** Variables that have moving averages. */
-export function movingAverageVariables(scope?: string): Variable[] {
+export function movingAverageVariables(scope?: ScopeArgument): Variable[] {
   return getCollection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope);
 }
 /** The old name of `globalVariables`. */

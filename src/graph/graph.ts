@@ -17,6 +17,7 @@ import { type ExportOptions, exportGraphDef } from './export.ts';
 import { checkOpName, NameTable } from './names.ts';
 import { Operation } from './operation.ts';
 import { schemaOf } from './opSchema.ts';
+import { onlyOptions, withArgument } from './options.ts';
 import {
   applyScopes,
   type ControlInput,
@@ -28,6 +29,12 @@ import {
 } from './scopes.ts';
 import { Tensor } from './tensor.ts';
 import { userError } from './userError.ts';
+
+interface ScopeOption {
+  readonly scope?: string | null | undefined;
+}
+/** What the items of a collection are chosen by, alone or as an option. */
+export type ScopeArgument = string | null | ScopeOption;
 
 export interface CreateOp {
   readonly type: string;
@@ -389,9 +396,10 @@ export class Graph {
     return list;
   }
   /** A copy of the collection; with `scope`, only items whose name begins with a match of that regular expression. */
-  getCollection(name: string, scope?: string): unknown[] {
+  getCollection(name: string, given?: ScopeArgument): unknown[] {
     const items = [...(this.collections.get(name) ?? [])];
-    if (scope === undefined || scope === '') return items;
+    const { scope } = onlyOptions('getCollection', withArgument<ScopeOption, 'scope'>('scope', given, {}), 'scope');
+    if (!scope) return items;
     const pattern = new RegExp(`^(?:${scope})`);
     return items.filter((item) => {
       const itemName = (item as { name?: unknown }).name; // collections hold anything

@@ -30,6 +30,30 @@ export function onlyOptions<T extends object>(owner: string, options: T, ...name
   return options;
 }
 
+/** Whether an argument of a function with optional positional arguments is its options object. */
+export function isOptions(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+}
+
+/** Options of a function whose argument `key` may stand before them or among them: Python's users write both. */
+export function withArgument<O extends object, K extends keyof O & string>(
+  key: K,
+  given: NoInfer<O[K] | O> | undefined,
+  options: O,
+): O {
+  if (given === undefined || typeof options !== 'object') return options; // `onlyOptions` refuses what is no object
+  if (isOptions(given)) return given as O; // what may stand alone is no plain object
+  if (options[key] !== undefined) throw userError(`The ${key} was given twice: alone, and among the options.`);
+  return { ...options, [key]: given };
+}
+
+/** What a function that takes any number of arguments was given, and the options object that may stand last. */
+export function splitOptions<T, O extends object>(args: readonly (T | O)[], none: O): [readonly T[], O] {
+  const last = args.at(-1);
+  if (!isOptions(last) || 'op' in last) return [args as readonly T[], none]; // no options among them
+  return [args.slice(0, -1) as readonly T[], last as O]; // options only stand last
+}
+
 function checkObject(owner: string, given: unknown, names: readonly string[]): void {
   if (given === undefined || (typeof given === 'object' && given !== null && !Array.isArray(given))) return;
   throw userError(

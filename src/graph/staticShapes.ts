@@ -233,10 +233,12 @@ type WithBatch<Batch, S extends List> = Batch extends List
 
 // Axes.
 /** The axis of a call that takes it alone or among its options; `Default` where neither has it. */
-export type AxisIn<A, Default> = A extends TensorLike | null | undefined
+export type AxisIn<A, Default> = ArgumentIn<'axis', A, Default>;
+/** An argument of a call that takes it alone or among its options; `Default` where neither has it. */
+export type ArgumentIn<K extends string, A, Default> = A extends TensorLike | null | undefined
   ? A
-  : A extends { readonly axis: infer Axis }
-    ? Axis
+  : A extends { readonly [k in K]: infer Argument }
+    ? Argument
     : Default;
 
 /** `-1` as a position in a list; `never` when it lies outside. */

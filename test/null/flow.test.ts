@@ -56,8 +56,17 @@ describe('printing', () => {
     }),
   );
 
-  it('tf.print says that it takes a list', () =>
-    expect(() => tf.print(tf.constant(1) as never)).toThrow(/an array of what to print, such as tf\.print\(\[x\]\)/));
+  it(
+    'print takes what to print one by one, too, and options last',
+    inGraph(async () => {
+      const x = tf.constant([1, 2]);
+      await sess.run(tf.print('x', x, { sep: '=', end: ';' }));
+      await sess.run(tf.print(x, { k: x }));
+      await sess.run(tf.print(x, [x, 3]));
+      expect(printed).toBe("x=[1 2];[1 2] {'k': [1 2]}\n[1 2] [[1 2], 3]\n");
+      expect(() => tf.print([x], { sepp: '' } as never)).toThrow(/tf\.print has no option 'sepp'/);
+    }),
+  );
 
   it(
     'print shows tensors inside text, lists and records',
@@ -85,6 +94,33 @@ describe('printing', () => {
 });
 
 describe('waiting', () => {
+  it(
+    'group takes what it waits for one by one, in lists, and with a name',
+    inGraph(async () => {
+      const v = new tf.Variable([1.5], { name: 'v' });
+      const ops = [v.assignAdd([1]), v.initializer];
+      const groups = [
+        tf.group(v.assignAdd([1]), v.op),
+        tf.group(...ops, { name: 'both' }),
+        tf.group(v.initializer, ops, null),
+        tf.group(),
+        tf.group({ name: 'nothing' }),
+        tf.group({ op: v.op }),
+        tf.group([], { name: 'list' }),
+      ];
+      expect(groups.map((g) => [g.name, g.controlInputs.length])).toEqual([
+        ['group_deps', 2],
+        ['both', 2],
+        ['group_deps_1', 2],
+        ['group_deps_2', 0],
+        ['nothing', 0],
+        ['group_deps_3', 1],
+        ['list', 0],
+      ]);
+      expect(() => tf.group(v.op, { nam: 'x' } as never)).toThrow(/tf\.group has no option 'nam'/);
+    }),
+  );
+
   it(
     'group and withDependencies run what they wait for',
     inGraph(async () => {

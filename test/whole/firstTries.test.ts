@@ -87,6 +87,94 @@ describe('more of what users of TensorFlow try first', () => {
   });
 });
 
+describe('arguments that Python takes in their place and by name', () => {
+  const x = () => tf.constant([[1.5, 2, 3]]);
+  const nodes = (body: () => unknown) => {
+    const graph = new tf.Graph();
+    const result = graph.asDefault(body);
+    return [String(result), graph.asGraphDef()];
+  };
+  const forms: Record<string, readonly [inPlace: () => unknown, byName: () => unknown]> = {
+    placeholder: [
+      () => tf.placeholder(tf.float32, [null, 2], { name: 'x' }),
+      () => tf.placeholder(tf.float32, { shape: [null, 2], name: 'x' }),
+    ],
+    placeholderOfAnyShape: [
+      () => tf.placeholder(tf.float32, null, { name: 'x' }),
+      () => tf.placeholder(tf.float32, { name: 'x' }),
+    ],
+    sparsePlaceholder: [
+      () => tf.sparse.placeholder(tf.float32, [2, 3], { name: 'x' }).values,
+      () => tf.sparse.placeholder(tf.float32, { shape: [2, 3], name: 'x' }).values,
+    ],
+    getVariable: [
+      () => tf.getVariable('v', [2, 3], { dtype: tf.float64 }),
+      () => tf.getVariable('v', { shape: [2, 3], dtype: tf.float64 }),
+    ],
+    getVariableOfType: [
+      () => tf.getVariable('v', [2], { dtype: tf.float64, initializer: tf.zerosInitializer() }),
+      () => tf.getVariable('v', [2], tf.float64, { initializer: tf.zerosInitializer() }),
+    ],
+    getLocalVariable: [() => tf.getLocalVariable('v', [2, 3]), () => tf.getLocalVariable('v', { shape: [2, 3] })],
+    transpose: [() => tf.transpose(x(), [1, 0]), () => tf.transpose(x(), { perm: [1, 0] })],
+    transposeMethod: [() => x().transpose([1, 0]), () => x().transpose({ perm: [1, 0] })],
+    expandDims: [() => tf.expandDims(x(), -1), () => tf.expandDims(x(), { axis: -1 })],
+    expandDimsMethod: [() => x().expandDims(1), () => x().expandDims({ axis: 1 })],
+    cumsum: [() => tf.cumsum(x(), 1, { reverse: true }), () => tf.cumsum(x(), { axis: 1, reverse: true })],
+    cumprodMethod: [() => x().cumprod(1), () => x().cumprod({ axis: 1 })],
+    stridedSlice: [
+      () => tf.stridedSlice(x(), [0, 0], [1, 3], [1, 2], { endMask: 1 }),
+      () => tf.stridedSlice(x(), [0, 0], [1, 3], { strides: [1, 2], endMask: 1 }),
+    ],
+    slice: [() => x().slice([0]), () => x().slice(0)],
+    reduceJoin: [() => tf.reduceJoin([['a', 'b']], 1), () => tf.reduceJoin([['a', 'b']], { axis: 1 })],
+    l2Normalize: [() => tf.nn.l2Normalize(x(), 1), () => tf.nn.l2Normalize(x(), { axis: 1 })],
+    sparseReduceSum: [
+      () => tf.sparse.reduceSum(new tf.SparseTensor([[0, 1]], [2.5], [2, 2]), 1, { keepdims: true }),
+      () => tf.sparse.reduceSum(new tf.SparseTensor([[0, 1]], [2.5], [2, 2]), { axis: 1, keepdims: true }),
+    ],
+    meshgrid: [
+      () => tf.meshgrid([[1, 2], [3]], { indexing: 'ij' }),
+      () => tf.meshgrid([1, 2], [3], { indexing: 'ij' }),
+    ],
+    dropoutLayer: [
+      () => new tf.layers.Dropout(0.4, { seed: 1 }).apply(x(), { training: true }),
+      () => new tf.layers.Dropout({ rate: 0.4, seed: 1 }).apply(x(), { training: true }),
+    ],
+    repeat: [
+      () => tf.data.Dataset.range(3).repeat(2).cache('file').variant,
+      () => tf.data.Dataset.range(3).repeat({ count: 2 }).cache({ filename: 'file' }).variant,
+    ],
+    adam: [
+      () => new tf.train.AdamOptimizer(0.1, { beta1: 0.8 }).minimize(tf.getVariable('v', [2]).square()),
+      () => new tf.train.AdamOptimizer({ learningRate: 0.1, beta1: 0.8 }).minimize(tf.getVariable('v', [2]).square()),
+    ],
+    adadelta: [
+      () => new tf.train.AdadeltaOptimizer(0.1).minimize(tf.getVariable('v', [2]).square()),
+      () => new tf.train.AdadeltaOptimizer({ learningRate: 0.1 }).minimize(tf.getVariable('v', [2]).square()),
+    ],
+  };
+  it.each(Object.entries(forms))('%s', (_, [inPlace, byName]) => expect(nodes(byName)).toEqual(nodes(inPlace)));
+
+  it('the variables to differentiate for, and the scope of a collection', () => {
+    const [a, b] = ['a', 'b'].map((scope) => tf.variableScope(scope, () => tf.getVariable('v', [])));
+    const opt = new tf.train.GradientDescentOptimizer(0.1);
+    const pairs = opt.computeGradients(tf.mul(a!, b!), { varList: [b!], gateGradients: tf.train.Optimizer.GATE_NONE });
+    expect(pairs.map(([, v]) => v)).toEqual([b]);
+    const key = tf.GraphKeys.TRAINABLE_VARIABLES;
+    expect(tf.getCollection(key, { scope: 'a/' })).toEqual([a]);
+    expect(tf.trainableVariables({ scope: 'b' })).toEqual([b]);
+    expect(tf.getDefaultGraph().getCollection(key, { scope: 'b' })).toEqual([b]);
+    expect(() => tf.globalVariables({ scop: 'b' } as never)).toThrow(/no option 'scop'/);
+  });
+
+  it('are refused twice, and options that are none', () => {
+    expect(() => tf.transpose(x(), [1, 0], { perm: [0, 1] })).toThrow(/The perm was given twice/);
+    expect(() => tf.cumsum(x(), 0, true as never)).toThrow(/tf\.cumsum takes its options as an object.*got true/);
+    expect(() => tf.placeholder(tf.float32, [2], 'x' as never)).toThrow(/takes its options as an object.*got "x"/);
+  });
+});
+
 describe('mistakes that JavaScript would turn into NaN', () => {
   const missing = undefined as never;
   it('are refused where a tensor is made', () => {

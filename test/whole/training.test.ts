@@ -101,7 +101,7 @@ describe('what an optimizer is made with', () => {
     );
     expect(() => new train.MomentumOptimizer(0.1, { name: 'm' } as never)).toThrow(/momentum, but got { name: 'm' }/);
     expect(() => new train.MomentumOptimizer(named, missing)).toThrow(/learningRate, but got { learningRate: 0\.1/);
-    expect(() => new train.AdamOptimizer({ learningRate: 0.1 } as never)).toThrow(/AdamOptimizer needs a number/);
+    expect(() => new train.AdamOptimizer({ learningRate: '0.1' })).toThrow(/AdamOptimizer needs a number/);
     expect(() => new train.GradientDescentOptimizer('0.1')).toThrow(/learningRate, but got '0\.1'/);
     new train.MomentumOptimizer(() => tf.constant(0.1), [0.5][0]!);
   });

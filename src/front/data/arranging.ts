@@ -69,8 +69,18 @@ export function shuffle<E>(dataset: Dataset<E>, bufferSize: TensorLike, options:
   return like(dataset, ShuffleDataset.build(inputs, { attrs }).handle);
 }
 
-export function repeat<E>(dataset: Dataset<E>, count: TensorLike, { name }: DatasetOptions): Dataset<E> {
-  const inputs = { input_dataset: dataset.variant, count: number(count, 'count') };
+export interface RepeatOptions extends DatasetOptions {
+  /** May stand here, or alone; -1, unless given, is without end. */
+  readonly count?: TensorLike | null | undefined;
+}
+export interface CacheOptions extends DatasetOptions {
+  /** May stand here, or alone; in memory unless given. */
+  readonly filename?: TensorLike | undefined;
+}
+
+export function repeat<E>(dataset: Dataset<E>, options: RepeatOptions): Dataset<E> {
+  const { count, name } = onlyOptions('Dataset.repeat', options, 'count', 'name');
+  const inputs = { input_dataset: dataset.variant, count: number(count ?? -1, 'count') };
   return like(dataset, RepeatDataset.build(inputs, { attrs: attrsOf(dataset, 'repeat', name) }).handle);
 }
 
@@ -97,7 +107,8 @@ export function shard<E>(
   return like(dataset, ShardDataset.build(inputs, { attrs: attrsOf(dataset, 'shard', name) }).handle);
 }
 
-export function cache<E>(dataset: Dataset<E>, filename: TensorLike, { name }: DatasetOptions): Dataset<E> {
+export function cache<E>(dataset: Dataset<E>, options: CacheOptions): Dataset<E> {
+  const { filename = '', name } = onlyOptions('Dataset.cache', options, 'filename', 'name');
   const inputs = { input_dataset: dataset.variant, filename: text(filename, 'filename') };
   return like(dataset, CacheDataset.build(inputs, { attrs: attrsOf(dataset, 'cache', name) }).handle);
 }

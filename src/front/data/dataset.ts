@@ -4,7 +4,7 @@ import type { NDArray } from '../../core/ndarray.ts';
 import type { Dims } from '../../core/shape.ts';
 import type { Graph } from '../../graph/graph.ts';
 import type { Operation } from '../../graph/operation.ts';
-import { onlyOptions } from '../../graph/options.ts';
+import { onlyOptions, withArgument } from '../../graph/options.ts';
 import { sessionFor } from '../../graph/runner.ts';
 import { colocateWith } from '../../graph/scopes.ts';
 import type { SparseTensor } from '../../graph/sparseTensor.ts';
@@ -250,8 +250,8 @@ export class Dataset<E = unknown> implements IsDataset, AsyncIterable<ValueOf<E>
   }
 
   /** The dataset so many times, or without end. Adds `RepeatDataset`. */
-  repeat(count: TensorLike = -1, options: DatasetOptions = {}): Dataset<E> {
-    return arranging.repeat<E>(this, count, options);
+  repeat(count?: TensorLike | arranging.RepeatOptions, options: arranging.RepeatOptions = {}): Dataset<E> {
+    return arranging.repeat<E>(this, withArgument('count', count, options));
   }
 
   /** The first elements; all of them for -1. Adds `TakeDataset`. */
@@ -275,8 +275,8 @@ export class Dataset<E = unknown> implements IsDataset, AsyncIterable<ValueOf<E>
   }
 
   /** Keeps the elements of the first time through, in memory or in a file, for later times. Adds `CacheDataset`. */
-  cache(filename: TensorLike = '', options: DatasetOptions = {}): Dataset<E> {
-    return arranging.cache<E>(this, filename, options);
+  cache(filename?: TensorLike | arranging.CacheOptions, options: arranging.CacheOptions = {}): Dataset<E> {
+    return arranging.cache<E>(this, withArgument('filename', filename, options));
   }
 
   /** Makes up to `bufferSize` elements while earlier ones are used; -1 leaves the number to the runtime. Adds `PrefetchDataset`. */

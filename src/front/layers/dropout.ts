@@ -1,7 +1,7 @@
 /** @file Dropout as a layer: active in training, the identity otherwise. */
 
 import type { Dims } from '../../core/shape.ts';
-import { onlyOptions } from '../../graph/options.ts';
+import { onlyOptions, withArgument } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { convertToTensor } from '../../op/convert.ts';
@@ -16,6 +16,11 @@ export interface DropoutOptions extends LayerOptions {
   readonly seed?: number | undefined;
 }
 
+interface RateOption {
+  /** May stand here, or alone as the first argument. */
+  readonly rate?: TensorLike | undefined;
+}
+
 export interface DropoutCall {
   /** Whether elements are dropped: a boolean, or a boolean tensor that is looked at in each run. False unless given. */
   readonly training?: boolean | Tensor | undefined;
@@ -27,12 +32,14 @@ export interface DropoutCall {
  * @example new tf.layers.Dropout(0.4).apply(x, { training: isTraining })
  */
 export class Dropout extends Layer<DropoutCall> {
-  constructor(
-    readonly rate: TensorLike = 0.5,
-    private readonly options: DropoutOptions = {},
-  ) {
+  readonly rate: TensorLike;
+  private readonly options: DropoutOptions;
+  constructor(given?: TensorLike | (DropoutOptions & RateOption), last: DropoutOptions & RateOption = {}) {
+    const { rate = 0.5, ...options } = withArgument('rate', given, last);
     super(options);
     onlyOptions('tf.layers.Dropout', options, ...layerOptionNames, 'noiseShape', 'seed');
+    this.rate = rate;
+    this.options = options;
     if (typeof rate === 'number' && !(rate >= 0 && rate <= 1))
       throw userError(`Invalid value ${rate} received for \`rate\`, expected a value between 0 and 1.`);
   }
@@ -72,19 +79,13 @@ export function dropout(
 ): Tensor;
 export function dropout(
   inputs: TensorLike,
-  options: Omit<DropoutOptions & DropoutCall, 'scope' | 'reuse'> & { readonly rate?: TensorLike | undefined },
+  options: Omit<DropoutOptions & DropoutCall, 'scope' | 'reuse'> & RateOption,
 ): Tensor;
 export function dropout(
   inputs: TensorLike,
-  rateOrOptions: TensorLike | (DropoutOptions & DropoutCall & { readonly rate?: TensorLike | undefined }) = {},
-  last: DropoutOptions & DropoutCall = {},
+  given?: TensorLike | (DropoutOptions & DropoutCall & RateOption),
+  last: DropoutOptions & DropoutCall & RateOption = {},
 ): Tensor {
-  const { rate, training, ...options } = isOptions(rateOrOptions) ? rateOrOptions : { ...last, rate: rateOrOptions };
-  return new Dropout(rate, options).apply(inputs, { training });
-}
-
-type AllOptions = DropoutOptions & DropoutCall & { readonly rate?: TensorLike | undefined };
-/** Options are the only plain objects among what can be given: rates are numbers or tensors. */
-function isOptions(value: TensorLike | AllOptions): value is AllOptions {
-  return typeof value === 'object' && Object.getPrototypeOf(value) === Object.prototype;
+  const { training, ...options } = withArgument('rate', given, last);
+  return new Dropout(options).apply(inputs, { training });
 }

@@ -1,9 +1,11 @@
 /** @file Adadelta: steps in the units of the variable, without a learning rate to choose. */
-import { onlyOptions } from '../../graph/options.ts';
+import { onlyOptions, withArgument } from '../../graph/options.ts';
 import type { Variable } from '../variable.ts';
 import { type Hyperparameter, type OptimizerOptions, RuleOptimizer } from './optimizer.ts';
 
 export interface AdadeltaOptions extends OptimizerOptions {
+  /** May stand here, or alone as the first argument. */
+  readonly learningRate?: Hyperparameter | undefined;
   readonly rho?: Hyperparameter | undefined;
   readonly epsilon?: Hyperparameter | undefined;
 }
@@ -12,12 +14,15 @@ export interface AdadeltaOptions extends OptimizerOptions {
 export class AdadeltaOptimizer extends RuleOptimizer {
   protected override readonly rule = 'Adadelta';
   protected override readonly ruleSlots = { accum: 'accum', accum_update: 'accum_update' };
-  constructor(
-    private readonly learningRate: Hyperparameter = 0.001,
-    private readonly options: AdadeltaOptions = {},
-  ) {
+  private readonly learningRate: Hyperparameter;
+  private readonly options: AdadeltaOptions;
+  constructor(given?: Hyperparameter | AdadeltaOptions, last: AdadeltaOptions = {}) {
+    const options = withArgument('learningRate', given, last);
+    const { learningRate = 0.001 } = options;
     super(options.name ?? 'Adadelta', options, { learningRate });
-    onlyOptions('tf.train.AdadeltaOptimizer', options, 'useLocking', 'name', 'rho', 'epsilon');
+    onlyOptions('tf.train.AdadeltaOptimizer', options, 'learningRate', 'useLocking', 'name', 'rho', 'epsilon');
+    this.learningRate = learningRate;
+    this.options = options;
   }
 
   protected override createSlots(variables: readonly Variable[]): void {

@@ -1,7 +1,7 @@
 /** @file Adam: running means of gradients and of their squares, corrected for having begun at zero. */
 
 import type { Operation } from '../../graph/operation.ts';
-import { onlyOptions } from '../../graph/options.ts';
+import { onlyOptions, withArgument } from '../../graph/options.ts';
 import { colocateWith, controlDependencies } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { convertToTensor } from '../../op/convert.ts';
@@ -14,6 +14,8 @@ import type { Variable } from '../variable.ts';
 import { castTo, type Hyperparameter, Optimizer, type OptimizerOptions } from './optimizer.ts';
 
 export interface AdamOptions extends OptimizerOptions {
+  /** May stand here, or alone as the first argument. */
+  readonly learningRate?: Hyperparameter | undefined;
   readonly beta1?: Hyperparameter | undefined;
   readonly beta2?: Hyperparameter | undefined;
   readonly epsilon?: Hyperparameter | undefined;
@@ -30,15 +32,16 @@ const read = (value: TensorLike): TensorLike => (value instanceof BaseVariable ?
  * @example const train = new tf.train.AdamOptimizer(1e-3, { beta1: 0.9 }).minimize(loss);
  */
 export class AdamOptimizer extends Optimizer {
+  private readonly learningRate: Hyperparameter;
   private readonly beta1: Hyperparameter;
   private readonly beta2: Hyperparameter;
   private readonly epsilon: Hyperparameter;
-  constructor(
-    private readonly learningRate: Hyperparameter = 0.001,
-    options: AdamOptions = {},
-  ) {
+  constructor(given?: Hyperparameter | AdamOptions, last: AdamOptions = {}) {
+    const options = withArgument('learningRate', given, last);
+    const { learningRate = 0.001 } = options;
     super(options.name ?? 'Adam', options, { learningRate });
-    onlyOptions('tf.train.AdamOptimizer', options, 'useLocking', 'name', 'beta1', 'beta2', 'epsilon');
+    onlyOptions('tf.train.AdamOptimizer', options, 'learningRate', 'useLocking', 'name', 'beta1', 'beta2', 'epsilon');
+    this.learningRate = learningRate;
     this.beta1 = options.beta1 ?? 0.9;
     this.beta2 = options.beta2 ?? 0.999;
     this.epsilon = options.epsilon ?? 1e-8;

@@ -8,7 +8,7 @@ import { isFullyDefined } from '../../core/shape.ts';
 import { fromOnePlace, type Graph, getDefaultGraph } from '../../graph/graph.ts';
 import { IndexedSlices } from '../../graph/indexedSlices.ts';
 import type { Operation } from '../../graph/operation.ts';
-import { checkOptions, type OptionNames, onlyOptions } from '../../graph/options.ts';
+import { checkOptions, type OptionNames, onlyOptions, withArgument } from '../../graph/options.ts';
 import { colocateWith, controlDependencies, nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
@@ -37,7 +37,10 @@ export interface OptimizerOptions {
   readonly useLocking?: boolean | undefined;
   readonly name?: string | undefined;
 }
+type VariableList = readonly Variable[] | null;
 export interface ComputeOptions {
+  /** The variables to differentiate for, the trainable ones unless given. */
+  readonly varList?: VariableList | undefined;
   /** `Optimizer.GATE_OP` (the default), `GATE_NONE` or `GATE_GRAPH`: what must be ready before a gradient is used. */
   readonly gateGradients?: 0 | 1 | 2 | undefined;
   readonly aggregationMethod?: NonNullable<Parameters<typeof gradients>[2]>['aggregationMethod'];
@@ -45,6 +48,7 @@ export interface ComputeOptions {
   readonly gradLoss?: Tensor | undefined;
 }
 const computeOptionNames: OptionNames<ComputeOptions> = {
+  varList: true,
   gateGradients: true,
   aggregationMethod: true,
   colocateGradientsWithOps: true,
@@ -55,9 +59,7 @@ export interface ApplyOptions {
   readonly globalStep?: Variable | undefined;
   readonly name?: string | undefined;
 }
-export interface MinimizeOptions extends ComputeOptions, ApplyOptions {
-  readonly varList?: readonly Variable[] | undefined;
-}
+export interface MinimizeOptions extends ComputeOptions, ApplyOptions {}
 
 const floats: readonly DType[] = [float16, bfloat16, float32, float64];
 
@@ -109,8 +111,8 @@ export abstract class Optimizer {
    * @example const train = new tf.train.GradientDescentOptimizer(0.5).minimize(loss);
    */
   minimize(loss: Tensor, options: MinimizeOptions = {}): Operation {
-    const { varList, globalStep, name, ...compute } = options;
-    const pairs = this.computeGradients(loss, varList, compute);
+    const { globalStep, name, ...compute } = options;
+    const pairs = this.computeGradients(loss, compute);
     if (pairs.every(([gradient]) => gradient === null))
       throw userError(
         `No gradients provided for any variable, check your graph for ops that do not support gradients, between variables ${pairs.map(([, v]) => String(v))} and loss ${loss}.`,
@@ -121,14 +123,15 @@ export abstract class Optimizer {
   /** The gradient of the loss for every variable (the trainable ones unless given), as pairs. */
   computeGradients(
     loss: Tensor,
-    varList?: readonly Variable[],
-    options: ComputeOptions = {},
+    given?: VariableList | ComputeOptions,
+    last: ComputeOptions = {},
   ): [gradient: Gradient | null, variable: Variable][] {
+    const options = withArgument('varList', given, last);
     checkOptions('computeGradients', options, computeOptionNames);
     const gate = options.gateGradients ?? Optimizer.GATE_OP;
     if (!isSymbolic(loss)) throw userError(`The loss must be a tensor, but it is ${String(loss)}.`);
     this.checkTypes([loss, ...(options.gradLoss ? [options.gradLoss] : [])]);
-    const variables = [...(varList ?? trainableVariables())];
+    const variables = [...(options.varList ?? trainableVariables())];
     if (variables.length === 0) throw userError('No variables to optimize.');
     const found = gradients(
       loss,

@@ -6,10 +6,10 @@ import { zeros } from '../../core/ndarray.ts';
 import { type Dims, type Shape, showRuntime, showShape, sizeOf } from '../../core/shape.ts';
 import { currentContext } from '../../graph/context.ts';
 import { graphFor } from '../../graph/graph.ts';
-import { onlyOptions } from '../../graph/options.ts';
+import { onlyOptions, withArgument } from '../../graph/options.ts';
+
 import { nameScope } from '../../graph/scopes.ts';
 import { Tensor } from '../../graph/tensor.ts';
-import { userError } from '../../graph/userError.ts';
 import { attr } from '../../op/attrs.ts';
 import type { ProgramBuilder } from '../../program/builder.ts';
 import { sliceView, type Value } from '../../program/value.ts';
@@ -126,13 +126,5 @@ interface ValueOptions extends Named {
 
 /** Options of a function whose axis may also stand alone, before them: Python's users write both. */
 export function withAxis<A, O extends { readonly axis?: A | undefined }>(first: A | O | undefined, options: O): O {
-  if (first === undefined) return options;
-  if (isOptions(first)) return first as O; // no axis is a plain object
-  if (options.axis !== undefined) throw userError('The axis was given twice: alone, and among the options.');
-  return { ...options, axis: first };
-}
-
-/** Whether the last argument of a function with optional positional arguments is its options object. */
-export function isOptions(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+  return withArgument<O, 'axis'>('axis', first, options);
 }

@@ -2,11 +2,12 @@
 
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { showShape } from '../../core/shape.ts';
-import type { DTypeOf, Expand, KnownShape, ShapeOf } from '../../graph/staticShapes.ts';
+import { onlyOptions } from '../../graph/options.ts';
+import type { AxisIn, DTypeOf, Expand, KnownShape, ShapeOf } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, indexTypes } from '../../op/attrs.ts';
 import { defineOp } from '../../op/defineOp.ts';
-import { type Named, unknownDims } from './common.ts';
+import { type Named, unknownDims, withAxis } from './common.ts';
 import { reshapeToInput } from './reshape.ts';
 
 function position(axis: number, rank: number): number {
@@ -52,16 +53,22 @@ export const ExpandDims = defineOp({
   ],
 });
 
+export interface ExpandDimsOptions extends Named {
+  /** May stand here, or alone as the second argument. */
+  readonly axis: TensorLike;
+}
+
 /**
  * A tensor with a new axis of size 1 at `axis`. Adds one `ExpandDims` node.
  *
  * @example tf.expandDims(tf.constant([1, 2]), 0) // runs to [[1 2]]
  */
-export function expandDims<X extends TensorLike, const A extends TensorLike>(
+export function expandDims<X extends TensorLike, const A extends TensorLike | ExpandDimsOptions>(
   input: X,
   axis: A,
   options?: Named,
-): Tensor<DTypeOf<X>, KnownShape<Expand<ShapeOf<X>, A>>>;
-export function expandDims(input: TensorLike, axis: TensorLike, options: Named = {}): Tensor {
-  return ExpandDims.build({ input, dim: axis }, options).output;
+): Tensor<DTypeOf<X>, KnownShape<Expand<ShapeOf<X>, AxisIn<A, undefined>>>>;
+export function expandDims(input: TensorLike, given: TensorLike | ExpandDimsOptions, last: Named = {}): Tensor {
+  const { axis, name } = onlyOptions('tf.expandDims', withAxis(given, last as ExpandDimsOptions), 'axis', 'name');
+  return ExpandDims.build({ input, dim: axis }, { name }).output;
 }

@@ -18,8 +18,8 @@ export type Position = number | Tensor;
 export type SliceRange = readonly [start?: Position | null, stop?: Position | null, step?: Position | null];
 /** One part of a slice: a position, a range, `'...'`, a new axis, or text such as `'1:-1'`. */
 export type SlicePart = Position | SliceRange | typeof newaxis | string;
-/** A whole slice: text such as `'1:, ::2'`, or a list of parts. */
-export type SliceSpec = string | readonly SlicePart[];
+/** A whole slice: text such as `'1:, ::2'`, one position, or a list of parts. */
+export type SliceSpec = string | number | readonly SlicePart[];
 
 type ParsedPart = Position | SliceRange | typeof newaxis | '...';
 
@@ -44,6 +44,7 @@ function parsePart(text: string, whole: string): ParsedPart {
 }
 
 function parse(spec: SliceSpec): ParsedPart[] {
+  if (typeof spec === 'number') return [spec];
   if (typeof spec !== 'string') return spec.map((p) => (typeof p === 'string' ? parsePart(p.trim(), p) : p));
   const text = spec.trim();
   return text === '' ? [] : text.split(',').map((p) => parsePart(p.trim(), spec));

@@ -1,6 +1,6 @@
 /** @file meshgrid and eye: coordinate grids and identity matrices. */
 import { type DType, float32, int32 } from '../../core/dtypes.ts';
-import { onlyOptions } from '../../graph/options.ts';
+import { onlyOptions, splitOptions } from '../../graph/options.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { type Named, scoped } from './common.ts';
@@ -13,16 +13,26 @@ import { reshape } from './reshape.ts';
 import { size } from './shape.ts';
 import { stack } from './stack.ts';
 
+interface MeshgridOptions extends Named {
+  readonly indexing?: 'xy' | 'ij' | undefined;
+}
+
+/** One vector is a list of numbers, so a list of other things holds the vectors. */
+function isListOfVectors(value: TensorLike | undefined): value is readonly TensorLike[] {
+  return Array.isArray(value) && value.every((x) => typeof x === 'object');
+}
+
 /**
  * Vectors as coordinates of a grid: one tensor per vector, each of the grid's shape. `'xy'` swaps the first two axes, as
  * plots want it. Adds nodes under `meshgrid`.
  *
- * @example tf.meshgrid([[1, 2], [3, 4]])[0] // runs to [[1 2] [1 2]]
+ * @example tf.meshgrid([1, 2], [3, 4])[0] // runs to [[1 2] [1 2]]
+ * @example tf.meshgrid([[1, 2], [3, 4]], { indexing: 'ij' })[0] // runs to [[1 1] [2 2]]
  */
-export function meshgrid(
-  args: readonly TensorLike[],
-  options: Named & { indexing?: 'xy' | 'ij' | undefined } = {},
-): Tensor[] {
+export function meshgrid(...given: readonly (TensorLike | MeshgridOptions)[]): Tensor[] {
+  const [vectors, options] = splitOptions<TensorLike, MeshgridOptions>(given, {});
+  const [first] = vectors;
+  const args = vectors.length === 1 && isListOfVectors(first) ? first : vectors;
   const { indexing = 'xy', name } = onlyOptions('tf.meshgrid', options, 'indexing', 'name');
   return scoped(name ?? 'meshgrid', args, () => {
     const axes = args.length;

@@ -2,6 +2,7 @@
 import type { DType } from '../../core/dtypes.ts';
 import type { Dims } from '../../core/shape.ts';
 import type {
+  ArgumentIn,
   AxisIn,
   Expand,
   Gather,
@@ -15,7 +16,7 @@ import type {
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { booleanMask } from './booleanMask.ts';
 import type { Named } from './common.ts';
-import { expandDims } from './expandDims.ts';
+import { type ExpandDimsOptions, expandDims } from './expandDims.ts';
 import { type GatherOptions, gather } from './gather.ts';
 import { getItem, type SliceSpec } from './getItem.ts';
 import { reshape } from './reshape.ts';
@@ -28,11 +29,11 @@ declare module '../../graph/tensor.ts' {
     /** As `tf.reshape`. */
     reshape<const T extends TensorLike>(shape: T, options?: Named): Tensor<D, KnownShape<Reshape<T>>>;
     /** As `tf.transpose`. */
-    transpose<T extends Typed, const P extends TensorLike | null | undefined = undefined>(
+    transpose<T extends Typed, const P extends TensorLike | null | TransposeOptions | undefined = undefined>(
       this: T,
       perm?: P,
       options?: TransposeOptions,
-    ): Tensor<T['dtype'], KnownShape<Transpose<ShapeOf<T>, P>>>;
+    ): Tensor<T['dtype'], KnownShape<Transpose<ShapeOf<T>, ArgumentIn<'perm', P, undefined>>>>;
     /**
      * Python's `x[...]`, as text or as parts: positions, `[start, stop, step]`, `'...'`, `tf.newaxis`, scalar tensors.
      * Adds a `StridedSlice` node named `strided_slice` and its constants.
@@ -44,11 +45,11 @@ declare module '../../graph/tensor.ts' {
      */
     slice(spec: SliceSpec | Tensor): Tensor<D>;
     /** As `tf.expandDims`. */
-    expandDims<T extends Typed, const A extends TensorLike>(
+    expandDims<T extends Typed, const A extends TensorLike | ExpandDimsOptions>(
       this: T,
       axis: A,
       options?: Named,
-    ): Tensor<T['dtype'], KnownShape<Expand<ShapeOf<T>, A>>>;
+    ): Tensor<T['dtype'], KnownShape<Expand<ShapeOf<T>, AxisIn<A, undefined>>>>;
     /** As `tf.squeeze`. */
     squeeze<T extends Typed, const A extends SqueezeAxis | SqueezeOptions | undefined = undefined>(
       this: T,
@@ -75,14 +76,14 @@ const methods = {
   reshape(this: Tensor, shape: TensorLike, options?: Named) {
     return reshape(this, shape, options);
   },
-  transpose(this: Tensor, perm?: TensorLike | null, options?: TransposeOptions) {
+  transpose(this: Tensor, perm?: TensorLike | null | TransposeOptions, options?: TransposeOptions) {
     return transpose(this, perm, options);
   },
   slice(this: Tensor, spec: SliceSpec | Tensor) {
     if (!(spec instanceof Tensor)) return getItem(this, spec);
     return spec.dtype.isBool ? booleanMask(this, spec) : getItem(this, [spec]);
   },
-  expandDims(this: Tensor, axis: TensorLike, options?: Named) {
+  expandDims(this: Tensor, axis: TensorLike | ExpandDimsOptions, options?: Named) {
     return expandDims(this, axis, options);
   },
   squeeze(this: Tensor, axis?: SqueezeAxis | SqueezeOptions, options?: SqueezeOptions) {

@@ -2,6 +2,7 @@
 import type { DType } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { compatible, type Dims, showRuntime, showShape } from '../../core/shape.ts';
+import { onlyOptions, withArgument } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, attr } from '../../op/attrs.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
@@ -60,6 +61,11 @@ export const PlaceholderWithDefault = defineOp({
   ],
 });
 
+export interface PlaceholderOptions<S extends Dims = Dims> extends Named {
+  /** May stand here, or alone as the second argument. */
+  readonly shape?: S | undefined;
+}
+
 /**
  * A tensor to be fed: running anything that needs it without a feed is an error. Adds one `Placeholder` node.
  *
@@ -68,10 +74,16 @@ export const PlaceholderWithDefault = defineOp({
 export function placeholder<const D extends DType, const S extends Dims = null>(
   dtype: D,
   shape?: S,
-  options: Named = {},
-): Tensor<D, S> {
-  const attrs = { dtype, shape: shape ?? null };
-  return Placeholder.build({}, { ...options, attrs }).output as Tensor<D, S>; // the node has just this type and shape
+  options?: Named,
+): Tensor<D, S>;
+export function placeholder<const D extends DType, const S extends Dims = null>(
+  dtype: D,
+  options: PlaceholderOptions<S>,
+): Tensor<D, S>;
+export function placeholder(dtype: DType, given?: Dims | PlaceholderOptions, last: PlaceholderOptions = {}): Tensor {
+  const options = withArgument('shape', given, last);
+  const { shape = null, name } = onlyOptions('tf.placeholder', options, 'shape', 'name');
+  return Placeholder.build({}, { name, attrs: { dtype, shape } }).output;
 }
 
 /**

@@ -2,13 +2,13 @@
 
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
-import { onlyOptions } from '../../graph/options.ts';
+import { isOptions, onlyOptions } from '../../graph/options.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { attr, indexTypes } from '../../op/attrs.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { defineOp, gradientPending, notDifferentiable } from '../../op/defineOp.ts';
 import { add, cast, constant, eq, mul, select } from '../../program/map.ts';
-import { complete, isOptions, type Named, ofRank, scoped } from './common.ts';
+import { complete, type Named, ofRank, scoped } from './common.ts';
 import { cast as castTensor } from './neighbours.ts';
 
 /** How many numbers lie in [start, limit) at distance delta, with TensorFlow's checks. */

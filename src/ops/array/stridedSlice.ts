@@ -2,7 +2,7 @@
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { showRuntime } from '../../core/shape.ts';
-import { onlyOptions } from '../../graph/options.ts';
+import { onlyOptions, withArgument } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, attr } from '../../op/attrs.ts';
 import { constantValue } from '../../op/constantValue.ts';
@@ -175,6 +175,8 @@ function sliceGradient(
 }
 
 export interface StridedSliceOptions extends Named {
+  /** May stand here, or alone as the fourth argument. */
+  readonly strides?: TensorLike;
   readonly beginMask?: number;
   readonly endMask?: number;
   readonly ellipsisMask?: number;
@@ -192,12 +194,14 @@ export function stridedSlice(
   input: TensorLike,
   begin: TensorLike,
   end: TensorLike,
-  strides?: TensorLike,
-  options: StridedSliceOptions = {},
+  given?: TensorLike | StridedSliceOptions,
+  last: StridedSliceOptions = {},
 ): Tensor {
+  const options = withArgument('strides', given, last);
   onlyOptions(
     'tf.stridedSlice',
     options,
+    'strides',
     'name',
     'beginMask',
     'endMask',
@@ -212,6 +216,6 @@ export function stridedSlice(
     new_axis_mask: options.newAxisMask ?? 0,
     shrink_axis_mask: options.shrinkAxisMask ?? 0,
   };
-  const inputs = { input, begin, end, strides: strides ?? onesLike(begin) };
+  const inputs = { input, begin, end, strides: options.strides ?? onesLike(begin) };
   return StridedSlice.build(inputs, { name: options.name, attrs: masks }).output;
 }

@@ -4,8 +4,8 @@ import { InvalidArgumentError } from '../../core/errors.ts';
 import { intVector } from '../../core/ndarray.ts';
 import { type Dims, showShape } from '../../core/shape.ts';
 import { IndexedSlices } from '../../graph/indexedSlices.ts';
-import { onlyOptions } from '../../graph/options.ts';
-import type { DTypeOf, KnownShape, ShapeOf, Transpose as Transposed } from '../../graph/staticShapes.ts';
+import { onlyOptions, withArgument } from '../../graph/options.ts';
+import type { ArgumentIn, DTypeOf, KnownShape, ShapeOf, Transpose as Transposed } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { anyType, indexTypes } from '../../op/attrs.ts';
@@ -169,7 +169,11 @@ export function invertPermutation(x: TensorLike, options: Named = {}): Tensor {
   return InvertPermutation.build({ x }, options).y;
 }
 
-export interface TransposeOptions extends Named {
+export interface TransposeOptions extends ConjugateOptions {
+  /** May stand here, or alone as the second argument. */
+  readonly perm?: TensorLike | null | undefined;
+}
+interface ConjugateOptions extends Named {
   /** Also conjugates complex elements. */
   readonly conjugate?: boolean | undefined;
 }
@@ -179,13 +183,21 @@ export interface TransposeOptions extends Named {
  *
  * @example tf.transpose(tf.constant([[1, 2], [3, 4]])) // runs to [[1 3] [2 4]]
  */
-export function transpose<X extends TensorLike, const P extends TensorLike | null | undefined = undefined>(
+export function transpose<
+  X extends TensorLike,
+  const P extends TensorLike | null | TransposeOptions | undefined = undefined,
+>(
   a: X,
   perm?: P,
   options?: TransposeOptions,
-): Tensor<DTypeOf<X>, KnownShape<Transposed<ShapeOf<X>, P>>>;
-export function transpose(a: TensorLike, perm?: TensorLike | null, options: TransposeOptions = {}): Tensor {
-  const { name, conjugate = false } = onlyOptions('tf.transpose', options, 'name', 'conjugate');
+): Tensor<DTypeOf<X>, KnownShape<Transposed<ShapeOf<X>, ArgumentIn<'perm', P, undefined>>>>;
+export function transpose(
+  a: TensorLike,
+  given?: TensorLike | null | TransposeOptions,
+  last: TransposeOptions = {},
+): Tensor {
+  const options = withArgument('perm', given, last);
+  const { perm, name, conjugate = false } = onlyOptions('tf.transpose', options, 'perm', 'name', 'conjugate');
   return scoped(name ?? 'transpose', [a, perm], (scope) => {
     // The rows of a sparse gradient are added up by the op's own conversion, under the name of its port.
     if (a instanceof IndexedSlices && perm != null) return Transpose.build({ x: a, perm }, { name: scope }).y;
@@ -206,7 +218,7 @@ function reversed(x: Tensor): TensorLike {
  *
  * @example tf.matrixTranspose(tf.constant([[[1, 2], [3, 4]]])) // runs to [[[1 3] [2 4]]]
  */
-export function matrixTranspose(a: TensorLike, options: TransposeOptions = {}): Tensor {
+export function matrixTranspose(a: TensorLike, options: ConjugateOptions = {}): Tensor {
   const { name, conjugate } = onlyOptions('tf.matrixTranspose', options, 'name', 'conjugate');
   return scoped(name ?? 'matrix_transpose', [a], () => {
     const x = convertToTensor(a, { name: 'a' });

@@ -2,7 +2,7 @@
 
 import { IndexedSlices } from '../../graph/indexedSlices.ts';
 import { Operation } from '../../graph/operation.ts';
-import { onlyOptions } from '../../graph/options.ts';
+import { onlyOptions, splitOptions } from '../../graph/options.ts';
 import { colocateWith, controlDependencies, device, nameScope } from '../../graph/scopes.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
@@ -27,16 +27,22 @@ function isList(value: Waitables): value is readonly Waitables[] {
   return Array.isArray(value);
 }
 
+interface GroupOptions {
+  readonly name?: string | undefined;
+}
+
 /**
  * One operation that runs after all of `inputs`. Adds one `NoOp` node, and one more per device when there are several.
  *
- * @example const train = tf.group([trainW, trainB], { name: 'train' });
+ * @example const train = tf.group(trainW, trainB, { name: 'train' });
+ * @example const train = tf.group([trainW, trainB]);
  */
-export function group(inputs: Waitables, options: { name?: string } = {}): Operation {
+export function group(...inputs: readonly (Waitables | GroupOptions)[]): Operation {
+  const [given, options] = splitOptions<Waitables, GroupOptions>(inputs, {});
   onlyOptions('tf.group', options, 'name');
   return nameScope(options.name ?? 'group_deps', (name) => {
     const byDevice = new Map<string, Operation[]>();
-    for (const op of flatten(inputs).map(opOf)) {
+    for (const op of flatten(given).map(opOf)) {
       const list = byDevice.get(op.device);
       if (list) list.push(op);
       else byDevice.set(op.device, [op]);

@@ -4,9 +4,8 @@ import { string } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { fromElements, type NDArray } from '../../core/ndarray.ts';
 import type { Operation } from '../../graph/operation.ts';
-import { onlyOptions } from '../../graph/options.ts';
+import { isOptions, onlyOptions } from '../../graph/options.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
-import { userError } from '../../graph/userError.ts';
 import { anyType, attr } from '../../op/attrs.ts';
 import { isConvertible } from '../../op/convert.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
@@ -173,14 +172,33 @@ export interface PrintV2Options {
   readonly name?: string;
 }
 
+const printOptionNames = ['outputStream', 'summarize', 'sep', 'end', 'name'] as const;
+
+/** A record at the end may be something to print, too: options have no keys but these. */
+function isPrintOptions(value: Printable | PrintV2Options): value is PrintV2Options {
+  return isOptions(value) && Object.keys(value).every((key) => (printOptionNames as readonly string[]).includes(key));
+}
+
 /**
  * An operation that prints the inputs when it runs. Adds a `StringFormat` and a `PrintV2` node.
  *
- * @example sess.run(tf.print(['x:', x])) // prints x: [0 1 2 ... 7 8 9]
+ * @example sess.run(tf.print('x:', x)) // prints x: [0 1 2 ... 7 8 9]
+ * @example sess.run(tf.print(['x:', x], { outputStream: 'stdout' }))
  */
-export function print(inputs: readonly Printable[], options: PrintV2Options = {}): Operation {
-  onlyOptions('tf.print', options, 'outputStream', 'summarize', 'sep', 'end', 'name');
-  if (!Array.isArray(inputs)) throw userError('tf.print takes an array of what to print, such as tf.print([x]).');
+export function print(inputs: readonly Printable[], options?: PrintV2Options): Operation;
+export function print(...inputs: readonly (Printable | PrintV2Options)[]): Operation;
+export function print(...given: readonly (Printable | PrintV2Options)[]): Operation {
+  const [first, second = {}] = given;
+  if (!Array.isArray(first) || given.length > 2 || !isOptions(second)) {
+    const last = given.at(-1);
+    return isPrintOptions(last)
+      ? printList(given.slice(0, -1) as Printable[], last)
+      : printList(given as Printable[], {});
+  }
+  return printList(first, onlyOptions('tf.print', second as PrintV2Options, ...printOptionNames));
+}
+
+function printList(inputs: readonly Printable[], options: PrintV2Options): Operation {
   const { name, outputStream = 'stderr', end = '\n', summarize = 3, sep = ' ' } = options;
   const [only] = inputs;
   const plain = inputs.length === 1 && only instanceof Tensor && only.rank === 0 && only.dtype === string;

@@ -2,6 +2,7 @@
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { scalar } from '../../core/ndarray.ts';
 import { type Dims, showShape } from '../../core/shape.ts';
+import { onlyOptions } from '../../graph/options.ts';
 import { nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { type AttrSpec, attr, floats, indexTypes, numbers } from '../../op/attrs.ts';
@@ -9,6 +10,7 @@ import type { Case } from '../../op/cases.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { defineOp } from '../../op/defineOp.ts';
 import type { Gradient } from '../../op/registry.ts';
+import { withAxis } from '../array/common.ts';
 import { greater, less } from './compare.ts';
 import { divNoNan } from './divide.ts';
 import { exp, log } from './exp.ts';
@@ -148,6 +150,8 @@ export const CumulativeLogsumexp = defineScan({
 });
 
 export interface CumulativeOptions {
+  /** May stand here, or alone as the second argument. */
+  readonly axis?: TensorLike | undefined;
   /** Leave each element's own value out of its fold. */
   readonly exclusive?: boolean | undefined;
   /** Run from the end. */
@@ -158,9 +162,12 @@ export interface CumulativeOptions {
 function scan(
   op: typeof Cumsum,
   x: TensorLike,
-  axis: TensorLike,
-  { exclusive = false, reverse = false, name }: CumulativeOptions,
+  given: TensorLike | CumulativeOptions | undefined,
+  last: CumulativeOptions,
 ): Tensor {
+  const options = withAxis(given, last);
+  onlyOptions(`tf.${op.name.toLowerCase()}`, options, 'axis', 'exclusive', 'reverse', 'name');
+  const { axis = 0, exclusive = false, reverse = false, name } = options;
   return nameScope(name ?? op.name, (scope) => {
     const input = convertToTensor(x, { name: 'x' });
     return op.build({ x: input, axis }, { name: scope, attrs: { exclusive, reverse } }).out;
@@ -172,7 +179,7 @@ function scan(
  *
  * @example tf.cumsum(tf.constant([1, 2, 3])) // runs to [1 3 6]
  */
-export function cumsum(x: TensorLike, axis: TensorLike = 0, options: CumulativeOptions = {}): Tensor {
+export function cumsum(x: TensorLike, axis?: TensorLike | CumulativeOptions, options: CumulativeOptions = {}): Tensor {
   return scan(Cumsum, x, axis, options);
 }
 
@@ -181,7 +188,7 @@ export function cumsum(x: TensorLike, axis: TensorLike = 0, options: CumulativeO
  *
  * @example tf.cumprod(tf.constant([2, 3, 4])) // runs to [ 2  6 24]
  */
-export function cumprod(x: TensorLike, axis: TensorLike = 0, options: CumulativeOptions = {}): Tensor {
+export function cumprod(x: TensorLike, axis?: TensorLike | CumulativeOptions, options: CumulativeOptions = {}): Tensor {
   return scan(Cumprod, x, axis, options);
 }
 
@@ -190,6 +197,10 @@ export function cumprod(x: TensorLike, axis: TensorLike = 0, options: Cumulative
  *
  * @example tf.math.cumulativeLogsumexp(tf.constant([0.5, 0.5])) // runs to [0.5       1.1931472]
  */
-export function cumulativeLogsumexp(x: TensorLike, axis: TensorLike = 0, options: CumulativeOptions = {}): Tensor {
+export function cumulativeLogsumexp(
+  x: TensorLike,
+  axis?: TensorLike | CumulativeOptions,
+  options: CumulativeOptions = {},
+): Tensor {
   return scan(CumulativeLogsumexp, x, axis, options);
 }

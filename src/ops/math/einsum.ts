@@ -1,6 +1,7 @@
 /** @file Einsum: sums of products of tensors, said with a letter for each axis. */
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { type Dims, showRuntime, sizeOf } from '../../core/shape.ts';
+import { splitOptions } from '../../graph/options.ts';
 import { nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
@@ -346,10 +347,8 @@ const withEllipsis = (equation: string) => equation.replaceAll('0', '...');
  *
  * @example tf.einsum('ij,ij->i', [[1, 2], [3, 4]], [[1, 1], [1, 1]]) // runs to [3 7]
  */
-export function einsum(equation: string, ...args: readonly [...TensorLike[], TensorLike | { name?: string }]): Tensor {
-  const last = args.at(-1);
-  const named = isOptions(last) ? last : {};
-  const given = (isOptions(last) ? args.slice(0, -1) : args) as readonly TensorLike[]; // options only stand last
+export function einsum(equation: string, ...args: readonly (TensorLike | { name?: string })[]): Tensor {
+  const [given, named] = splitOptions<TensorLike, { name?: string }>(args, {});
   return nameScope(named.name ?? 'einsum', () => {
     const resolved = resolve(equation, given.length);
     if (given.length <= 2)
@@ -364,8 +363,4 @@ export function einsum(equation: string, ...args: readonly [...TensorLike[], Ten
     }
     return operands[0]!;
   });
-}
-
-function isOptions(value: unknown): value is { name?: string } {
-  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }

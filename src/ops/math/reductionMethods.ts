@@ -70,8 +70,8 @@ declare module '../../graph/tensor.ts' {
     argmax: Position;
     /** The position of the smallest element along an axis. */
     argmin: Position;
-    cumsum(axis?: TensorLike, options?: CumulativeOptions): Tensor<D, S>;
-    cumprod(axis?: TensorLike, options?: CumulativeOptions): Tensor<D, S>;
+    cumsum(axis?: TensorLike | CumulativeOptions, options?: CumulativeOptions): Tensor<D, S>;
+    cumprod(axis?: TensorLike | CumulativeOptions, options?: CumulativeOptions): Tensor<D, S>;
   }
 }
 
@@ -79,10 +79,10 @@ const methods = {
   matmul(this: Tensor, b: TensorLike, options?: MatmulOptions): Tensor {
     return matmul(this, b, { name: 'matmul', ...options });
   },
-  cumsum(this: Tensor, axis?: TensorLike, options?: CumulativeOptions): Tensor {
+  cumsum(this: Tensor, axis?: TensorLike | CumulativeOptions, options?: CumulativeOptions): Tensor {
     return cumsum(this, axis, options);
   },
-  cumprod(this: Tensor, axis?: TensorLike, options?: CumulativeOptions): Tensor {
+  cumprod(this: Tensor, axis?: TensorLike | CumulativeOptions, options?: CumulativeOptions): Tensor {
     return cumprod(this, axis, options);
   },
 };

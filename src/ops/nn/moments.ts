@@ -6,6 +6,7 @@ import { nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { constantNode, convertToTensor } from '../../op/convert.ts';
+import { type Named, withAxis } from '../array/common.ts';
 import { gather } from '../array/gather.ts';
 import { stopGradient } from '../array/identity.ts';
 import { rank, shape } from '../array/shape.ts';
@@ -169,19 +170,24 @@ export function batchNormalization(
   });
 }
 
+interface L2NormalizeOptions extends Named {
+  /** May stand here, or alone as the second argument. */
+  readonly axis?: Axis | undefined;
+  readonly epsilon?: number | undefined;
+  /** The old name of `axis`. */
+  readonly dim?: Axis | undefined;
+}
+
 /**
  * x divided by its Euclidean norm along an axis. Adds nodes under `l2_normalize/`.
  *
  * @example tf.nn.l2Normalize(tf.constant([3.0, 4.5]), 0) // runs to [0.5547002  0.83205026]
  */
-export function l2Normalize(
-  x: TensorLike,
-  axis?: Axis,
-  options: { epsilon?: number; name?: string; dim?: Axis } = {},
-): Tensor {
-  onlyOptions('tf.nn.l2Normalize', options, 'epsilon', 'name', 'dim');
-  if (axis != null && options.dim != null) throw userError("Cannot specify both 'axis' and 'dim'");
-  const along = axis ?? options.dim ?? null;
+export function l2Normalize(x: TensorLike, given?: Axis | L2NormalizeOptions, last: L2NormalizeOptions = {}): Tensor {
+  const options = withAxis(given, last);
+  onlyOptions('tf.nn.l2Normalize', options, 'axis', 'epsilon', 'name', 'dim');
+  if (options.axis != null && options.dim != null) throw userError("Cannot specify both 'axis' and 'dim'");
+  const along = options.axis ?? options.dim ?? null;
   const epsilon = options.epsilon ?? 1e-12;
   return nameScope(options.name ?? 'l2_normalize', (name) => {
     const input = convertToTensor(x, { name: 'x' });

@@ -12,7 +12,7 @@ import { attr, numbers, realNumbers } from '../../op/attrs.ts';
 import { defineOp, gradientPending } from '../../op/defineOp.ts';
 import type { ProgramBuilder } from '../../program/builder.ts';
 import type { Value } from '../../program/value.ts';
-import { type Named, ofRank } from '../array/common.ts';
+import { type Named, ofRank, withAxis } from '../array/common.ts';
 import { gatherNd } from '../array/gatherNd.ts';
 import { denseGradient } from '../array/indexedSlices.ts';
 import { range } from '../array/range.ts';
@@ -199,17 +199,23 @@ export const SparseReduceSumSparse = sparseResult('SparseReduceSumSparse', numbe
 export const SparseReduceMaxSparse = sparseResult('SparseReduceMaxSparse', realNumbers, larger, [2, -3]);
 
 interface ReduceOptions extends Named {
+  /** May stand here, or alone as the second argument. */
+  readonly axis?: TensorLike | null | undefined;
   readonly keepdims?: boolean | undefined;
 }
 
-/** The parts of the input and the axes, which are all unless given. */
-function given(input: SparseTensor, axis: TensorLike | null) {
-  return {
+type AxisOrOptions = TensorLike | null | ReduceOptions;
+
+/** The parts of the input and the axes, which are all unless given; and the options of the node. */
+function reduction(owner: string, input: SparseTensor, given: AxisOrOptions | undefined, last: ReduceOptions) {
+  const { axis, keepdims, name } = onlyOptions(owner, withAxis(given, last), 'axis', 'keepdims', 'name');
+  const inputs = {
     input_indices: input.indices,
     input_values: input.values,
     input_shape: input.denseShape,
     reduction_axes: axis ?? allAxes(input),
   };
+  return [inputs, { name, attrs: { keep_dims: keepdims ?? false } }] as const;
 }
 
 const allAxes = ({ shape, denseShape: sizes }: SparseTensor): TensorLike =>
@@ -220,43 +226,30 @@ const allAxes = ({ shape, denseShape: sizes }: SparseTensor): TensorLike =>
  *
  * @example tf.sparse.reduceSum(x, 1)
  */
-export function sparseReduceSum(
-  input: SparseTensor,
-  axis: TensorLike | null = null,
-  options: ReduceOptions = {},
-): Tensor {
-  const { keepdims, name } = onlyOptions('tf.sparse.reduceSum', options, 'keepdims', 'name');
-  return SparseReduceSum.build(given(input, axis), { name, attrs: { keep_dims: keepdims ?? false } }).output;
+export function sparseReduceSum(input: SparseTensor, axis?: AxisOrOptions, options: ReduceOptions = {}): Tensor {
+  return SparseReduceSum.build(...reduction('tf.sparse.reduceSum', input, axis, options)).output;
 }
 
 /** The largest elements of a sparse tensor along axes, as a dense tensor. Adds one `SparseReduceMax` node. */
-export function sparseReduceMax(
-  input: SparseTensor,
-  axis: TensorLike | null = null,
-  options: ReduceOptions = {},
-): Tensor {
-  const { keepdims, name } = onlyOptions('tf.sparse.reduceMax', options, 'keepdims', 'name');
-  return SparseReduceMax.build(given(input, axis), { name, attrs: { keep_dims: keepdims ?? false } }).output;
+export function sparseReduceMax(input: SparseTensor, axis?: AxisOrOptions, options: ReduceOptions = {}): Tensor {
+  return SparseReduceMax.build(...reduction('tf.sparse.reduceMax', input, axis, options)).output;
 }
 
 function sparseOf(
   op: typeof SparseReduceSumSparse,
   input: SparseTensor,
-  axis: TensorLike | null,
+  axis: AxisOrOptions | undefined,
   options: ReduceOptions,
 ) {
-  const { keepdims, name } = onlyOptions('tf.sparse.reduceSumSparse', options, 'keepdims', 'name');
-  const { output_indices, output_values, output_shape } = op.build(given(input, axis), {
-    name,
-    attrs: { keep_dims: keepdims ?? false },
-  });
+  const [inputs, built] = reduction(`tf.sparse.r${op.name.slice('SparseR'.length)}`, input, axis, options);
+  const { output_indices, output_values, output_shape } = op.build(inputs, built);
   return new SparseTensor(output_indices, output_values, output_shape);
 }
 
 /** Sums of the elements of a sparse tensor along axes, as a sparse tensor. Adds one `SparseReduceSumSparse` node. */
 export function sparseReduceSumSparse(
   input: SparseTensor,
-  axis: TensorLike | null = null,
+  axis?: AxisOrOptions,
   options: ReduceOptions = {},
 ): SparseTensor {
   return sparseOf(SparseReduceSumSparse, input, axis, options);
@@ -265,7 +258,7 @@ export function sparseReduceSumSparse(
 /** The largest elements of a sparse tensor along axes, as a sparse tensor. Adds one `SparseReduceMaxSparse` node. */
 export function sparseReduceMaxSparse(
   input: SparseTensor,
-  axis: TensorLike | null = null,
+  axis?: AxisOrOptions,
   options: ReduceOptions = {},
 ): SparseTensor {
   return sparseOf(SparseReduceMaxSparse, input, axis, options);

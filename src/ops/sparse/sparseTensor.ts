@@ -2,13 +2,14 @@
 import { type DType, int64 } from '../../core/dtypes.ts';
 import { fromElements } from '../../core/ndarray.ts';
 import type { Dims } from '../../core/shape.ts';
-import { onlyOptions } from '../../graph/options.ts';
+import { onlyOptions, withArgument } from '../../graph/options.ts';
 import { nameScope } from '../../graph/scopes.ts';
 import { SparseTensor, setSparseTensorParts } from '../../graph/sparseTensor.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { partialValueOf } from '../../op/constantValue.ts';
 import { constantNode, convertToTensor } from '../../op/convert.ts';
-import { placeholder, placeholderWithDefault } from '../array/placeholder.ts';
+import type { Named } from '../array/common.ts';
+import { type PlaceholderOptions, placeholder, placeholderWithDefault } from '../array/placeholder.ts';
 
 function staticShape(denseShape: Tensor): Dims {
   const known = partialValueOf(denseShape);
@@ -33,8 +34,15 @@ setSparseTensorParts({
  *
  * @example const x = tf.sparse.placeholder(tf.float32, [null, 1000]);
  */
-export function sparsePlaceholder(dtype: DType, shape?: Dims, options: { name?: string } = {}): SparseTensor {
-  const { name } = onlyOptions('tf.sparse.placeholder', options, 'name');
+export function sparsePlaceholder(dtype: DType, shape?: Dims, options?: Named): SparseTensor;
+export function sparsePlaceholder(dtype: DType, options: PlaceholderOptions): SparseTensor;
+export function sparsePlaceholder(
+  dtype: DType,
+  given?: Dims | PlaceholderOptions,
+  last: PlaceholderOptions = {},
+): SparseTensor {
+  const options = withArgument('shape', given, last);
+  const { shape, name } = onlyOptions('tf.sparse.placeholder', options, 'shape', 'name');
   const under = (part: string) => (name === undefined ? {} : { name: `${name}/${part}` });
   const rank = shape?.length ?? null;
   const denseShape = shape

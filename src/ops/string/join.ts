@@ -18,6 +18,7 @@ import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { attr } from '../../op/attrs.ts';
 import { constantNode, convertToTensor } from '../../op/convert.ts';
 import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
+import { withAxis } from '../array/common.ts';
 import { range } from '../array/range.ts';
 import { rank } from '../array/shape.ts';
 import { minus } from '../math/operators.ts';
@@ -174,6 +175,8 @@ export function stringJoin(inputs: readonly TensorLike[], options: { separator?:
 }
 
 export interface ReduceJoinOptions {
+  /** May stand here, or alone as the second argument. */
+  readonly axis?: TensorLike | null | undefined;
   readonly keepdims?: boolean | undefined;
   readonly separator?: string | undefined;
   readonly name?: string | undefined;
@@ -187,11 +190,12 @@ export interface ReduceJoinOptions {
  */
 export function reduceJoin(
   inputs: TensorLike,
-  axis: TensorLike | null = null,
-  options: ReduceJoinOptions = {},
+  given?: TensorLike | null | ReduceJoinOptions,
+  last: ReduceJoinOptions = {},
 ): Tensor {
-  onlyOptions('tf.reduceJoin', options, 'keepdims', 'separator', 'name');
-  const { keepdims = false, separator = '', name } = options;
+  const options = withAxis(given, last);
+  onlyOptions('tf.reduceJoin', options, 'axis', 'keepdims', 'separator', 'name');
+  const { axis, keepdims = false, separator = '', name } = options;
   return nameScope('ReduceJoin', () => {
     const strings = convertToTensor(inputs);
     const reduction_indices = axis ?? allAxes(strings);
