@@ -175,6 +175,16 @@ describe('arguments that Python takes in their place and by name', () => {
   });
 });
 
+describe('linspace', () => {
+  it('takes whole numbers for float32, and makes float64 of integer tensors', async () => {
+    const sess = new tf.Session();
+    const a = await sess.run(tf.linspace(-1, 1, 5));
+    expect([a.dtype, a.toArray()]).toEqual([tf.float32, [-1, -0.5, 0, 0.5, 1]]);
+    const b = await sess.run(tf.linspace(tf.constant(0), 10, 5));
+    expect([b.dtype, b.toArray()]).toEqual([tf.float64, [0, 2.5, 5, 7.5, 10]]);
+  });
+});
+
 describe('mistakes that JavaScript would turn into NaN', () => {
   const missing = undefined as never;
   it('are refused where a tensor is made', () => {

@@ -1,5 +1,5 @@
 /** @file linspace: evenly spaced values between two tensors, along a new axis. */
-import { int32, int64 } from '../../core/dtypes.ts';
+import { float32, int32, int64 } from '../../core/dtypes.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { convertToTensor } from '../../op/convert.ts';
@@ -16,7 +16,8 @@ import { shape } from './shape.ts';
 import { slice } from './slice.ts';
 
 /**
- * `num` values from `start` to `stop`, both included, at equal distances. Adds nodes under `linspace`, as TensorFlow 2.x does.
+ * `num` values from `start` to `stop`, both included, at equal distances. Whole numbers stand for float32, integer tensors
+ * make float64. Adds nodes under `linspace`, as TensorFlow 2.x does.
  *
  * @example tf.linspace(10.5, 12.5, 3) // runs to [10.5 11.5 12.5]
  */
@@ -28,21 +29,23 @@ export function linspace(
 ): Tensor {
   const { axis = 0, name } = onlyOptions('tf.linspace', options, 'axis', 'name');
   return scoped(name ?? 'linspace', [start, stop], () => {
-    const a = convertToTensor(start, { name: 'start' });
+    const a = convertToTensor(start, { name: 'start', hint: float32 });
     const b = convertToTensor(stop, { name: 'stop', dtype: a.dtype });
     const count = castNode(convertToTensor(num, { name: 'num', hint: int32 }), int32);
     cast(count, a.dtype);
     const common = broadcastDynamicShape(shape(a), shape(b));
     const first = broadcastTo(a, common);
     const last = broadcastTo(b, common);
-    const from = expandDims(first, axis);
-    const to = expandDims(last, axis);
-    const sizes = shape(from);
+    const low = expandDims(first, axis);
+    const high = expandDims(last, axis);
+    const sizes = shape(low);
     const axes = getItem(shape(sizes), [0]);
     const at = select(axis >= 0, axis, add(axes, axis));
     const inner = maximum(sub(count, 2), 0);
     const steps = maximum(sub(count, 1), 1);
-    const delta = truediv(sub(to, from), cast(steps, to.dtype));
+    const delta = truediv(sub(high, low), cast(steps, high.dtype));
+    const from = cast(low, delta.dtype);
+    const to = cast(high, delta.dtype);
     const end = select(greaterEqual(count, 0), steps, -1);
     const positions = cast(range(1, end, { dtype: int64 }), delta.dtype);
     const isAxis = equal(at, range(axes));
