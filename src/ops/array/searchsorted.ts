@@ -76,7 +76,7 @@ function defineBound(
         expect: { output: int32s(expected) },
       },
       {
-        given: { sorted_inputs: [[-1, 0, 2]], values: [[Number.NaN]] },
+        given: { sorted_inputs: [[0, 1, 2]], values: [[Number.NaN]] },
         expect: { output: int32s([[name === 'UpperBound' ? 3 : 0]]) },
       },
     ],
