@@ -55,9 +55,10 @@ export function withContext<T, A extends unknown[]>(change: Partial<Context>, bo
 
 /** Enters a changed context until the returned function is called: what `using` needs. */
 export function enterContext(change: Partial<Context>): () => void {
-  const before = currentContext();
-  storage.enterWith({ ...before, ...change });
-  return () => storage.enterWith(before);
+  const before = storage.getStore();
+  storage.enterWith({ ...currentContext(), ...change });
+  // Where nothing was entered before, nothing stays entered: the base context may be another by then.
+  return () => storage.enterWith(before as Context); // Node takes undefined for none
 }
 
 /** A scope that was entered for a `using` declaration. */

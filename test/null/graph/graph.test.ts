@@ -64,6 +64,17 @@ describe('default graph', () => {
     expect(tf.getDefaultGraph()).toBe(outer);
   });
 
+  it('can be reset after a using block', () => {
+    const outer = tf.getDefaultGraph();
+    {
+      using _ = tf.nameScope('scope');
+      expect(tf.constant(1).graph).toBe(outer);
+    }
+    tf.resetDefaultGraph();
+    expect(tf.getDefaultGraph()).not.toBe(outer);
+    expect(tf.getDefaultGraph().operations.length).toBe(0);
+  });
+
   it('refuses inputs of another graph, naming both ends', () => {
     const a = sample().getTensorByName('a:0');
     new tf.Graph().asDefault(() => {
