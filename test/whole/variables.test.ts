@@ -221,3 +221,41 @@ describe('initializers give the values of TensorFlow', () => {
       });
     });
 });
+
+it('lookups see the parts of a partitioned variable as tables', async () => {
+  const graph = new tf.Graph();
+  await graph.asDefault(async () => {
+    const table = tf.getVariable('table', [5, 1], {
+      initializer: ([rows]) =>
+        tf.constant(
+          Array.from({ length: rows! }, (_, i) => [10 * i]),
+          tf.float32,
+        ),
+      partitioner: tf.fixedSizePartitioner(2),
+    });
+    const ids = new tf.SparseTensor(
+      [
+        [0, 0],
+        [1, 0],
+      ],
+      [2, 1],
+      [2, 1],
+    );
+    const found = {
+      mod: tf.nn.embeddingLookup(table, [2, 1]),
+      div: tf.nn.embeddingLookup(table, [2, 1], { partitionStrategy: 'div' }),
+      sparse: tf.nn.embeddingLookupSparse(table, ids, null, { combiner: 'sum' }),
+      safe: tf.nn.safeEmbeddingLookupSparse(table, ids, { partitionStrategy: 'mod' }),
+    };
+    const sess = new tf.Session({ graph });
+    await sess.run(tf.globalVariablesInitializer());
+    // The parts are 0, 10, 20 and 0, 10.
+    const { mod, div, sparse, safe } = await sess.run(found);
+    expect([mod, div, sparse, safe].map((x) => x.toArray())).toEqual([
+      [[10], [0]],
+      [[20], [10]],
+      [[10], [0]],
+      [[10], [0]],
+    ]);
+  });
+});

@@ -87,7 +87,8 @@ export function embeddingLookup(
   options: EmbeddingOptions = {},
 ): Tensor {
   onlyOptions('tf.nn.embeddingLookup', options, 'partitionStrategy', 'maxNorm', 'name');
-  const tables = isTableList(params) ? [...params] : [params]; // anything else is one table
+  const parts = partsOf(params);
+  const tables = isTableList(parts) ? [...parts] : [parts]; // anything else is one table
   if (tables.length === 0) throw userError('Length of params is currently 0. Need at least one param.');
   const { partitionStrategy = 'mod', maxNorm } = options;
   return nameScope(options.name ?? 'embedding_lookup', (name) => {
@@ -104,8 +105,8 @@ export function embeddingLookup(
     const assignments = cast(table, int32);
     const rowsOf = dynamicPartition(row, assignments, given.length);
     const placesOf = dynamicPartition(positions, assignments, given.length);
-    const parts = given.map((t, i) => besides(t, () => gather(t, rowsOf[i]!)));
-    const merged = ParallelDynamicStitch.build({ indices: placesOf, data: parts }, { name }).merged;
+    const rows = given.map((t, i) => besides(t, () => gather(t, rowsOf[i]!)));
+    const merged = ParallelDynamicStitch.build({ indices: placesOf, data: rows }, { name }).merged;
     const element = given.map((t): Dims => dimsOf(t)?.slice(1) ?? null).reduce(mergeShapes);
     const rest = isFullyDefined(element)
       ? [...element]
@@ -117,6 +118,11 @@ export function embeddingLookup(
     if (wanted.shape && element) result.setShape([...wanted.shape, ...element]);
     return shortened(result, wanted, given[0]!, maxNorm);
   });
+}
+
+/** The parts of a partitioned variable, in a list: nothing else that becomes a tensor can be iterated over. */
+export function partsOf(tables: TensorLike | readonly TensorLike[]): TensorLike | readonly TensorLike[] {
+  return isConvertible(tables) && Symbol.iterator in tables ? [...(tables as Iterable<TensorLike>)] : tables;
 }
 
 /** A list of tables, told apart from one table written as nested numbers. */

@@ -21,7 +21,7 @@ import { minus, times } from '../math/operators.ts';
 import { pow } from '../math/pow.ts';
 import { segmentSum, sparseSegmentMean, sparseSegmentSqrtN, sparseSegmentSum } from '../math/segments.ts';
 import { sqrt } from '../math/sqrt.ts';
-import { type EmbeddingOptions, embeddingLookup } from './embedding.ts';
+import { type EmbeddingOptions, embeddingLookup, partsOf } from './embedding.ts';
 
 const combiners = { sum: sparseSegmentSum, mean: sparseSegmentMean, sqrtn: sparseSegmentSqrtN } as const;
 
@@ -76,13 +76,14 @@ function weighted(
  * @example tf.nn.embeddingLookupSparse(tf.constant([[1.5, 2], [3, 4]]), new tf.SparseTensor([[0, 0], [0, 1]], [1, 0], [1, 2]), null) // runs to [[2.25 3.  ]]
  */
 export function embeddingLookupSparse(
-  params: TensorLike | readonly TensorLike[],
+  given: TensorLike | readonly TensorLike[],
   spIds: SparseTensor,
   spWeights: SparseTensor | null,
   options: SparseEmbeddingOptions = {},
 ): Tensor {
   onlyOptions('tf.nn.embeddingLookupSparse', options, 'combiner', 'partitionStrategy', 'maxNorm', 'name');
   const { combiner = 'mean', partitionStrategy, maxNorm } = options;
+  const params = partsOf(given);
   if (!(combiner in combiners)) throw userError(`combiner must be one of 'mean', 'sqrtn' or 'sum', got '${combiner}'.`);
   isSparse(spIds, 'spIds');
   if (spWeights != null && isSparse(spWeights, 'spWeights')) checkPair(spIds, spWeights);

@@ -24,6 +24,7 @@ import { onesLike, zerosLike } from '../math/zerosLike.ts';
 import { sparseRetain } from '../sparse/sparseConcat.ts';
 import { sparseFillEmptyRows } from '../sparse/sparseFillEmptyRows.ts';
 import { sparseReshape } from '../sparse/sparseReshape.ts';
+import { partsOf } from './embedding.ts';
 import { embeddingLookupSparse, type SparseEmbeddingOptions } from './embeddingSparse.ts';
 
 export interface SafeEmbeddingOptions extends SparseEmbeddingOptions {
@@ -66,7 +67,8 @@ export function safeEmbeddingLookupSparse(
   const names = ['sparseWeights', 'combiner', 'defaultId', 'partitionStrategy', 'maxNorm', 'name'] as const;
   onlyOptions('tf.nn.safeEmbeddingLookupSparse', options, ...names);
   const { sparseWeights, combiner = 'mean', defaultId, partitionStrategy = 'div', maxNorm } = options;
-  const given = Array.isArray(embeddingWeights) ? (embeddingWeights as readonly TensorLike[]) : [embeddingWeights]; // a list
+  const parts = partsOf(embeddingWeights);
+  const given = Array.isArray(parts) ? (parts as readonly TensorLike[]) : [parts]; // a list
   if (given.length === 0) throw userError('safeEmbeddingLookupSparse needs at least one table in embeddingWeights.');
   const tables = given.map((table) =>
     isConvertible(table) ? table : convertToTensor(table, { dtype: sparseWeights?.values.dtype }),

@@ -2,7 +2,7 @@
 import * as d from '../../core/dtypes.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import { nameScope } from '../../graph/scopes.ts';
-import { Tensor, type TensorLike } from '../../graph/tensor.ts';
+import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { concat } from '../array/concat.ts';
 import { expandDims } from '../array/expandDims.ts';
@@ -53,14 +53,6 @@ interface Sampling {
   readonly options: SampledLossOptions & { readonly seed?: number | null | undefined };
 }
 
-/** The parts of a partitioned variable, in a list. */
-function tablesOf(weights: Tables): Tables {
-  const isParts = typeof weights === 'object' && weights !== null && Symbol.iterator in weights;
-  return isParts && !Array.isArray(weights) && !(weights instanceof Tensor) && !ArrayBuffer.isView(weights)
-    ? [...weights] // only partitioned variables can be iterated over
-    : weights;
-}
-
 /** Sums of rows as a product with ones, whose gradient is cheaper than that of `reduceSum`. */
 function sumRows(x: Tensor): Tensor {
   const columns = getItem(shape(x), [1]);
@@ -82,11 +74,11 @@ function sampledLogits(given: Sampling, scope: string): { logits: Tensor; labels
     const [candidates, trueExpected, sampledExpected] = drawn.map((t) => stopGradient(t));
     const sampled = cast(candidates!, d.int64);
     const ids = concat([flat, sampled], 0);
-    const rows = cast(embeddingLookup(tablesOf(given.weights), ids, { partitionStrategy }), inputs.dtype);
+    const rows = cast(embeddingLookup(given.weights, ids, { partitionStrategy }), inputs.dtype);
     const trueRows = slice(rows, [0, 0], stack([getItem(shape(flat), [0]), -1]));
     const sampledRows = slice(rows, stack([getItem(shape(flat), [0]), 0]), [-1, -1]);
     const sampledProducts = matmul(inputs, sampledRows, { transposeB: true });
-    const offsets = cast(embeddingLookup(tablesOf(given.biases), ids, { partitionStrategy }), inputs.dtype);
+    const offsets = cast(embeddingLookup(given.biases, ids, { partitionStrategy }), inputs.dtype);
     const trueOffsets = slice(offsets, [0], shape(flat));
     const sampledOffsets = slice(offsets, shape(flat), [-1]);
     const width = getItem(shape(trueRows), '1:2');
