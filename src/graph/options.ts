@@ -35,6 +35,11 @@ export function isOptions(value: unknown): value is object {
   return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }
 
+/** Whether a value that may be another record is the options object: it has no keys but `names`. */
+export function hasOnly<O extends object>(value: unknown, ...names: readonly (keyof O & string)[]): value is O {
+  return isOptions(value) && Object.keys(value).every((key) => (names as readonly string[]).includes(key));
+}
+
 /** Options of a function whose argument `key` may stand before them or among them: Python's users write both. */
 export function withArgument<O extends object, K extends keyof O & string>(
   key: K,

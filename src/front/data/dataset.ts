@@ -29,6 +29,7 @@ import {
   type Arguments,
   addComponentKind,
   type Component,
+  type Declared,
   type ElementOf,
   type ElementSpec,
   elementAttrs,
@@ -38,7 +39,9 @@ import {
   normalizeElement,
   shownSpec,
   TensorComponent,
+  type TypesOf,
   type ValueOf,
+  withShapes,
 } from './spec.ts';
 import * as storing from './storing.ts';
 
@@ -133,12 +136,14 @@ export class Dataset<E = unknown> implements IsDataset, AsyncIterable<ValueOf<E>
    *
    * @example tf.data.Dataset.fromGenerator(function* () { yield 1; yield 2; }, tf.int64)
    */
-  static fromGenerator<E = Tensor>(
+  static fromGenerator<E = never, const T = unknown>(
     generator: (...args: NDArray[]) => Values,
-    outputTypes: unknown,
+    outputTypes: T,
+    outputShapes?: unknown,
     options: GeneratorOptions = {},
-  ): Dataset<E> {
-    return fromGenerator(generator, outputTypes, options) as Dataset<E>; // as the user declares
+  ): Dataset<Declared<E, T>> {
+    const given = withShapes(outputTypes, outputShapes, options, 'outputShapes', 'args', 'name');
+    return fromGenerator(generator, outputTypes, given) as Dataset<Declared<E, T>>; // as the user declares
   }
 
   /**
@@ -391,8 +396,8 @@ export class Dataset<E = unknown> implements IsDataset, AsyncIterable<ValueOf<E>
   }
 
   /** The types, shapes and classes of the components of elements, in their structure. */
-  get outputTypes(): unknown {
-    return legacy(this.elementSpec, 'dtype');
+  get outputTypes(): TypesOf<E> {
+    return legacy(this.elementSpec, 'dtype') as TypesOf<E>; // the spec describes the elements
   }
   get outputShapes(): unknown {
     return legacy(this.elementSpec, 'shape');

@@ -18,7 +18,17 @@ import {
 import { addToCollection } from '../collections.ts';
 import type { Dataset } from './dataset.ts';
 import { Optional } from './optional.ts';
-import { componentsOf, type ElementSpec, elementAttrs, fromTensors, legacy, specOf } from './spec.ts';
+import {
+  componentsOf,
+  type Declared,
+  type ElementSpec,
+  elementAttrs,
+  fromTensors,
+  legacy,
+  specOf,
+  type TypesOf,
+  withShapes,
+} from './spec.ts';
 
 export interface StructureOptions {
   /** Shapes in the structure of the types; unknown where they are left out. */
@@ -54,40 +64,46 @@ export class Iterator<E = unknown> {
    * An iterator for all datasets whose elements have these types and shapes; `makeInitializer` makes it begin one. Adds
    * `IteratorV2` and `IteratorToStringHandle`.
    *
-   * @example tf.data.Iterator.fromStructure(train.outputTypes, { outputShapes: train.outputShapes })
+   * @example tf.data.Iterator.fromStructure(train.outputTypes, train.outputShapes)
    */
-  static fromStructure<E = unknown>(outputTypes: unknown, options: StructureOptions = {}): Iterator<E> {
-    const {
-      outputShapes,
-      outputClasses,
-      sharedName = '',
-    } = onlyOptions('tf.data.Iterator.fromStructure', options, 'outputShapes', 'outputClasses', 'sharedName');
-    const spec = specOf(outputTypes, outputShapes, outputClasses);
-    const attrs = { ...elementAttrs(spec), container: '', shared_name: sharedName };
-    return new Iterator<E>(IteratorV2.build({}, { attrs }).handle, undefined, spec);
+  static fromStructure<E = never, const T = unknown>(
+    outputTypes: T,
+    outputShapes?: unknown,
+    options: StructureOptions = {},
+  ): Iterator<Declared<E, T>> {
+    const names = ['outputShapes', 'outputClasses', 'sharedName'] as const;
+    const given = onlyOptions(
+      'tf.data.Iterator.fromStructure',
+      withShapes(outputTypes, outputShapes, options, ...names),
+      ...names,
+    );
+    const spec = specOf(outputTypes, given.outputShapes, given.outputClasses);
+    const attrs = { ...elementAttrs(spec), container: '', shared_name: given.sharedName ?? '' };
+    return new Iterator(IteratorV2.build({}, { attrs }).handle, undefined, spec);
   }
 
   /**
    * Whatever iterator a string stands for that another one's `stringHandle()` gave: feed it to choose one in each run. Adds
    * `IteratorFromStringHandleV2` and `IteratorToStringHandle`.
    *
-   * @example tf.data.Iterator.fromStringHandle(handle, train.outputTypes, { outputShapes: train.outputShapes })
+   * @example tf.data.Iterator.fromStringHandle(handle, train.outputTypes, train.outputShapes)
    */
-  static fromStringHandle<E = unknown>(
+  static fromStringHandle<E = never, const T = unknown>(
     stringHandle: TensorLike,
-    outputTypes: unknown,
+    outputTypes: T,
+    outputShapes?: unknown,
     options: Omit<StructureOptions, 'sharedName'> = {},
-  ): Iterator<E> {
-    const { outputShapes, outputClasses } = onlyOptions(
+  ): Iterator<Declared<E, T>> {
+    const names = ['outputShapes', 'outputClasses'] as const;
+    const given = onlyOptions(
       'tf.data.Iterator.fromStringHandle',
-      options,
-      'outputShapes',
-      'outputClasses',
+      withShapes(outputTypes, outputShapes, options, ...names),
+      ...names,
     );
-    const spec = specOf(outputTypes, outputShapes, outputClasses);
+    const spec = specOf(outputTypes, given.outputShapes, given.outputClasses);
     const string_handle = convertToTensor(stringHandle, { dtype: string });
     const made = IteratorFromStringHandleV2.build({ string_handle }, { attrs: elementAttrs(spec) });
-    return new Iterator<E>(made.resource_handle, undefined, spec);
+    return new Iterator(made.resource_handle, undefined, spec);
   }
 
   /** The operation that makes it begin its dataset; run it first, and again to begin anew. */
@@ -152,8 +168,8 @@ export class Iterator<E = unknown> {
     return IteratorToStringHandle.build({ resource_handle: this.resource }, { name }).string_handle;
   }
 
-  get outputTypes(): unknown {
-    return legacy(this.elementSpec, 'dtype');
+  get outputTypes(): TypesOf<E> {
+    return legacy(this.elementSpec, 'dtype') as TypesOf<E>; // the spec describes the elements
   }
   get outputShapes(): unknown {
     return legacy(this.elementSpec, 'shape');

@@ -5,11 +5,47 @@ import { NDArray } from '../../core/ndarray.ts';
 import { type Dims, showTuple } from '../../core/shape.ts';
 import { TensorShape } from '../../core/tensorShape.ts';
 import type { Composite } from '../../graph/composite.ts';
+import { hasOnly, isOptions } from '../../graph/options.ts';
 import { nameScope } from '../../graph/scopes.ts';
 import { type ConvertibleToTensor, type Literal, Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { convertToTensor } from '../../op/convert.ts';
 import { flatten, isNested, packSequenceAs } from '../nest.ts';
+
+/** What elements of these types are, where TypeScript knows the types: tensors in their structure. */
+export type ElementOfTypes<T> = T extends DType
+  ? Tensor
+  : T extends readonly unknown[]
+    ? { -readonly [K in keyof T]: ElementOfTypes<T[K]> }
+    : T extends Readonly<Record<string, unknown>>
+      ? { -readonly [K in keyof T]: ElementOfTypes<T[K]> }
+      : unknown;
+/** The types of elements, in their structure; of values that are no tensors nothing is known. */
+export type TypesOf<E> =
+  E extends Tensor<infer D>
+    ? D
+    : E extends Composite
+      ? unknown
+      : E extends readonly unknown[]
+        ? { -readonly [K in keyof E]: TypesOf<E[K]> }
+        : E extends Readonly<Record<string, unknown>>
+          ? { -readonly [K in keyof E]: TypesOf<E[K]> }
+          : unknown;
+
+/** Elements as the user says they are, or as their types tell. */
+export type Declared<E, T> = [E] extends [never] ? ElementOfTypes<T> : E;
+
+/** Options in which `outputShapes` may stand alone, before them; shapes are a record where the types are one. */
+export function withShapes<O extends { readonly outputShapes?: unknown }>(
+  types: unknown,
+  given: unknown,
+  options: O,
+  ...names: readonly (keyof O & string)[]
+): O {
+  if (given === undefined) return options;
+  const isShapes = isOptions(types) ? !hasOnly<O>(given, ...names) : !isOptions(given);
+  return isShapes ? { ...options, outputShapes: given } : (given as O); // options, if they are right ones
+}
 
 /** How one component of an element travels: as one tensor of a type and a shape. */
 export interface Component {

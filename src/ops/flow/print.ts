@@ -4,7 +4,7 @@ import { string } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { fromElements, type NDArray } from '../../core/ndarray.ts';
 import type { Operation } from '../../graph/operation.ts';
-import { isOptions, onlyOptions } from '../../graph/options.ts';
+import { hasOnly, isOptions, onlyOptions } from '../../graph/options.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { anyType, attr } from '../../op/attrs.ts';
 import { isConvertible } from '../../op/convert.ts';
@@ -174,11 +174,6 @@ export interface PrintV2Options {
 
 const printOptionNames = ['outputStream', 'summarize', 'sep', 'end', 'name'] as const;
 
-/** A record at the end may be something to print, too: options have no keys but these. */
-function isPrintOptions(value: Printable | PrintV2Options): value is PrintV2Options {
-  return isOptions(value) && Object.keys(value).every((key) => (printOptionNames as readonly string[]).includes(key));
-}
-
 /**
  * An operation that prints the inputs when it runs. Adds a `StringFormat` and a `PrintV2` node.
  *
@@ -191,7 +186,8 @@ export function print(...given: readonly (Printable | PrintV2Options)[]): Operat
   const [first, second = {}] = given;
   if (!Array.isArray(first) || given.length > 2 || !isOptions(second)) {
     const last = given.at(-1);
-    return isPrintOptions(last)
+    // A record at the end may be something to print, too.
+    return hasOnly<PrintV2Options>(last, ...printOptionNames)
       ? printList(given.slice(0, -1) as Printable[], last)
       : printList(given as Printable[], {});
   }

@@ -87,6 +87,21 @@ describe('iterators', () => {
     expect(() => iterator.makeInitializer(Dataset.fromTensors(1.5))).toThrow(/int64.*float32/);
   });
 
+  it('take shapes in their place, too, and know what they give', async () => {
+    const pairs = Dataset.fromTensorSlices({ x: [[1.5], [2]], y: [1, 2] });
+    const iterator = Iterator.fromStructure(pairs.outputTypes, pairs.outputShapes);
+    const { x, y } = iterator.getNext();
+    expect([x.shape, y.shape]).toEqual([[1], []]);
+    const handle = tf.placeholder(tf.string, []);
+    expect(Iterator.fromStringHandle(handle, tf.int64, [3]).getNext().shape).toEqual([3]);
+    const [a, b] = Iterator.fromStructure([tf.int64, tf.string], [[], [null]], { sharedName: 's' }).getNext();
+    expect([a.dtype, b.shape]).toEqual([tf.int64, [null]]);
+    expect(() => Iterator.fromStructure(tf.int64, { outputShape: [] })).toThrow(/no option 'outputShape'/);
+    const made = Dataset.fromGenerator(() => [[1, [2, 3]]], [tf.int32, tf.float32], [[], [2]]);
+    expect(String(made)).toContain('shapes: ((), (2,))');
+    for await (const [n, v] of made) expect([n.toArray(), v.toArray()]).toEqual([1, [2, 3]]);
+  });
+
   it('by a string are whichever is fed', async () => {
     const [a, b] = [Dataset.range(3).makeOneShotIterator(), Dataset.range(10, 13).makeInitializableIterator()];
     const handle = tf.placeholder(tf.string, []);
