@@ -56,10 +56,12 @@ export type Fetched<F> =
 
 export type FeedKey = Tensor | GraphElement | string;
 export type FeedValue = NDArray | TypedArray | Literal;
+/** A sparse tensor to be fed: its parts may be plain lists. */
+export type FedSparse = SparseTensorValue<FeedValue, FeedValue, FeedValue>;
 /** `new Map([[x, batch]])`, `[[x, batch]]`, or `{ 'x:0': batch }`. */
 export type Feeds =
   | ReadonlyMap<FeedKey, FeedValue>
-  | ReadonlyMap<FeedKey | SparseTensor, FeedValue | SparseTensorValue>
+  | ReadonlyMap<FeedKey | SparseTensor, FeedValue | FedSparse>
   | readonly (readonly [FeedKey, FeedValue])[]
-  | readonly (readonly [FeedKey | SparseTensor, FeedValue | SparseTensorValue])[]
+  | readonly (readonly [FeedKey | SparseTensor, FeedValue | FedSparse])[]
   | Readonly<Record<string, FeedValue>>;

@@ -15,11 +15,11 @@ export interface SparseTensorParts {
   staticShape(denseShape: Tensor): Dims;
 }
 /** The value of a sparse tensor: what a run gives for one, and what can be fed for one. */
-export class SparseTensorValue {
+export class SparseTensorValue<I = NDArray, V = NDArray, S = NDArray> {
   constructor(
-    readonly indices: NDArray,
-    readonly values: NDArray,
-    readonly denseShape: NDArray,
+    readonly indices: I,
+    readonly values: V,
+    readonly denseShape: S,
   ) {}
 }
 

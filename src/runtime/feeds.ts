@@ -4,7 +4,7 @@ import { type NDArray, scalar } from '../core/ndarray.ts';
 import { compatible, showTuple } from '../core/shape.ts';
 import type { Graph } from '../graph/graph.ts';
 import type { Operation } from '../graph/operation.ts';
-import type { FeedKey, Feeds, FeedValue } from '../graph/runTypes.ts';
+import type { FedSparse, FeedKey, Feeds, FeedValue } from '../graph/runTypes.ts';
 import { SparseTensor, SparseTensorValue } from '../graph/sparseTensor.ts';
 import { Tensor } from '../graph/tensor.ts';
 import { userError } from '../graph/userError.ts';
@@ -17,7 +17,7 @@ export function feedPairs(feeds: Feeds | undefined, graph: Graph): [Tensor, Feed
   if (feeds === undefined) return [];
   const pairs = feeds instanceof Map || Array.isArray(feeds) ? feeds : Object.entries(feeds);
   const result: [Tensor, FeedValue][] = [];
-  for (const [key, value] of pairs as Iterable<readonly [FeedKey | SparseTensor, FeedValue | SparseTensorValue]>) {
+  for (const [key, value] of pairs as Iterable<readonly [FeedKey | SparseTensor, FeedValue | FedSparse]>) {
     // One of the three forms; only sparse tensors are fed with the value of one.
     if (key instanceof SparseTensor) result.push(...sparsePairs(key, value));
     else result.push([feedTensor(key, graph), value as FeedValue]);
@@ -28,7 +28,7 @@ export function feedPairs(feeds: Feeds | undefined, graph: Graph): [Tensor, Feed
 /** A sparse tensor is fed with a value of its kind, or with its three parts in a list. */
 function sparsePairs(
   { indices, values, denseShape }: SparseTensor,
-  value: FeedValue | SparseTensorValue,
+  value: FeedValue | FedSparse,
 ): [Tensor, FeedValue][] {
   const parts = value instanceof SparseTensorValue ? [value.indices, value.values, value.denseShape] : value;
   if (!Array.isArray(parts) || parts.length !== 3)

@@ -34,3 +34,12 @@ if (named) {
   const wrong: number = named.item();
   void wrong;
 }
+
+// A sparse tensor is fed with plain lists; losses of weights are scalars, and can be added to one.
+const sparse = tf.sparse.placeholder(tf.float32);
+await sess.run(tf.sparse.toDense(sparse), [[sparse, new tf.SparseTensorValue([[0, 1]], [2.5], [2, 2])]]);
+const fetched = await sess.run(sparse);
+same<typeof fetched.values, tf.NDArray>(true);
+let penalty = tf.constant(0, tf.float32);
+penalty = penalty.add(tf.nn.l2Loss(x));
+same<typeof tf.layers.Dense.prototype.kernel, tf.Variable>(true);

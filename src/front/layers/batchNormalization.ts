@@ -94,8 +94,8 @@ function knownTraining(training: Training): boolean | undefined {
 export class BatchNormalization extends Layer<BatchNormalizationCall> {
   gamma: Variable | undefined;
   beta: Variable | undefined;
-  movingMean: Variable | undefined;
-  movingVariance: Variable | undefined;
+  movingMean!: Variable;
+  movingVariance!: Variable;
   private renorm: { readonly stddev: Variable; readonly mean: Variable; readonly batchStddev: Variable } | undefined;
   /** What stands for `gamma` and `beta` in the fused operation where the layer has none. */
   private readonly fixed: { gamma?: Tensor; beta?: Tensor } = {};
@@ -199,7 +199,7 @@ export class BatchNormalization extends Layer<BatchNormalizationCall> {
 
   private fused(inputs: Tensor, training: Training): Tensor {
     const dataFormat = this.axes[0] === 1 ? 'NCHW' : 'NHWC';
-    const [movingMean, movingVariance] = [this.movingMean!, this.movingVariance!];
+    const [movingMean, movingVariance] = [this.movingMean, this.movingVariance];
     const [gamma, beta] = [(this.gamma ?? this.fixed.gamma)!, (this.beta ?? this.fixed.beta)!];
     shapeOf(inputs); // a node that Python makes too
     const given = { epsilon: this.epsilon, dataFormat } as const;
@@ -222,7 +222,7 @@ export class BatchNormalization extends Layer<BatchNormalizationCall> {
 
   private composed(inputs: Tensor, training: Training): Tensor {
     let [scale, offset] = [this.alongChannels(this.gamma, inputs), this.alongChannels(this.beta, inputs)];
-    let [mean, variance]: Statistic[] = [this.movingMean!, this.movingVariance!];
+    let [mean, variance]: Statistic[] = [this.movingMean, this.movingVariance];
     if (knownTraining(training) !== false) {
       if (this.options.adjustment) [scale, offset] = composedWith(this.adjusted(inputs, training), scale, offset);
       const batch = this.batchMoments(inputs, training);
@@ -253,14 +253,14 @@ export class BatchNormalization extends Layer<BatchNormalizationCall> {
     const isVirtual = this.options.virtualBatchSize !== undefined;
     const reduced = inputs.shape!.map((_, i) => i).filter((i) => !this.axes.includes(i) && !(isVirtual && i === 1));
     const keepDims = isVirtual || this.axes.length > 1;
-    const [mean, variance] = moments(cast(inputs, this.movingMean!.dtype), reduced, { keepDims });
+    const [mean, variance] = moments(cast(inputs, this.movingMean.dtype), reduced, { keepDims });
     const either = (batch: Tensor, moving: Variable) =>
       smartCond(
         training,
         () => batch,
         () => convertToTensor(moving),
       );
-    return [either(mean, this.movingMean!), either(variance, this.movingVariance!)];
+    return [either(mean, this.movingMean), either(variance, this.movingVariance)];
   }
 
   /** The means over the parts of a batch that are normalized by themselves. */
@@ -338,7 +338,7 @@ export class BatchNormalization extends Layer<BatchNormalizationCall> {
   /** Adds the operations that move what is remembered towards a batch's statistics. */
   private remember([mean, variance]: readonly [Tensor, Tensor], training: Training): void {
     const { momentum, epsilon, renorm } = this;
-    const [movingMean, movingVariance] = [this.movingMean!, this.movingVariance!];
+    const [movingMean, movingVariance] = [this.movingMean, this.movingVariance];
     const moveVariance = () => {
       if (!renorm) return move(movingVariance, variance, momentum);
       const stddev = move(renorm.stddev, sqrt(plus(variance, epsilon)), momentum);

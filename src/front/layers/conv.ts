@@ -10,7 +10,8 @@ import { type ConvLayerOptions, convOptionNames, ImageLayer } from './imageLayer
 
 /** What convolution layers share: a kernel [size…, channels, filters]. */
 abstract class Conv extends ImageLayer<ConvLayerOptions> {
-  kernel: Variable | undefined;
+  /** Made when the layer is first applied. */
+  kernel!: Variable;
   private readonly dilation: readonly number[];
 
   constructor(rank: number, filters: number, kernelSize: number | readonly number[], options: ConvLayerOptions) {
@@ -29,7 +30,7 @@ abstract class Conv extends ImageLayer<ConvLayerOptions> {
 
   override call(inputs: Tensor): Tensor {
     const { format, padding, strides, rank } = this;
-    const outputs = convolution(inputs, this.kernel!, {
+    const outputs = convolution(inputs, this.kernel, {
       padding,
       strides,
       dilationRate: this.dilation,

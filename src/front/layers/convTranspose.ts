@@ -12,7 +12,8 @@ export type ConvTransposeLayerOptions = Omit<ConvLayerOptions, 'dilationRate'>;
 
 /** What transposed convolution layers share: a kernel [size…, filters, channels]. */
 abstract class ConvTranspose extends ImageLayer<ConvTransposeLayerOptions> {
-  kernel: Variable | undefined;
+  /** Made when the layer is first applied. */
+  kernel!: Variable;
 
   constructor(
     rank: 2 | 3,
@@ -45,7 +46,7 @@ abstract class ConvTranspose extends ImageLayer<ConvTransposeLayerOptions> {
     const outputs =
       rank === 2
         ? this.transposed2d(inputs, whole)
-        : transpose3d(inputs, this.kernel!, whole, { strides, padding, dataFormat: format.letters });
+        : transpose3d(inputs, this.kernel, whole, { strides, padding, dataFormat: format.letters });
     const known = given.map((n, i) => (n === null ? null : this.sizeOf(n, i)));
     const rows = inputs.shape?.[0] ?? null;
     outputs.setShape(format.channelsFirst ? [rows, this.filters, ...known] : [rows, ...known, this.filters]);
@@ -67,11 +68,11 @@ abstract class ConvTranspose extends ImageLayer<ConvTransposeLayerOptions> {
     const options = { strides, padding, dataFormat: 'NHWC' } as const;
     if (!this.format.channelsFirst) {
       whole.slice('0'); // a node that Python makes too
-      return transpose2d(inputs, this.kernel!, whole, options);
+      return transpose2d(inputs, this.kernel, whole, options);
     }
     const turned = transpose(inputs, [0, 2, 3, 1]);
     const sizes = [whole.slice('0'), whole.slice('2'), whole.slice('3'), whole.slice('1')];
-    return transpose(transpose2d(turned, this.kernel!, stack(sizes), options), [0, 3, 1, 2]);
+    return transpose(transpose2d(turned, this.kernel, stack(sizes), options), [0, 3, 1, 2]);
   }
 }
 

@@ -17,7 +17,8 @@ export type DenseOptions = KernelOptions;
  * @example const layer = new tf.layers.Dense(10, { activation: tf.nn.relu }); layer.apply(x);
  */
 export class Dense extends BiasedLayer<DenseOptions> {
-  kernel: Variable | undefined;
+  /** Made when the layer is first applied. */
+  kernel!: Variable;
 
   constructor(
     readonly units: number,
@@ -59,7 +60,7 @@ export class Dense extends BiasedLayer<DenseOptions> {
   }
 
   override call(inputs: Tensor): Tensor {
-    const kernel = this.kernel!;
+    const kernel = this.kernel;
     let outputs: Tensor;
     if (inputs.rank === null || inputs.rank === 2) outputs = MatMul.build({ a: inputs, b: kernel }).product;
     else {

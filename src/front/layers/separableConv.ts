@@ -32,8 +32,8 @@ const optionNames = [
 
 /** What separable convolution layers share: a kernel for each channel, and one that mixes the channels. */
 abstract class SeparableConv extends ImageLayer<SeparableConvOptions> {
-  depthwiseKernel: Variable | undefined;
-  pointwiseKernel: Variable | undefined;
+  depthwiseKernel!: Variable;
+  pointwiseKernel!: Variable;
   private readonly rate: readonly number[];
 
   constructor(rank: 1 | 2, filters: number, kernelSize: number | readonly number[], options: SeparableConvOptions) {
@@ -69,7 +69,7 @@ abstract class SeparableConv extends ImageLayer<SeparableConvOptions> {
     const wide = (x: TensorLike, at: number) => (this.rank === 1 ? expandDims(x, at) : x);
     const both = (list: readonly number[], first: number) => (this.rank === 1 ? [first, ...list] : list);
     const steps = both(this.strides, this.strides[0]!);
-    const mixed = separable(wide(inputs, axis), wide(this.depthwiseKernel!, 0), wide(this.pointwiseKernel!, 0), {
+    const mixed = separable(wide(inputs, axis), wide(this.depthwiseKernel, 0), wide(this.pointwiseKernel, 0), {
       strides: image.everyAxis(steps),
       padding: this.padding,
       rate: both(this.rate, 1),

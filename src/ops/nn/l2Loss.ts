@@ -1,4 +1,5 @@
 /** @file L2Loss: half the sum of squares. */
+import type { DTypeOf } from '../../graph/staticShapes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { floats } from '../../op/attrs.ts';
 import { defineOp } from '../../op/defineOp.ts';
@@ -39,6 +40,6 @@ export const L2Loss = defineOp({
  *
  * @example tf.nn.l2Loss(tf.constant([1.5, 2])) // runs to 3.125
  */
-export function l2Loss(t: TensorLike, options: { name?: string } = {}): Tensor {
-  return L2Loss.build({ t }, options).output;
+export function l2Loss<T extends TensorLike>(t: T, options: { name?: string } = {}): Tensor<DTypeOf<T>, readonly []> {
+  return L2Loss.build({ t }, options).output as Tensor<DTypeOf<T>, readonly []>; // a scalar of its input's type
 }
