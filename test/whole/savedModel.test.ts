@@ -122,6 +122,9 @@ describe('a SavedModel', () => {
     const infos = { inputs: buildTensorInfo(scores) };
     expect(isValidSignature(buildSignatureDef(infos, infos, 'tensorflow/serving/regress'))).toBe(false);
     expect(isValidSignature(buildSignatureDef({}, infos, 'tensorflow/serving/predict'))).toBe(false);
+    expect(buildSignatureDef({ inputs: infos, outputs: infos, methodName: 'm' })).toEqual(
+      buildSignatureDef(infos, infos, 'm'),
+    );
     expect(() => tf.savedModel.classificationSignatureDef(examples, null, null)).toThrow(/cannot both be null/);
     expect(() => tf.savedModel.regressionSignatureDef(scores, scores)).toThrow(/type string, but is float32/);
     expect(() => tf.savedModel.predictSignatureDef({}, { scores })).toThrow(/`inputs` cannot be empty/);

@@ -15,7 +15,7 @@ import { flatten, isNested, packSequenceAs } from '../nest.ts';
 import { batchSizeOf, choice, type DatasetOptions, metadataOf, number, truth } from './arguments.ts';
 import { Dataset } from './dataset.ts';
 import { type MapOptions, map } from './elementwise.ts';
-import { componentsOf, type ElementSpec, elementAttrs, mapSpec, TensorComponent } from './spec.ts';
+import { componentsOf, type ElementSpec, elementAttrs, mapSpec, TensorComponent, withStructure } from './spec.ts';
 
 export interface BatchOptions extends MapOptions {
   /** Whether a last batch that is too small is left out. */
@@ -89,13 +89,20 @@ function knownDims(shape: Tensor): Dims {
 
 const zeroOf = (dtype: DType): Element => (dtype === string ? '' : 0);
 
-export function paddedBatch<E>(dataset: Dataset<E>, batchSize: TensorLike, options: PaddedBatchOptions): Dataset<E> {
+export function paddedBatch<E>(
+  dataset: Dataset<E>,
+  batchSize: TensorLike,
+  given: unknown,
+  last: PaddedBatchOptions,
+): Dataset<E> {
+  const names = ['paddedShapes', 'paddingValues', 'dropRemainder', 'name'] as const;
+  const options = withStructure('paddedShapes', dataset.elementSpec, given, last, ...names);
   const {
     paddedShapes,
     paddingValues,
     dropRemainder = false,
     name,
-  } = onlyOptions('Dataset.paddedBatch', options, 'paddedShapes', 'paddingValues', 'dropRemainder', 'name');
+  } = onlyOptions('Dataset.paddedBatch', options, ...names);
   const components = componentsOf(dataset.elementSpec);
   if (components.some((c) => !(c instanceof TensorComponent)))
     throw userError('Padded batching of components that are no tensors is not supported.');

@@ -41,7 +41,7 @@ import {
   TensorComponent,
   type TypesOf,
   type ValueOf,
-  withShapes,
+  withStructure,
 } from './spec.ts';
 import * as storing from './storing.ts';
 
@@ -142,7 +142,7 @@ export class Dataset<E = unknown> implements IsDataset, AsyncIterable<ValueOf<E>
     outputShapes?: unknown,
     options: GeneratorOptions = {},
   ): Dataset<Declared<E, T>> {
-    const given = withShapes(outputTypes, outputShapes, options, 'outputShapes', 'args', 'name');
+    const given = withStructure('outputShapes', outputTypes, outputShapes, options, 'outputShapes', 'args', 'name');
     return fromGenerator(generator, outputTypes, given) as Dataset<Declared<E, T>>; // as the user declares
   }
 
@@ -233,10 +233,11 @@ export class Dataset<E = unknown> implements IsDataset, AsyncIterable<ValueOf<E>
   /**
    * Consecutive elements brought to one size and stacked. Adds `PaddedBatchDatasetV2`.
    *
-   * @example sentences.paddedBatch(32, { paddedShapes: [null] })
+   * @example sentences.paddedBatch(32, [null])
+   * @example sentences.paddedBatch(32, { paddedShapes: [null], paddingValues: -1 })
    */
-  paddedBatch(batchSize: TensorLike, options: batching.PaddedBatchOptions = {}): Dataset<E> {
-    return batching.paddedBatch<E>(this, batchSize, options);
+  paddedBatch(batchSize: TensorLike, shapes?: unknown, options: batching.PaddedBatchOptions = {}): Dataset<E> {
+    return batching.paddedBatch<E>(this, batchSize, shapes, options);
   }
 
   /** The rows of each element as elements: the opposite of `batch`. Adds `MapDataset` and `UnbatchDataset`. */

@@ -27,7 +27,7 @@ import {
   legacy,
   specOf,
   type TypesOf,
-  withShapes,
+  withStructure,
 } from './spec.ts';
 
 export interface StructureOptions {
@@ -74,7 +74,7 @@ export class Iterator<E = unknown> {
     const names = ['outputShapes', 'outputClasses', 'sharedName'] as const;
     const given = onlyOptions(
       'tf.data.Iterator.fromStructure',
-      withShapes(outputTypes, outputShapes, options, ...names),
+      withStructure('outputShapes', outputTypes, outputShapes, options, ...names),
       ...names,
     );
     const spec = specOf(outputTypes, given.outputShapes, given.outputClasses);
@@ -97,7 +97,7 @@ export class Iterator<E = unknown> {
     const names = ['outputShapes', 'outputClasses'] as const;
     const given = onlyOptions(
       'tf.data.Iterator.fromStringHandle',
-      withShapes(outputTypes, outputShapes, options, ...names),
+      withStructure('outputShapes', outputTypes, outputShapes, options, ...names),
       ...names,
     );
     const spec = specOf(outputTypes, given.outputShapes, given.outputClasses);

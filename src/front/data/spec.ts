@@ -35,16 +35,17 @@ export type TypesOf<E> =
 /** Elements as the user says they are, or as their types tell. */
 export type Declared<E, T> = [E] extends [never] ? ElementOfTypes<T> : E;
 
-/** Options in which `outputShapes` may stand alone, before them; shapes are a record where the types are one. */
-export function withShapes<O extends { readonly outputShapes?: unknown }>(
-  types: unknown,
+/** Options of which `key`, something in the structure of the elements, may stand before them: a record where elements are. */
+export function withStructure<O extends object, K extends keyof O & string>(
+  key: K,
+  elements: unknown,
   given: unknown,
   options: O,
   ...names: readonly (keyof O & string)[]
 ): O {
   if (given === undefined) return options;
-  const isShapes = isOptions(types) ? !hasOnly<O>(given, ...names) : !isOptions(given);
-  return isShapes ? { ...options, outputShapes: given } : (given as O); // options, if they are right ones
+  const isStructure = isOptions(elements) ? !hasOnly<O>(given, ...names) : !isOptions(given);
+  return isStructure ? { ...options, [key]: given } : (given as O); // options, if they are right ones
 }
 
 /** How one component of an element travels: as one tensor of a type and a shape. */

@@ -9,7 +9,7 @@ import { exists } from '../../io/gfile.ts';
 import { joinPath } from '../../io/paths.ts';
 import { AssetFileDef, type MetaGraphDef, SavedModel } from '../../proto/metaGraph.ts';
 import type { SaverSession } from '../saver.ts';
-import { importMetaGraph } from '../saving/importMetaGraph.ts';
+import { importMetaGraphWithReturnElements } from '../saving/importMetaGraph.ts';
 import type { ImportScopedOptions } from '../saving/metaGraph.ts';
 import { readMessage } from '../saving/writeGraph.ts';
 import * as constants from './constants.ts';
@@ -64,7 +64,7 @@ export async function load(
   onlyOptions('tf.savedModel.load', options, 'clearDevices', 'importScope', 'inputMap', 'restoreCollections');
   const def = metaGraphWithTags(parseSavedModel(exportDir), tags);
   const { graph } = sess;
-  const saver = graph.asDefault(() => importMetaGraph(def, options));
+  const saver = graph.asDefault(() => importMetaGraphWithReturnElements(def, options).saver);
   const variables = joinPath(exportDir, constants.VARIABLES_DIRECTORY, constants.VARIABLES_FILENAME);
   await saver?.restore(sess, variables);
   const first = initOp(def, sess, options.importScope);

@@ -2,6 +2,7 @@
 import { float32, string } from '../../core/dtypes.ts';
 import { type Graph, getDefaultGraph } from '../../graph/graph.ts';
 import type { Operation } from '../../graph/operation.ts';
+import { hasOnly } from '../../graph/options.ts';
 import { prependNameScope } from '../../graph/scopedNames.ts';
 import { SparseTensor } from '../../graph/sparseTensor.ts';
 import type { Tensor } from '../../graph/tensor.ts';
@@ -70,8 +71,23 @@ type Tensors = Readonly<Record<string, Nameable>>;
 const infosOf = (tensors: Tensors): Infos =>
   Object.fromEntries(Object.entries(tensors).map(([key, tensor]) => [key, buildTensorInfo(tensor)]));
 
-/** A signature of any kind. */
-export function buildSignatureDef(inputs: Infos = {}, outputs: Infos = {}, methodName = ''): SignatureDef {
+interface SignatureParts {
+  readonly inputs?: Infos | undefined;
+  readonly outputs?: Infos | undefined;
+  readonly methodName?: string | undefined;
+}
+
+/**
+ * A signature of any kind.
+ *
+ * @example tf.savedModel.signatureDefUtils.buildSignatureDef({ inputs: { x: info }, outputs: { y: info }, methodName: 'm' })
+ */
+export function buildSignatureDef(inputs?: Infos, outputs?: Infos, methodName?: string): SignatureDef;
+export function buildSignatureDef(parts: SignatureParts): SignatureDef;
+export function buildSignatureDef(given?: Infos | SignatureParts, second?: Infos, third?: string): SignatureDef {
+  const byName = second === undefined && hasOnly<SignatureParts>(given, 'inputs', 'outputs', 'methodName');
+  const parts = byName ? given : { inputs: given as Infos | undefined, outputs: second, methodName: third }; // as declared
+  const { inputs = {}, outputs = {}, methodName = '' } = parts;
   return SignatureDef.create({ inputs, outputs, method_name: methodName });
 }
 

@@ -16,21 +16,18 @@ const optionNames: OptionNames<ImportScopedOptions> = {
 };
 
 /**
- * Adds the graph of a `.meta` file, or of a message, to the default graph; gives the saver that restores its variables, or null
- * where it has none.
+ * Adds the graph of a `.meta` file, or of a message, to the default graph; gives the saver that restores its variables, one
+ * that does nothing where it has none.
  *
  * @example
  * const saver = tf.train.importMetaGraph('run1/model-100.meta');
- * await saver?.restore(new tf.Session(), 'run1/model-100');
+ * await saver.restore(new tf.Session(), 'run1/model-100');
  */
-export function importMetaGraph(
-  metaGraphOrFile: MetaGraphDef | string,
-  options: ImportScopedOptions = {},
-): Saver | null {
-  return importMetaGraphWithReturnElements(metaGraphOrFile, options).saver;
+export function importMetaGraph(metaGraphOrFile: MetaGraphDef | string, options: ImportScopedOptions = {}): Saver {
+  return importMetaGraphWithReturnElements(metaGraphOrFile, options).saver ?? new Saver({ allowEmpty: true });
 }
 
-/** As `importMetaGraph`, with the `returnElements` of the graph. */
+/** As `importMetaGraph`, with the `returnElements` of the graph; the saver is null where it has no variables. */
 export function importMetaGraphWithReturnElements(
   metaGraphOrFile: MetaGraphDef | string,
   options: ImportScopedOptions = {},
