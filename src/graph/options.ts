@@ -52,6 +52,27 @@ export function withArgument<O extends object, K extends keyof O & string>(
   return { ...options, [key]: given };
 }
 
+/** Arguments of type `O` of which `keys` may stand in their places, before the options: all of them, the first few, or none. */
+export type Placed<O, Keys extends readonly unknown[]> =
+  | (Record<never, never> extends O ? [options?: O] : [options: O])
+  | (Keys extends readonly [infer K extends keyof O, ...infer Rest]
+      ? [argument: Exclude<O[K], undefined>, ...others: Placed<Omit<O, K>, Rest>]
+      : never);
+
+/** All of what `Placed` describes, as one record. */
+export function byName<O extends object>(owner: string, given: readonly unknown[], ...keys: (keyof O & string)[]): O {
+  const last = given.at(-1);
+  const inPlace = isOptions(last) ? given.slice(0, -1) : given;
+  if (inPlace.length > keys.length)
+    throw userError(
+      `${owner} takes ${keys.join(', ')} in their places and the rest as an object behind them, but got ${JSON.stringify(inPlace[keys.length])} there.`,
+    );
+  const options = isOptions(last) ? last : {};
+  const twice = keys.find((key, i) => i < inPlace.length && key in options);
+  if (twice !== undefined) throw userError(`${owner}: ${twice} was given twice, in its place and among the options.`);
+  return { ...Object.fromEntries(inPlace.map((value, i) => [keys[i], value])), ...options } as O; // as the types ask
+}
+
 /** What a function that takes any number of arguments was given, and the options object that may stand last. */
 export function splitOptions<T, O extends object>(args: readonly (T | O)[], none: O): [readonly T[], O] {
   const last = args.at(-1);

@@ -154,6 +154,87 @@ describe('arguments that Python takes in their place and by name', () => {
       () => new tf.train.AdadeltaOptimizer({ learningRate: 0.1 }).minimize(tf.getVariable('v', [2]).square()),
     ],
   };
+  const image = () => tf.zeros([1, 6, 6, 2]);
+  const taps = () => tf.ones([3, 3, 2, 2]);
+  const ones = [1, 1, 1, 1];
+  const two = [1, 2, 2, 1];
+  const queued = { capacity: 9, minAfterDequeue: 3 };
+  // Required arguments that Python's users name all the same.
+  const required: typeof forms = {
+    conv2d: [
+      () => tf.nn.conv2d(image(), taps(), two, 'SAME', { name: 'c' }),
+      () => tf.nn.conv2d(image(), taps(), { strides: two, padding: 'SAME', name: 'c' }),
+    ],
+    conv1d: [
+      () => tf.nn.conv1d(tf.ones([1, 5, 2]), tf.ones([3, 2, 1]), 2, 'SAME'),
+      () => tf.nn.conv1d(tf.ones([1, 5, 2]), tf.ones([3, 2, 1]), { stride: 2, padding: 'SAME' }),
+    ],
+    conv3d: [
+      () => tf.nn.conv3d(tf.ones([1, 4, 4, 4, 2]), tf.ones([2, 2, 2, 2, 1]), [1, 1, 1, 1, 1], 'SAME'),
+      () =>
+        tf.nn.conv3d(tf.ones([1, 4, 4, 4, 2]), tf.ones([2, 2, 2, 2, 1]), { strides: [1, 1, 1, 1, 1], padding: 'SAME' }),
+    ],
+    conv2dTranspose: [
+      () => tf.nn.conv2dTranspose(image(), taps(), [1, 12, 12, 2], two),
+      () => tf.nn.conv2dTranspose(image(), taps(), [1, 12, 12, 2], { strides: two }),
+    ],
+    depthwise: [
+      () => tf.nn.depthwiseConv2d(image(), taps(), ones, 'VALID', { rate: [2, 2] }),
+      () => tf.nn.depthwiseConv2d(image(), taps(), { strides: ones, padding: 'VALID', rate: [2, 2] }),
+    ],
+    separable: [
+      () => tf.nn.separableConv2d(image(), taps(), tf.ones([1, 1, 4, 3]), ones, 'SAME'),
+      () => tf.nn.separableConv2d(image(), taps(), tf.ones([1, 1, 4, 3]), { strides: ones, padding: 'SAME' }),
+    ],
+    atrous: [
+      () => tf.nn.atrousConv2d(image(), taps(), 2, 'SAME'),
+      () => tf.nn.atrousConv2d(image(), taps(), { rate: 2, padding: 'SAME' }),
+    ],
+    maxPool: [
+      () => tf.nn.maxPool(image(), two, two, 'SAME', { name: 'p' }),
+      () => tf.nn.maxPool(image(), { ksize: two, strides: two, padding: 'SAME', name: 'p' }),
+    ],
+    avgPool: [
+      () => tf.nn.avgPool(image(), two, two, 'VALID'),
+      () => tf.nn.avgPool(image(), two, { strides: two, padding: 'VALID' }),
+    ],
+    denseLayer: [
+      () => tf.layers.dense(tf.zeros([2, 3]), 4, { name: 'd' }),
+      () => tf.layers.dense(tf.zeros([2, 3]), { units: 4, name: 'd' }),
+    ],
+    convLayer: [
+      () => tf.layers.conv2d(image(), 8, [5, 5], { padding: 'same' }),
+      () => tf.layers.conv2d(image(), { filters: 8, kernelSize: [5, 5], padding: 'same' }),
+    ],
+    transposeLayer: [
+      () => tf.layers.conv2dTranspose(image(), 8, 3, { strides: 2 }),
+      () => tf.layers.conv2dTranspose(image(), { filters: 8, kernelSize: 3, strides: 2 }),
+    ],
+    poolLayer: [
+      () => tf.layers.maxPooling2d(image(), [2, 2], 2),
+      () => tf.layers.maxPooling2d(image(), { poolSize: [2, 2], strides: 2 }),
+    ],
+    batch: [
+      () => tf.train.batch([tf.constant(1), tf.constant('a')], 4, { capacity: 8 }),
+      () => tf.train.batch([tf.constant(1), tf.constant('a')], { batchSize: 4, capacity: 8 }),
+    ],
+    shuffleBatch: [
+      () => tf.train.shuffleBatch([tf.constant(1)], 4, 9, 3, { seed: 1 }),
+      () => tf.train.shuffleBatch([tf.constant(1)], { batchSize: 4, ...queued, seed: 1 }),
+    ],
+    paddedBatch: [
+      () => tf.data.Dataset.fromTensors([1, 2]).paddedBatch(2, [null], { dropRemainder: true }).variant,
+      () => tf.data.Dataset.fromTensors([1, 2]).paddedBatch(2, { paddedShapes: [null], dropRemainder: true }).variant,
+    ],
+    paddedRecords: [
+      () => tf.data.Dataset.fromTensors({ a: [1, 2] }).paddedBatch(2, { a: [3] }).variant,
+      () => tf.data.Dataset.fromTensors({ a: [1, 2] }).paddedBatch(2, { paddedShapes: { a: [3] } }).variant,
+    ],
+  };
+  it.each(Object.entries(required))('%s, required', (_, [inPlace, byName]) =>
+    expect(nodes(byName)).toEqual(nodes(inPlace)),
+  );
+
   it.each(Object.entries(forms))('%s', (_, [inPlace, byName]) => expect(nodes(byName)).toEqual(nodes(inPlace)));
 
   it('the variables to differentiate for, and the scope of a collection', () => {

@@ -189,7 +189,10 @@ describe('mistakes', () => {
     // @ts-expect-error the options are an object
     expect(() => tf.train.maybeBatch([1], true, 2)).toThrow(/^tf\.train\.maybeBatch takes its options as an object/);
     // @ts-expect-error the options are an object
-    expect(() => tf.train.batch([1], 2)).toThrow(/^tf\.train\.batch takes its options as an object/);
+    expect(() => tf.train.batch([1], 2, 3)).toThrow(
+      /^tf\.train\.batch takes batchSize .* the rest as an object .* got 3/,
+    );
+    expect(() => tf.train.batch([1], 2, { batchSize: 3 } as never)).toThrow(/batchSize was given twice/);
     // @ts-expect-error other queues take the shapes as an option
     expect(() => new tf.PaddingFIFOQueue(10, [tf.int32], { shapes: [[null]] })).toThrow(
       /Shapes are a list with one for each component, as in \[\[2, 3\], \[\]\], not \{"shapes":\[\[null\]\]\}/,

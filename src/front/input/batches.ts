@@ -3,7 +3,7 @@ import { type DType, float32, int32 } from '../../core/dtypes.ts';
 import { type Dims, mergeShapes } from '../../core/shape.ts';
 import { IndexedSlices } from '../../graph/indexedSlices.ts';
 import { Operation } from '../../graph/operation.ts';
-import { onlyOptions } from '../../graph/options.ts';
+import { byName, onlyOptions, type Placed } from '../../graph/options.ts';
 import { nameScope } from '../../graph/scopes.ts';
 import { SparseTensor } from '../../graph/sparseTensor.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
@@ -260,7 +260,11 @@ function firstOf(all: readonly BatchInputs[]): BatchInputs {
  *
  * @example const [images, labels] = tf.train.batch([image, label], { batchSize: 32 });
  */
-export function batch<const T extends BatchInputs>(tensors: T, options: BatchOptions): Batched<T> {
+export function batch<const T extends BatchInputs>(
+  tensors: T,
+  ...given: Placed<BatchOptions, ['batchSize']>
+): Batched<T> {
+  const options = byName<BatchOptions>('tf.train.batch', given, 'batchSize');
   onlyOptions('tf.train.batch', options, ...joinNames, 'dynamicPad', 'numThreads');
   return maybeBatch(tensors, true, options);
 }
@@ -282,8 +286,9 @@ export function maybeBatch<const T extends BatchInputs>(
 /** As `batch`, with a task for each list of tensors: batches mix what comes from all. */
 export function batchJoin<const T extends BatchInputs>(
   tensorsList: readonly T[],
-  options: BatchJoinOptions,
+  ...given: Placed<BatchJoinOptions, ['batchSize']>
 ): Batched<T> {
+  const options = byName<BatchJoinOptions>('tf.train.batchJoin', given, 'batchSize');
   onlyOptions('tf.train.batchJoin', options, ...joinNames, 'dynamicPad');
   return maybeBatchJoin(tensorsList, true, options);
 }
@@ -308,7 +313,17 @@ export function maybeBatchJoin<const T extends BatchInputs>(
  *
  * @example tf.train.shuffleBatch([image, label], { batchSize: 32, capacity: 2000, minAfterDequeue: 1000 })
  */
-export function shuffleBatch<const T extends BatchInputs>(tensors: T, options: ShuffleBatchOptions): Batched<T> {
+export function shuffleBatch<const T extends BatchInputs>(
+  tensors: T,
+  ...given: Placed<ShuffleBatchOptions, ['batchSize', 'capacity', 'minAfterDequeue']>
+): Batched<T> {
+  const options = byName<ShuffleBatchOptions>(
+    'tf.train.shuffleBatch',
+    given,
+    'batchSize',
+    'capacity',
+    'minAfterDequeue',
+  );
   onlyOptions('tf.train.shuffleBatch', options, ...shuffleNames, 'numThreads');
   return maybeShuffleBatch(tensors, true, options);
 }
@@ -331,8 +346,10 @@ export function maybeShuffleBatch<const T extends BatchInputs>(
 /** As `shuffleBatch`, with a task for each list of tensors. */
 export function shuffleBatchJoin<const T extends BatchInputs>(
   tensorsList: readonly T[],
-  options: ShuffleBatchJoinOptions,
+  ...given: Placed<ShuffleBatchJoinOptions, ['batchSize', 'capacity', 'minAfterDequeue']>
 ): Batched<T> {
+  const owner = 'tf.train.shuffleBatchJoin';
+  const options = byName<ShuffleBatchJoinOptions>(owner, given, 'batchSize', 'capacity', 'minAfterDequeue');
   onlyOptions('tf.train.shuffleBatchJoin', options, ...shuffleNames);
   return maybeShuffleBatchJoin(tensorsList, true, options);
 }

@@ -6,7 +6,13 @@ import { convolution } from '../../ops/nn/index.ts';
 import type { Variable } from '../variable.ts';
 import { kernelWeight } from './biasedLayer.ts';
 import { perSpatialAxis } from './imageFormat.ts';
-import { type ConvLayerOptions, convOptionNames, ImageLayer } from './imageLayer.ts';
+import {
+  type ConvLayerOptions,
+  convOptionNames,
+  ImageLayer,
+  kernelArguments,
+  type PlacedKernel,
+} from './imageLayer.ts';
 
 /** What convolution layers share: a kernel [size…, channels, filters]. */
 abstract class Conv extends ImageLayer<ConvLayerOptions> {
@@ -87,12 +93,8 @@ type FunctionOptions = Omit<ConvLayerOptions, 'dtype' | 'scope'>;
  *
  * @example const y = tf.layers.conv1d(x, 32, 5, { activation: tf.nn.relu });
  */
-export function conv1d(
-  inputs: TensorLike,
-  filters: number,
-  kernelSize: number | readonly number[],
-  options: FunctionOptions = {},
-): Tensor {
+export function conv1d(inputs: TensorLike, ...given: PlacedKernel<FunctionOptions>): Tensor {
+  const { filters, kernelSize, ...options } = kernelArguments<FunctionOptions>('conv1d', given);
   return new Conv1D(filters, kernelSize, { ...options, scope: options.name }).apply(inputs);
 }
 
@@ -102,12 +104,8 @@ export function conv1d(
  *
  * @example const y = tf.layers.conv2d(images, 32, 5, { padding: 'same', activation: tf.nn.relu });
  */
-export function conv2d(
-  inputs: TensorLike,
-  filters: number,
-  kernelSize: number | readonly number[],
-  options: FunctionOptions = {},
-): Tensor {
+export function conv2d(inputs: TensorLike, ...given: PlacedKernel<FunctionOptions>): Tensor {
+  const { filters, kernelSize, ...options } = kernelArguments<FunctionOptions>('conv2d', given);
   return new Conv2D(filters, kernelSize, { ...options, scope: options.name }).apply(inputs);
 }
 
@@ -116,11 +114,7 @@ export function conv2d(
  *
  * @example const y = tf.layers.conv3d(volumes, 8, 3);
  */
-export function conv3d(
-  inputs: TensorLike,
-  filters: number,
-  kernelSize: number | readonly number[],
-  options: FunctionOptions = {},
-): Tensor {
+export function conv3d(inputs: TensorLike, ...given: PlacedKernel<FunctionOptions>): Tensor {
+  const { filters, kernelSize, ...options } = kernelArguments<FunctionOptions>('conv3d', given);
   return new Conv3D(filters, kernelSize, { ...options, scope: options.name }).apply(inputs);
 }

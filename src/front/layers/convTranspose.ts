@@ -6,7 +6,13 @@ import { shape, stack, transpose } from '../../ops/array/index.ts';
 import { conv2dTranspose as transpose2d, conv3dTranspose as transpose3d } from '../../ops/nn/index.ts';
 import type { Variable } from '../variable.ts';
 import { kernelWeight } from './biasedLayer.ts';
-import { type ConvLayerOptions, convOptionNames, ImageLayer } from './imageLayer.ts';
+import {
+  type ConvLayerOptions,
+  convOptionNames,
+  ImageLayer,
+  kernelArguments,
+  type PlacedKernel,
+} from './imageLayer.ts';
 
 export type ConvTransposeLayerOptions = Omit<ConvLayerOptions, 'dilationRate'>;
 
@@ -105,12 +111,8 @@ type FunctionOptions = Omit<ConvTransposeLayerOptions, 'dtype' | 'scope'>;
  *
  * @example const y = tf.layers.conv2dTranspose(images, 16, 3, { strides: 2, padding: 'same' });
  */
-export function conv2dTranspose(
-  inputs: TensorLike,
-  filters: number,
-  kernelSize: number | readonly number[],
-  options: FunctionOptions = {},
-): Tensor {
+export function conv2dTranspose(inputs: TensorLike, ...given: PlacedKernel<FunctionOptions>): Tensor {
+  const { filters, kernelSize, ...options } = kernelArguments<FunctionOptions>('conv2dTranspose', given);
   return new Conv2DTranspose(filters, kernelSize, { ...options, scope: options.name }).apply(inputs);
 }
 
@@ -119,11 +121,7 @@ export function conv2dTranspose(
  *
  * @example const y = tf.layers.conv3dTranspose(volumes, 16, 3, { strides: 2 });
  */
-export function conv3dTranspose(
-  inputs: TensorLike,
-  filters: number,
-  kernelSize: number | readonly number[],
-  options: FunctionOptions = {},
-): Tensor {
+export function conv3dTranspose(inputs: TensorLike, ...given: PlacedKernel<FunctionOptions>): Tensor {
+  const { filters, kernelSize, ...options } = kernelArguments<FunctionOptions>('conv3dTranspose', given);
   return new Conv3DTranspose(filters, kernelSize, { ...options, scope: options.name }).apply(inputs);
 }

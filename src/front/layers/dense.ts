@@ -1,7 +1,7 @@
 /** @file Dense: a fully connected layer. */
 
 import { type Dims, showTuple } from '../../core/shape.ts';
-import { onlyOptions } from '../../graph/options.ts';
+import { byName, onlyOptions, type Placed } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { tensordot } from '../../ops/math/index.ts';
@@ -71,12 +71,18 @@ export class Dense extends BiasedLayer<DenseOptions> {
   }
 }
 
+interface DenseArguments extends Omit<DenseOptions, 'dtype' | 'scope'> {
+  /** How many features there are behind the layer. */
+  readonly units: number;
+}
+
 /**
  * A fully connected layer applied to `inputs`. Adds the variables `dense/kernel` and `dense/bias`, and `MatMul` and `BiasAdd`
  * nodes. With a `name` and `reuse: true` it shares the variables of the layer of that name.
  *
  * @example const logits = tf.layers.dense(hidden, 10, { name: 'logits' });
  */
-export function dense(inputs: TensorLike, units: number, options: Omit<DenseOptions, 'dtype' | 'scope'> = {}): Tensor {
+export function dense(inputs: TensorLike, ...given: Placed<DenseArguments, ['units']>): Tensor {
+  const { units, ...options } = byName<DenseArguments>('tf.layers.dense', given, 'units');
   return new Dense(units, { ...options, scope: options.name }).apply(inputs);
 }

@@ -1,5 +1,6 @@
 /** @file What convolution layers of all kinds share: kernels moved over images, a bias per filter. */
 import type { Dims } from '../../core/shape.ts';
+import { byName, type Placed } from '../../graph/options.ts';
 import { userError } from '../../graph/userError.ts';
 import {
   BiasedLayer,
@@ -74,4 +75,15 @@ export abstract class ImageLayer<O extends ImageOptions> extends BiasedLayer<O> 
     this.inputSpec = { rank: this.rank + 2, axes: { [this.format.channelAxis]: channels } };
     super.build(inputShape);
   }
+}
+
+/** What the layers' functions take, in their places or by name. */
+type KernelArguments<O> = O & {
+  readonly filters: number;
+  readonly kernelSize: number | readonly number[];
+};
+export type PlacedKernel<O> = Placed<KernelArguments<O>, ['filters', 'kernelSize']>;
+
+export function kernelArguments<O>(fn: string, given: readonly unknown[]): KernelArguments<O> {
+  return byName<KernelArguments<O>>(`tf.layers.${fn}`, given, 'filters', 'kernelSize');
 }

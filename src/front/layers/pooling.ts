@@ -1,6 +1,6 @@
 /** @file Pooling layers: the largest or the mean element of windows, over one, two and three axes. */
 import type { Dims } from '../../core/shape.ts';
-import { onlyOptions } from '../../graph/options.ts';
+import { byName, onlyOptions, type Placed } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { expandDims, squeeze, transpose } from '../../ops/array/index.ts';
 import { avgPool, avgPool3d, maxPool, maxPool3d } from '../../ops/nn/index.ts';
@@ -147,17 +147,23 @@ export class AveragePooling3D extends Pooling {
   }
 }
 
+interface PoolArguments extends PoolingOptions {
+  readonly poolSize: Sizes;
+  readonly strides: Sizes;
+}
+type PlacedPool = Placed<PoolArguments, ['poolSize', 'strides']>;
+
+function poolArguments(fn: string, given: readonly unknown[]): PoolArguments {
+  return byName<PoolArguments>(`tf.layers.${fn}`, given, 'poolSize', 'strides');
+}
+
 /**
  * The largest element of each window of `inputs`, [batch, steps, channels].
  *
  * @example const y = tf.layers.maxPooling1d(x, 2, 2);
  */
-export function maxPooling1d(
-  inputs: TensorLike,
-  poolSize: Sizes,
-  strides: Sizes,
-  options: PoolingOptions = {},
-): Tensor {
+export function maxPooling1d(inputs: TensorLike, ...given: PlacedPool): Tensor {
+  const { poolSize, strides, ...options } = poolArguments('maxPooling1d', given);
   return new MaxPooling1D(poolSize, strides, options).apply(inputs);
 }
 
@@ -166,12 +172,8 @@ export function maxPooling1d(
  *
  * @example const y = tf.layers.maxPooling2d(images, 2, 2);
  */
-export function maxPooling2d(
-  inputs: TensorLike,
-  poolSize: Sizes,
-  strides: Sizes,
-  options: PoolingOptions = {},
-): Tensor {
+export function maxPooling2d(inputs: TensorLike, ...given: PlacedPool): Tensor {
+  const { poolSize, strides, ...options } = poolArguments('maxPooling2d', given);
   return new MaxPooling2D(poolSize, strides, options).apply(inputs);
 }
 
@@ -180,12 +182,8 @@ export function maxPooling2d(
  *
  * @example const y = tf.layers.maxPooling3d(volumes, 2, 2);
  */
-export function maxPooling3d(
-  inputs: TensorLike,
-  poolSize: Sizes,
-  strides: Sizes,
-  options: PoolingOptions = {},
-): Tensor {
+export function maxPooling3d(inputs: TensorLike, ...given: PlacedPool): Tensor {
+  const { poolSize, strides, ...options } = poolArguments('maxPooling3d', given);
   return new MaxPooling3D(poolSize, strides, options).apply(inputs);
 }
 
@@ -194,12 +192,8 @@ export function maxPooling3d(
  *
  * @example const y = tf.layers.averagePooling1d(x, 2, 2);
  */
-export function averagePooling1d(
-  inputs: TensorLike,
-  poolSize: Sizes,
-  strides: Sizes,
-  options: PoolingOptions = {},
-): Tensor {
+export function averagePooling1d(inputs: TensorLike, ...given: PlacedPool): Tensor {
+  const { poolSize, strides, ...options } = poolArguments('averagePooling1d', given);
   return new AveragePooling1D(poolSize, strides, options).apply(inputs);
 }
 
@@ -208,12 +202,8 @@ export function averagePooling1d(
  *
  * @example const y = tf.layers.averagePooling2d(images, 2, 2);
  */
-export function averagePooling2d(
-  inputs: TensorLike,
-  poolSize: Sizes,
-  strides: Sizes,
-  options: PoolingOptions = {},
-): Tensor {
+export function averagePooling2d(inputs: TensorLike, ...given: PlacedPool): Tensor {
+  const { poolSize, strides, ...options } = poolArguments('averagePooling2d', given);
   return new AveragePooling2D(poolSize, strides, options).apply(inputs);
 }
 
@@ -222,11 +212,7 @@ export function averagePooling2d(
  *
  * @example const y = tf.layers.averagePooling3d(volumes, 2, 2);
  */
-export function averagePooling3d(
-  inputs: TensorLike,
-  poolSize: Sizes,
-  strides: Sizes,
-  options: PoolingOptions = {},
-): Tensor {
+export function averagePooling3d(inputs: TensorLike, ...given: PlacedPool): Tensor {
+  const { poolSize, strides, ...options } = poolArguments('averagePooling3d', given);
   return new AveragePooling3D(poolSize, strides, options).apply(inputs);
 }

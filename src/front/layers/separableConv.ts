@@ -6,7 +6,14 @@ import { separableConv2d as separable } from '../../ops/nn/index.ts';
 import type { Constraint, Variable } from '../variable.ts';
 import type { Regularizer, VariableInitializer } from '../variableStore.ts';
 import { ImageFormat, perSpatialAxis } from './imageFormat.ts';
-import { type DilationOption, ImageLayer, type ImageOptions, imageOptionNames } from './imageLayer.ts';
+import {
+  type DilationOption,
+  ImageLayer,
+  type ImageOptions,
+  imageOptionNames,
+  kernelArguments,
+  type PlacedKernel,
+} from './imageLayer.ts';
 
 export interface SeparableConvOptions extends ImageOptions, DilationOption {
   /** How many features each channel gives before they are mixed; 1 unless given. */
@@ -109,12 +116,8 @@ type FunctionOptions = Omit<SeparableConvOptions, 'dtype' | 'scope'>;
  *
  * @example const y = tf.layers.separableConv1d(x, 32, 5);
  */
-export function separableConv1d(
-  inputs: TensorLike,
-  filters: number,
-  kernelSize: number | readonly number[],
-  options: FunctionOptions = {},
-): Tensor {
+export function separableConv1d(inputs: TensorLike, ...given: PlacedKernel<FunctionOptions>): Tensor {
+  const { filters, kernelSize, ...options } = kernelArguments<FunctionOptions>('separableConv1d', given);
   return new SeparableConv1D(filters, kernelSize, { ...options, scope: options.name }).apply(inputs);
 }
 
@@ -123,11 +126,7 @@ export function separableConv1d(
  *
  * @example const y = tf.layers.separableConv2d(images, 32, 3, { depthMultiplier: 2 });
  */
-export function separableConv2d(
-  inputs: TensorLike,
-  filters: number,
-  kernelSize: number | readonly number[],
-  options: FunctionOptions = {},
-): Tensor {
+export function separableConv2d(inputs: TensorLike, ...given: PlacedKernel<FunctionOptions>): Tensor {
+  const { filters, kernelSize, ...options } = kernelArguments<FunctionOptions>('separableConv2d', given);
   return new SeparableConv2D(filters, kernelSize, { ...options, scope: options.name }).apply(inputs);
 }

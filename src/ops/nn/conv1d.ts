@@ -1,5 +1,5 @@
 /** @file conv1d and its transpose: convolutions of images that are one row high. */
-import { onlyOptions } from '../../graph/options.ts';
+import { byName, onlyOptions, type Placed } from '../../graph/options.ts';
 import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { type Named, scoped } from '../array/common.ts';
@@ -34,7 +34,12 @@ function isFirst(format: string, others: readonly string[] = []): boolean {
  *
  * @example tf.nn.conv1d([[[1], [2], [3]]], [[[1]], [[10]]], { stride: 1, padding: 'VALID' }) // runs to [[[21] [32]]]
  */
-export function conv1d(value: TensorLike, filters: TensorLike, options: Conv1DOptions): Tensor {
+export function conv1d(
+  value: TensorLike,
+  filters: TensorLike,
+  ...given: Placed<Conv1DOptions, ['stride', 'padding']>
+): Tensor {
+  const options = byName<Conv1DOptions>('tf.nn.conv1d', given, 'stride', 'padding');
   const names = ['stride', 'padding', 'dilations', 'dataFormat', 'useCudnnOnGpu', 'name'] as const;
   const {
     stride,

@@ -1,5 +1,5 @@
 /** @file conv2d, its transpose, and its gradients as functions. */
-import { onlyOptions } from '../../graph/options.ts';
+import { byName, onlyOptions, type Placed } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { scoped } from '../array/common.ts';
 import { Conv2DBackpropFilter, Conv2DBackpropInput } from './conv2dGradients.ts';
@@ -27,7 +27,12 @@ function attrsOf({ strides, padding, dilations, dataFormat = 'NHWC', useCudnnOnG
  *
  * @example tf.nn.conv2d([[[[1], [2], [3]]]], [[[[1]], [[10]]]], { strides: 1, padding: 'VALID' }) // runs to [[[[21] [32]]]]
  */
-export function conv2d(input: TensorLike, filter: TensorLike, options: ConvOptions): Tensor {
+export function conv2d(
+  input: TensorLike,
+  filter: TensorLike,
+  ...given: Placed<ConvOptions, ['strides', 'padding']>
+): Tensor {
+  const options = byName<ConvOptions>('tf.nn.conv2d', given, 'strides', 'padding');
   const { name } = onlyOptions('tf.nn.conv2d', options, ...optionNames);
   const attrs = attrsOf(options);
   if ((rankOf(input) ?? 0) <= 4) return Conv2D.build({ input, filter }, { name, attrs }).output;
@@ -81,8 +86,9 @@ export function conv2dTranspose(
   value: TensorLike,
   filter: TensorLike,
   outputShape: TensorLike,
-  options: ConvTransposeOptions = {},
+  ...given: Placed<ConvTransposeOptions, ['strides', 'padding']>
 ): Tensor {
+  const options = byName<ConvTransposeOptions>('tf.nn.conv2dTranspose', given, 'strides', 'padding');
   const names = ['strides', 'padding', 'dilations', 'dataFormat', 'name'] as const;
   const { padding = 'SAME', name } = onlyOptions('tf.nn.conv2dTranspose', options, ...names);
   return scoped(name ?? 'conv2d_transpose', [value, filter, outputShape], (scope) => {

@@ -1,5 +1,5 @@
 /** @file conv3d and its transpose. */
-import { onlyOptions } from '../../graph/options.ts';
+import { byName, onlyOptions, type Placed } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { type Named, scoped } from '../array/common.ts';
 import { Conv3D, Conv3DBackpropFilterV2, Conv3DBackpropInputV2 } from './conv3dOps.ts';
@@ -20,7 +20,12 @@ export interface Conv3DOptions extends Named {
  *
  * @example tf.nn.conv3d([[[[[1], [2], [3]]]]], [[[[[1]], [[10]]]]], { strides: [1, 1, 1, 1, 1], padding: 'VALID' }) // runs to [[[[[21.] [32.]]]]]
  */
-export function conv3d(input: TensorLike, filter: TensorLike, options: Conv3DOptions): Tensor {
+export function conv3d(
+  input: TensorLike,
+  filter: TensorLike,
+  ...given: Placed<Conv3DOptions, ['strides', 'padding']>
+): Tensor {
+  const options = byName<Conv3DOptions>('tf.nn.conv3d', given, 'strides', 'padding');
   const names = ['strides', 'padding', 'dilations', 'dataFormat', 'name'] as const;
   const {
     strides,

@@ -1,6 +1,6 @@
 /** @file convolution over one, two or three axes, and atrous (dilated) convolution. */
 import { type Dims, showShape } from '../../core/shape.ts';
-import { onlyOptions } from '../../graph/options.ts';
+import { byName, onlyOptions, type Placed } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { convertToTensor, isSymbolic } from '../../op/convert.ts';
@@ -162,7 +162,12 @@ export interface AtrousOptions extends Named {
  *
  * @example tf.nn.atrousConv2d([[[[1], [2], [3]]]], [[[[1]], [[10]]]], { rate: 2, padding: 'VALID' }) // runs to [[[[31]]]]
  */
-export function atrousConv2d(value: TensorLike, filters: TensorLike, options: AtrousOptions): Tensor {
+export function atrousConv2d(
+  value: TensorLike,
+  filters: TensorLike,
+  ...given: Placed<AtrousOptions, ['rate', 'padding']>
+): Tensor {
+  const options = byName<AtrousOptions>('tf.nn.atrousConv2d', given, 'rate', 'padding');
   const { rate, padding, name } = onlyOptions('tf.nn.atrousConv2d', options, 'rate', 'padding', 'name');
   const dilationRate = typeof rate === 'number' ? [rate, rate] : rate;
   return convolution(value, filters, { padding, dilationRate, name });

@@ -1,7 +1,7 @@
 /** @file Depthwise convolution, which takes each channel by itself, and separable convolution, which then mixes them. */
 import { float32 } from '../../core/dtypes.ts';
 import { showShape } from '../../core/shape.ts';
-import { onlyOptions } from '../../graph/options.ts';
+import { byName, onlyOptions, type Placed } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { convertToTensor } from '../../op/convert.ts';
@@ -89,7 +89,12 @@ const names = ['strides', 'padding', 'rate', 'dataFormat', 'name'] as const;
  *
  * @example tf.nn.depthwiseConv2d([[[[1], [2], [3]]]], [[[[1]], [[10]]]], { strides: [1, 1, 1, 1], padding: 'VALID', rate: [1, 2] }) // runs to [[[[31.]]]]
  */
-export function depthwiseConv2d(input: TensorLike, filter: TensorLike, options: DepthwiseOptions): Tensor {
+export function depthwiseConv2d(
+  input: TensorLike,
+  filter: TensorLike,
+  ...given: Placed<DepthwiseOptions, ['strides', 'padding']>
+): Tensor {
+  const options = byName<DepthwiseOptions>('tf.nn.depthwiseConv2d', given, 'strides', 'padding');
   const { strides, padding, rate = [1, 1], dataFormat, name } = onlyOptions('tf.nn.depthwiseConv2d', options, ...names);
   return scoped(name ?? 'depthwise', [input, filter], (scope) => {
     const x = convertToTensor(input, { name: 'tensor_in', hint: float32 });
@@ -114,8 +119,9 @@ export function separableConv2d(
   input: TensorLike,
   depthwiseFilter: TensorLike,
   pointwiseFilter: TensorLike,
-  options: DepthwiseOptions,
+  ...given: Placed<DepthwiseOptions, ['strides', 'padding']>
 ): Tensor {
+  const options = byName<DepthwiseOptions>('tf.nn.separableConv2d', given, 'strides', 'padding');
   const { strides, padding, rate = [1, 1], dataFormat, name } = onlyOptions('tf.nn.separableConv2d', options, ...names);
   return scoped(name ?? 'separable_conv2d', [input, depthwiseFilter, pointwiseFilter], (scope) => {
     const x = convertToTensor(input, { name: 'tensor_in', hint: float32 });

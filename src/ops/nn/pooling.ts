@@ -1,6 +1,6 @@
 /** @file The pooling functions of tf.nn: windows given as one number, as one per spatial axis, or as one per axis. */
 import * as d from '../../core/dtypes.ts';
-import { onlyOptions } from '../../graph/options.ts';
+import { byName, onlyOptions, type Placed } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
 import { convertToTensor } from '../../op/convert.ts';
@@ -24,6 +24,30 @@ function plainPadding(padding: ConvPadding): string {
   if (typeof padding !== 'string')
     throw userError("Explicit padding is not supported here. Use 'SAME' or 'VALID', or tf.pad.");
   return padding;
+}
+
+/** What the pools of images take, in their places or by name. */
+interface ImagePoolOptions<P> extends PoolOptions {
+  /** The size of a window. */
+  readonly ksize: PerAxis;
+  readonly strides: PerAxis;
+  readonly padding: P;
+}
+type PlacedPool<P> = Placed<ImagePoolOptions<P>, ['ksize', 'strides', 'padding']>;
+
+function imagePool(fn: string, scope: string, given: readonly unknown[]): ImagePool {
+  const owner = `tf.nn.${fn}`;
+  const options = byName<ImagePoolOptions<ConvPadding>>(owner, given, 'ksize', 'strides', 'padding');
+  const { ksize, strides, padding, ...rest } = onlyOptions(
+    owner,
+    options,
+    'ksize',
+    'strides',
+    'padding',
+    'dataFormat',
+    'name',
+  );
+  return { size: ksize, step: strides, padding, options: { ...rest, scope } };
 }
 
 interface ImagePool {
@@ -61,16 +85,8 @@ function avgPoolImage(value: TensorLike, { size, step, padding, options }: Image
  *
  * @example tf.nn.maxPool([[[[1], [2.5]], [[4], [3]]]], 2, 2, 'VALID') // runs to [[[[4.]]]]
  */
-export function maxPool(
-  value: TensorLike,
-  ksize: PerAxis,
-  strides: PerAxis,
-  padding: ConvPadding,
-  options: PoolOptions = {},
-): Tensor {
-  onlyOptions('tf.nn.maxPool', options, 'dataFormat', 'name');
-  const own = { ...options, scope: 'MaxPool' };
-  return maxPoolImage(value, { size: ksize, step: strides, padding, options: own });
+export function maxPool(value: TensorLike, ...given: PlacedPool<ConvPadding>): Tensor {
+  return maxPoolImage(value, imagePool('maxPool', 'MaxPool', given));
 }
 
 /**
@@ -78,16 +94,8 @@ export function maxPool(
  *
  * @example tf.nn.maxPool2d([[[[1], [2.5]], [[4], [3]]]], 2, 2, 'VALID') // runs to [[[[4.]]]]
  */
-export function maxPool2d(
-  input: TensorLike,
-  ksize: PerAxis,
-  strides: PerAxis,
-  padding: ConvPadding,
-  options: PoolOptions = {},
-): Tensor {
-  onlyOptions('tf.nn.maxPool2d', options, 'dataFormat', 'name');
-  const own = { ...options, scope: 'MaxPool2d' };
-  return maxPoolImage(input, { size: ksize, step: strides, padding, options: own });
+export function maxPool2d(input: TensorLike, ...given: PlacedPool<ConvPadding>): Tensor {
+  return maxPoolImage(input, imagePool('maxPool2d', 'MaxPool2d', given));
 }
 
 /**
@@ -95,16 +103,8 @@ export function maxPool2d(
  *
  * @example tf.nn.avgPool([[[[1], [2.5]], [[4], [3.5]]]], 2, 2, 'VALID') // runs to [[[[2.75]]]]
  */
-export function avgPool(
-  value: TensorLike,
-  ksize: PerAxis,
-  strides: PerAxis,
-  padding: 'SAME' | 'VALID',
-  options: PoolOptions = {},
-): Tensor {
-  onlyOptions('tf.nn.avgPool', options, 'dataFormat', 'name');
-  const own = { ...options, scope: 'AvgPool' };
-  return avgPoolImage(value, { size: ksize, step: strides, padding, options: own });
+export function avgPool(value: TensorLike, ...given: PlacedPool<'SAME' | 'VALID'>): Tensor {
+  return avgPoolImage(value, imagePool('avgPool', 'AvgPool', given));
 }
 
 /** A row of pixels as an image of height 1, pooled by `pool`, and back. */
