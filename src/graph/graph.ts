@@ -20,6 +20,7 @@ import { schemaOf } from './opSchema.ts';
 import { onlyOptions, withArgument } from './options.ts';
 import {
   applyScopes,
+  type ColocationOptions,
   type ControlInput,
   colocateWith,
   controlDependencies,
@@ -295,28 +296,47 @@ export class Graph {
     return [...(this.consumers.get(tensor) ?? [])];
   }
 
+  /** A scope in this graph, for a `using` declaration. */
+  private entered<V>(enter: () => EnteredScope<V>): EnteredScope<V> {
+    const graph = this.asDefault();
+    const { value } = enter();
+    return new EnteredScope(value, () => graph[Symbol.dispose]()); // goes back to before both
+  }
+
   /** Operations made in `body` take the gradient registered under the name their op type maps to. */
-  gradientOverrideMap<T>(map: Readonly<Record<string, string>>, body: () => T): T {
-    return this.asDefault(() =>
-      withContext({ gradientOverrides: { ...currentContext().gradientOverrides, ...map } }, body),
-    );
+  gradientOverrideMap<T>(map: Readonly<Record<string, string>>, body: () => T): T;
+  gradientOverrideMap(map: Readonly<Record<string, string>>): EnteredScope<void>;
+  gradientOverrideMap<T>(map: Readonly<Record<string, string>>, body?: () => T): T | EnteredScope<void> {
+    const change = () => ({ gradientOverrides: { ...currentContext().gradientOverrides, ...map } });
+    if (body) return this.asDefault(() => withContext(change(), body));
+    return this.entered(() => new EnteredScope(undefined, enterContext(change())));
   }
 
   /** `tf.nameScope` in this graph. */
-  nameScope<T>(name: string | null, body: (scope: string) => T): T {
-    return this.asDefault(() => nameScope(name, body));
+  nameScope<T>(name: string | null, body: (scope: string) => T): T;
+  nameScope(name: string | null): EnteredScope<string>;
+  nameScope<T>(name: string | null, body?: (scope: string) => T): T | EnteredScope<string> {
+    return body ? this.asDefault(() => nameScope(name, body)) : this.entered(() => nameScope(name));
   }
   /** `tf.device` in this graph. */
-  device<T>(spec: string | DeviceSpec | DeviceFunction | null, body: () => T): T {
-    return this.asDefault(() => device(spec, body));
+  device<T>(spec: string | DeviceSpec | DeviceFunction | null, body: () => T): T;
+  device(spec: string | DeviceSpec | DeviceFunction | null): EnteredScope<void>;
+  device<T>(spec: string | DeviceSpec | DeviceFunction | null, body?: () => T): T | EnteredScope<void> {
+    return body ? this.asDefault(() => device(spec, body)) : this.entered(() => device(spec));
   }
   /** `tf.controlDependencies` in this graph. */
-  controlDependencies<T>(inputs: readonly (ControlInput | null)[] | null, body: () => T): T {
-    return this.asDefault(() => controlDependencies(inputs, body));
+  controlDependencies<T>(inputs: readonly (ControlInput | null)[] | null, body: () => T): T;
+  controlDependencies(inputs: readonly (ControlInput | null)[] | null): EnteredScope<void>;
+  controlDependencies<T>(inputs: readonly (ControlInput | null)[] | null, body?: () => T): T | EnteredScope<void> {
+    if (body) return this.asDefault(() => controlDependencies(inputs, body));
+    return this.entered(() => controlDependencies(inputs));
   }
   /** `tf.colocateWith` in this graph. */
-  colocateWith<T>(target: ControlInput, body: () => T, options: { ignoreExisting?: boolean } = {}): T {
-    return this.asDefault(() => colocateWith(target, body, options));
+  colocateWith<T>(target: ControlInput, body: () => T, options?: ColocationOptions): T;
+  colocateWith(target: ControlInput): EnteredScope<void>;
+  colocateWith<T>(target: ControlInput, body?: () => T, options?: ColocationOptions): T | EnteredScope<void> {
+    if (body) return this.asDefault(() => colocateWith(target, body, options));
+    return this.entered(() => colocateWith(target));
   }
 
   /** A name not taken yet in the current name scope. */

@@ -14,6 +14,7 @@ import { DeviceSpec } from './device.ts';
 import { checkScopeName } from './names.ts';
 import { Operation } from './operation.ts';
 import { schemaOf } from './opSchema.ts';
+import { onlyOptions } from './options.ts';
 import { Tensor } from './tensor.ts';
 
 const scopedAttrs = new ContextKey<Readonly<Record<string, AttrValue>>>('attributes');
@@ -76,14 +77,28 @@ export function device<T>(spec: string | DeviceSpec | DeviceFunction | null, bod
   return body ? withContext(change, body) : new EnteredScope(undefined, enterContext(change));
 }
 
+export interface ColocationOptions {
+  readonly ignoreExisting?: boolean | undefined;
+}
+
 /** Places operations made in `body` with another operation; `ignoreExisting` forgets the frames outside. */
-export function colocateWith<T>(target: ControlInput, body: () => T, options: { ignoreExisting?: boolean } = {}): T {
+export function colocateWith<T>(target: ControlInput, body: () => T, options?: ColocationOptions): T;
+export function colocateWith<T>(target: ControlInput, options: ColocationOptions, body: () => T): T;
+export function colocateWith(target: ControlInput, options?: ColocationOptions): EnteredScope<void>;
+export function colocateWith<T>(
+  target: ControlInput,
+  ...given: readonly ((() => T) | ColocationOptions | undefined)[]
+): T | EnteredScope<void> {
+  const body = given.find((x) => typeof x === 'function');
+  const options = given.find((x) => typeof x === 'object') ?? {};
+  const { ignoreExisting } = onlyOptions('tf.colocateWith', options, 'ignoreExisting');
   const op = operationOf(target);
   const { graph, colocation } = currentContext();
+  const outer = ignoreExisting ? [] : colocation;
   // A function is placed as a whole: its nodes cannot name what lies outside.
-  if (graph.outer && op.graph !== graph) return body();
-  const outer = options.ignoreExisting ? [] : colocation;
-  return withContext({ colocation: [...outer, op.name], devices: [] }, body);
+  const isOutside = graph.outer && op.graph !== graph;
+  const change = isOutside ? {} : { colocation: [...outer, op.name], devices: [] };
+  return body ? withContext(change, body) : new EnteredScope(undefined, enterContext(change));
 }
 
 /** Sets attributes, such as `_class`, on every operation made in `body` that does not have them itself. */
@@ -92,8 +107,11 @@ export function attrScope<T>(attrs: Readonly<Record<string, AttrValue>>, body: (
 }
 
 /** Variables and queues made in `body` live in the named resource container. */
-export function container<T>(name: string, body: () => T): T {
-  return withContext({ container: name }, body);
+export function container<T>(name: string, body: () => T): T;
+export function container(name: string): EnteredScope<void>;
+export function container<T>(name: string, body?: () => T): T | EnteredScope<void> {
+  const change = { container: name };
+  return body ? withContext(change, body) : new EnteredScope(undefined, enterContext(change));
 }
 
 /** What the scopes around an operation add to it. */

@@ -5,6 +5,7 @@ import { compatible, type Dims, mergeShapes, showShape } from '../core/shape.ts'
 import { type Composite, composite, type Decomposed } from './composite.ts';
 import type { Graph } from './graph.ts';
 import type { Operation } from './operation.ts';
+import { byName, onlyOptions, type Placed } from './options.ts';
 import { evaluate, type FeedLike, type Runner, runnerFor } from './runner.ts';
 import type { Tensor, TensorLike } from './tensor.ts';
 import { userError } from './userError.ts';
@@ -28,6 +29,12 @@ export function setSparseTensorParts(given: SparseTensorParts): void {
   parts = given;
 }
 
+interface SparseTensorArguments {
+  readonly indices: TensorLike;
+  readonly values: TensorLike;
+  readonly denseShape: TensorLike;
+}
+
 /**
  * The element at `indices[i]` of a tensor of shape `denseShape` is `values[i]`; all others are zero. Positions should be in
  * row-major order. Adds `Const` nodes under `SparseTensor/` for literals.
@@ -43,7 +50,9 @@ export class SparseTensor implements Composite {
   readonly denseShape: Tensor;
   private dims: Dims;
 
-  constructor(indices: TensorLike, values: TensorLike, denseShape: TensorLike) {
+  constructor(...given: Placed<SparseTensorArguments, ['indices', 'values', 'denseShape']>) {
+    const args = byName<SparseTensorArguments>('tf.SparseTensor', given, 'indices', 'values', 'denseShape');
+    const { indices, values, denseShape } = onlyOptions('tf.SparseTensor', args, 'indices', 'values', 'denseShape');
     if (!parts) throw new Error('the array ops are loaded before any tensor can be made');
     [this.indices, this.values, this.denseShape] = parts.convert(indices, values, denseShape);
     const ranks = [this.indices.rank, this.values.rank, this.denseShape.rank];

@@ -222,6 +222,10 @@ describe('arguments that Python takes in their place and by name', () => {
       () => tf.train.shuffleBatch([tf.constant(1)], 4, 9, 3, { seed: 1 }),
       () => tf.train.shuffleBatch([tf.constant(1)], { batchSize: 4, ...queued, seed: 1 }),
     ],
+    sparseTensor: [
+      () => new tf.SparseTensor([[0, 1]], [2.5], [2, 2]).values,
+      () => new tf.SparseTensor({ indices: [[0, 1]], values: [2.5], denseShape: [2, 2] }).values,
+    ],
     paddedBatch: [
       () => tf.data.Dataset.fromTensors([1, 2]).paddedBatch(2, [null], { dropRemainder: true }).variant,
       () => tf.data.Dataset.fromTensors([1, 2]).paddedBatch(2, { paddedShapes: [null], dropRemainder: true }).variant,

@@ -64,6 +64,41 @@ describe('default graph', () => {
     expect(tf.getDefaultGraph()).toBe(outer);
   });
 
+  it('opens all scopes for using blocks, too', () => {
+    const graph = new tf.Graph();
+    const a = graph.asDefault(() => tf.constant(1, { name: 'a' }));
+    const made: tf.Operation[] = [];
+    const make = () => made.push(tf.noOp({ name: 'n' }));
+    {
+      using scope = graph.nameScope('s');
+      expect(scope.value).toBe('s/');
+      using _d = graph.device('/cpu:0');
+      make();
+    }
+    {
+      using _c = graph.controlDependencies([a]);
+      using _l = graph.colocateWith(a);
+      make();
+    }
+    {
+      using _g = graph.asDefault();
+      using _c = tf.colocateWith(a, { ignoreExisting: true });
+      using _r = tf.container('box');
+      using _o = graph.gradientOverrideMap({ NoOp: 'Mine' });
+      make();
+    }
+    expect(made.map((op) => [op.name, op.device, op.controlInputs.length, op.colocationGroups])).toEqual([
+      ['s/n', '/device:CPU:0', 0, ['loc:@s/n']],
+      ['n', '', 1, ['loc:@a']],
+      ['n_1', '', 0, ['loc:@a']],
+    ]);
+    expect(made[2]!.getAttr('_gradient_op_type')).toBe('Mine');
+    expect(tf.getDefaultGraph()).not.toBe(graph);
+    expect(
+      graph.asDefault(() => tf.colocateWith(a, { ignoreExisting: true }, () => tf.noOp())).colocationGroups,
+    ).toEqual(['loc:@a']);
+  });
+
   it('can be reset after a using block', () => {
     const outer = tf.getDefaultGraph();
     {
