@@ -1,6 +1,7 @@
 /** @file Nested structures: arrays and plain records of tensors, taken apart and put together; records in the order of their keys. */
 import type { NDArray } from '../core/ndarray.ts';
 import { type Composite, composite, isComposite } from '../graph/composite.ts';
+import { isNamedTuple, namedTuple } from '../graph/namedTuple.ts';
 import type { Operation } from '../graph/operation.ts';
 import type { ConvertibleToTensor, Tensor } from '../graph/tensor.ts';
 import { userError } from '../graph/userError.ts';
@@ -86,7 +87,8 @@ export function packSequenceAs(structure: unknown, flat: readonly unknown[], opt
     if (Array.isArray(like)) return like.map(pack);
     if (isRecord(like)) {
       const fields = Object.fromEntries(sortedKeys(like).map((key) => [key, pack(like[key])]));
-      return like instanceof Fields ? Object.assign(Object.create(Object.getPrototypeOf(like)), fields) : fields;
+      if (like instanceof Fields) return Object.assign(Object.create(Object.getPrototypeOf(like)), fields);
+      return isNamedTuple(like) ? namedTuple({ ...like, ...fields }) : fields; // in its own order
     }
     if (options.expandComposites && isComposite(like)) {
       const { parts, from } = like[composite]();

@@ -3,6 +3,7 @@ import type { DType, TypedArray } from '../core/dtypes.ts';
 import type { NDArray } from '../core/ndarray.ts';
 import type { Fetchable } from './composite.ts';
 import type { IndexedSlices } from './indexedSlices.ts';
+import type { NamedTuple } from './namedTuple.ts';
 import type { Operation } from './operation.ts';
 import type { SparseTensor, SparseTensorValue } from './sparseTensor.ts';
 import type { Literal, Tensor } from './tensor.ts';
@@ -50,9 +51,11 @@ export type Fetched<F> =
                 ? NDArray | null
                 : F extends readonly unknown[]
                   ? { -readonly [K in keyof F]: Fetched<F[K]> }
-                  : F extends object
-                    ? { -readonly [K in keyof F]: Fetched<F[K]> }
-                    : never;
+                  : F extends NamedTuple<infer T>
+                    ? NamedTuple<{ -readonly [K in Exclude<keyof T, symbol>]: Fetched<T[K]> }>
+                    : F extends object
+                      ? { -readonly [K in keyof F]: Fetched<F[K]> }
+                      : never;
 
 export type FeedKey = Tensor | GraphElement | string;
 export type FeedValue = NDArray | TypedArray | Literal;

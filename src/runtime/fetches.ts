@@ -4,6 +4,7 @@ import type { NDArray } from '../core/ndarray.ts';
 import { composite, fetchedValue, isFetchable } from '../graph/composite.ts';
 import type { Graph } from '../graph/graph.ts';
 import { IndexedSlices } from '../graph/indexedSlices.ts';
+import { isNamedTuple, namedTuple } from '../graph/namedTuple.ts';
 import { Operation } from '../graph/operation.ts';
 import type { GraphElement } from '../graph/runTypes.ts';
 import { SparseTensor, SparseTensorValue } from '../graph/sparseTensor.ts';
@@ -60,7 +61,8 @@ export function planFetches(fetch: unknown, graph: Graph): FetchPlan {
     }
     if (typeof x === 'object') {
       const parts = Object.entries(x).map(([key, value]) => [key, visit(value)] as const);
-      return (r) => Object.fromEntries(parts.map(([key, part]) => [key, part(r)]));
+      const shaped = isNamedTuple(x) ? namedTuple : (record: object) => record;
+      return (r) => shaped(Object.fromEntries(parts.map(([key, part]) => [key, part(r)])));
     }
     const hint = x === undefined ? ' Is a name misspelt?' : '';
     throw userError(

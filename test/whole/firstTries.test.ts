@@ -260,6 +260,45 @@ describe('arguments that Python takes in their place and by name', () => {
   });
 });
 
+describe('results with names', () => {
+  it('come in order, too, and so do their values', async () => {
+    const x = tf.constant([1.5, 3.5, 2.5]);
+    const [values, indices] = tf.nn.topK(x, 2);
+    const [y, idx, count] = tf.uniqueWithCounts([3, 1, 3]);
+    const [left] = tf.setdiff1d([1, 2, 3], [2]);
+    const sess = new tf.Session();
+    const got = await sess.run([values!, indices!, y!, idx!, count!, left!]);
+    expect(got.map((r) => r.toArray())).toEqual([
+      [3.5, 2.5],
+      [1, 2],
+      [3, 1],
+      [0, 1, 0],
+      [2, 1],
+      [1, 3],
+    ]);
+    const [top, at] = await sess.run(tf.nn.topK(x, 1));
+    expect([top!.toArray(), at!.toArray()]).toEqual([[3.5], [1]]);
+    const { s, u } = await sess.run(tf.svd([[2.5, 0], [0, 3.5]])); // biome-ignore format: a matrix
+    expect([s.toArray(), u.shape]).toEqual([
+      [3.5, 2.5],
+      [2, 2],
+    ]);
+    const [q, r] = tf.qr(tf.ones([3, 2]));
+    const [sign, log] = tf.linalg.slogdet([[2.5, 0], [0, 2]]); // biome-ignore format: a matrix
+    const [e, v] = tf.selfAdjointEig([[2.5, 0], [0, 2]]); // biome-ignore format: a matrix
+    expect([q, r, sign, log, e, v].map((t) => t!.shape)).toEqual([[3, 2], [2, 2], [], [], [2], [2, 2]]);
+  });
+
+  it('states of an LSTM are taken apart after a loop', async () => {
+    const cell = new tf.nn.rnnCell.LSTMCell(2);
+    const [, state] = tf.nn.dynamicRnn(cell, tf.ones([1, 3, 4]), { dtype: tf.float32 });
+    const [c, h] = state as typeof state & Iterable<tf.Tensor>;
+    expect([c, h]).toEqual([state.c, state.h]);
+    const [first] = tf.nn.rnnCell.LSTMStateTuple(c!, h!);
+    expect(first).toBe(c);
+  });
+});
+
 describe('linspace', () => {
   it('takes whole numbers for float32, and makes float64 of integer tensors', async () => {
     const sess = new tf.Session();

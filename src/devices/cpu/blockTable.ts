@@ -26,7 +26,7 @@ export interface BlockSlot {
   readonly rowBytes: number;
 }
 
-/** Partial results of reductions are kept in the type in which they are computed. */
+/** Partial results of reductions are kept in the type in which they are computed; truth values, which are stored like u8, are computed as they are. */
 const computed: Partial<Record<DType['storage'], DType>> = {
   f16: float32,
   bf16: float32,
@@ -55,7 +55,7 @@ export class BlockTable {
 
   /** Scratch for what one block contributes to a result that is folded across rows. */
   partial({ dtype, shape, strides }: View): View {
-    const type = computed[dtype.storage] ?? dtype;
+    const type = dtype.isBool ? dtype : (computed[dtype.storage] ?? dtype);
     const buffer = new Buffer('temp', sizeOf(shape) * type.size);
     this.#addLocal(buffer, buffer.bytes);
     return { buffer, dtype: type, shape, strides, offset: 0 };

@@ -1,6 +1,7 @@
 /** @file The long short-term memory cells. Their state is a record of `c`, the memory, and `h`, the output. */
 import { int32 } from '../../core/dtypes.ts';
 import type { Dims } from '../../core/shape.ts';
+import { type NamedTuple, namedTuple } from '../../graph/namedTuple.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
@@ -21,8 +22,8 @@ export interface LSTMState {
 }
 
 /** TensorFlow's name for the record of an LSTM's two state tensors. */
-export function LSTMStateTuple<T>(c: T, h: T): { readonly c: T; readonly h: T } {
-  return { c, h };
+export function LSTMStateTuple<T>(c: T, h: T): NamedTuple<{ readonly c: T; readonly h: T }> {
+  return namedTuple({ c, h });
 }
 
 export interface BasicLSTMCellOptions extends BasicRNNCellOptions {
@@ -60,7 +61,7 @@ export class BasicLSTMCell extends RNNCell<LSTMState> {
     super(options);
     onlyOptions('tf.nn.rnnCell.BasicLSTMCell', options, ...cellOptionNames, 'activation', 'forgetBias', 'stateIsTuple');
     checkTuple(options);
-    this.stateSize = { c: numUnits, h: numUnits };
+    this.stateSize = LSTMStateTuple(numUnits, numUnits);
     this.outputSize = numUnits;
     this.forgetBias = options.forgetBias ?? 1;
     checkActivation(options.activation);
@@ -83,7 +84,7 @@ export class BasicLSTMCell extends RNNCell<LSTMState> {
     const forgetBias = constant(this.forgetBias, { dtype: f.dtype });
     const memory = add(multiply(c, sigmoid(add(f, forgetBias))), multiply(sigmoid(i), activation(j)));
     const output = multiply(activation(memory), sigmoid(o));
-    return [output, { c: memory, h: output }];
+    return [output, LSTMStateTuple(memory, output)];
   }
 }
 
@@ -134,7 +135,7 @@ export class LSTMCell extends RNNCell<LSTMState> {
     checkTuple(options);
     this.options = options;
     this.outputSize = options.numProj ?? numUnits;
-    this.stateSize = { c: numUnits, h: this.outputSize };
+    this.stateSize = LSTMStateTuple(numUnits, this.outputSize);
     this.inputSpec = { rank: 2 };
   }
 
@@ -170,6 +171,6 @@ export class LSTMCell extends RNNCell<LSTMState> {
     let output = sigmoid(seen(o, 'o', memory)).mul(activation(memory));
     if (this.projection) output = matmul(output, this.projection);
     if (this.projection && projClip !== undefined) output = clipByValue(output, -projClip, projClip);
-    return [output, { c: memory, h: output }];
+    return [output, LSTMStateTuple(memory, output)];
   }
 }

@@ -49,7 +49,7 @@ function stitchedDims(
 const staticInts = (t: Tensor) => constantValue(t)?.numbers() ?? complete(partialValueOf(t));
 
 const rowsOf = (indices: readonly (readonly number[])[]) =>
-  indices.reduce((n, list) => Math.max(n, ...list.map((i) => i + 1)), 0);
+  indices.reduce((n, list) => list.reduce((most, i) => Math.max(most, i + 1), n), 0);
 
 /** The number of rows depends on the largest index, so indices come to the host; the last of equal indices wins. */
 function lowerStitch(p: ProgramBuilder, indices: readonly Value[], data: readonly Value[]): Value {

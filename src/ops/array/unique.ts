@@ -5,6 +5,7 @@ import { eachInTurns } from '../../core/eventLoop.ts';
 import { Int64s } from '../../core/int64s.ts';
 import { intVector, NDArray } from '../../core/ndarray.ts';
 import { type Dims, showRuntime, sizeOf } from '../../core/shape.ts';
+import { type NamedTuple, namedTuple } from '../../graph/namedTuple.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { anyType, attr, indexTypes } from '../../op/attrs.ts';
@@ -296,9 +297,9 @@ export interface UniqueOptions extends Named {
  *
  * @example tf.unique([3, 1, 3]).y // runs to [3 1]
  */
-export function unique(x: TensorLike, options: UniqueOptions = {}): { y: Tensor; idx: Tensor } {
+export function unique(x: TensorLike, options: UniqueOptions = {}): NamedTuple<{ y: Tensor; idx: Tensor }> {
   const { outIdx = int32, name } = onlyOptions('tf.unique', options, 'outIdx', 'name');
-  return Unique.build({ x }, { name, attrs: { out_idx: outIdx } });
+  return namedTuple(Unique.build({ x }, { name, attrs: { out_idx: outIdx } }));
 }
 
 /**
@@ -309,9 +310,9 @@ export function unique(x: TensorLike, options: UniqueOptions = {}): { y: Tensor;
 export function uniqueWithCounts(
   x: TensorLike,
   options: UniqueOptions = {},
-): { y: Tensor; idx: Tensor; count: Tensor } {
+): NamedTuple<{ y: Tensor; idx: Tensor; count: Tensor }> {
   const { outIdx = int32, name } = onlyOptions('tf.uniqueWithCounts', options, 'outIdx', 'name');
-  return UniqueWithCounts.build({ x }, { name, attrs: { out_idx: outIdx } });
+  return namedTuple(UniqueWithCounts.build({ x }, { name, attrs: { out_idx: outIdx } }));
 }
 
 /**
@@ -323,7 +324,7 @@ export function setdiff1d(
   x: TensorLike,
   y: TensorLike,
   options: Named & { indexDtype?: DType | undefined } = {},
-): { out: Tensor; idx: Tensor } {
+): NamedTuple<{ out: Tensor; idx: Tensor }> {
   const { indexDtype = int32, name } = onlyOptions('tf.setdiff1d', options, 'indexDtype', 'name');
-  return ListDiff.build({ x, y }, { name, attrs: { out_idx: indexDtype } });
+  return namedTuple(ListDiff.build({ x, y }, { name, attrs: { out_idx: indexDtype } }));
 }

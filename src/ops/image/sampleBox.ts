@@ -3,6 +3,7 @@ import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { fromElements, type NDArray } from '../../core/ndarray.ts';
 import { type Dims, showRuntime } from '../../core/shape.ts';
+import { type NamedTuple, namedTuple } from '../../graph/namedTuple.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import { nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
@@ -350,7 +351,7 @@ export function sampleDistortedBoundingBox(
   imageSize: TensorLike,
   boundingBoxes: TensorLike,
   options: SampleBoxOptions = {},
-): { begin: Tensor; size: Tensor; bboxes: Tensor } {
+): NamedTuple<{ begin: Tensor; size: Tensor; bboxes: Tensor }> {
   onlyOptions(
     'tf.image.sampleDistortedBoundingBox',
     options,
@@ -371,6 +372,6 @@ export function sampleDistortedBoundingBox(
       bounding_boxes: boundingBoxes,
       min_object_covered: options.minObjectCovered ?? 0.1,
     };
-    return SampleDistortedBoundingBoxV2.build(inputs, { name: options.name, attrs });
+    return namedTuple(SampleDistortedBoundingBoxV2.build(inputs, { name: options.name, attrs }));
   });
 }

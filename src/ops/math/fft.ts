@@ -40,10 +40,16 @@ export function transformSize(x: TensorLike, rank: number): Tensor {
 }
 
 /** The transform and its inverse, over the last `rank` axes. */
-async function transformed(array: NDArray, rank: number, inverse: boolean, dtype: DType): Promise<NDArray> {
+async function transformed(
+  array: NDArray,
+  rank: number,
+  inverse: boolean,
+  dtype: DType,
+  threads: number,
+): Promise<NDArray> {
   const data = new Float64Array(array.data as Float32Array | Float64Array); // complex arrays are of floats
   const axes = Array.from({ length: rank }, (_, i) => array.shape.length - rank + i);
-  for (const axis of axes) await fourier(data, array.shape, axis, inverse);
+  for (const axis of axes) await fourier(data, array.shape, axis, inverse, threads);
   const result = dtype.allocate(array.size);
   (result as Float32Array | Float64Array).set(data); // as above
   return new NDArray(dtype, array.shape, result);
@@ -70,8 +76,8 @@ function defineFourier(
     },
     lower(p, { input }) {
       checkRank(rank, input.shape);
-      const [output] = p.host([input], [{ dtype: input.dtype, shape: input.shape }], async ([x]) => [
-        await transformed(x!, rank, inverse, x!.dtype),
+      const [output] = p.host([input], [{ dtype: input.dtype, shape: input.shape }], async ([x], _run, { threads }) => [
+        await transformed(x!, rank, inverse, x!.dtype, threads),
       ]);
       return { output: output! };
     },

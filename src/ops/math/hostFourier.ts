@@ -1,6 +1,22 @@
-/** @file The fast Fourier transform on the host: by halves for powers of two, by Bluestein's convolution for other lengths. */
+/**
+ * @file The fast Fourier transform on the host: by the native library, or in TypeScript, by halves for powers of two and by Bluestein's
+ * convolution for other lengths.
+ */
+import { ResourceExhaustedError } from '../../core/errors.ts';
 import { eachInTurns } from '../../core/eventLoop.ts';
-import { type Shape, sizeOf } from '../../core/shape.ts';
+import { type Shape, showRuntime, sizeOf } from '../../core/shape.ts';
+import { nativeFamily } from '../../io/native.ts';
+import { nativeCall } from '../../io/nativeStrings.ts';
+
+const native = nativeFamily((functions) =>
+  nativeCall(
+    functions,
+    'int64_t tl_fourier(int64_t threads, int64_t outer, int64_t length, int64_t inner, int64_t inverse, int64_t data)',
+  ),
+);
+
+/** So many numbers are transformed in about half a millisecond; another thread needs a tenth of that to begin. */
+const quick = 16384;
 
 /** After so many elements it is asked whether the event loop has waited long enough. */
 const elementsPerTurn = 4096;
@@ -9,7 +25,24 @@ const elementsPerTurn = 4096;
 export const linesAtOnce = (length: number): number => Math.max(1, Math.floor(elementsPerTurn / length));
 
 /** Transforms (re, im) pairs of a row-major array along one axis, in place; the inverse divides by the length. */
-export async function fourier(data: Float64Array, shape: Shape, axis: number, inverse: boolean): Promise<void> {
+export async function fourier(
+  data: Float64Array,
+  shape: Shape,
+  axis: number,
+  inverse: boolean,
+  threads: number,
+): Promise<void> {
+  const library = native();
+  if (!library || data.length === 0) return await fourierInTurns(data, shape, axis, inverse);
+  const sizes = [sizeOf(shape.slice(0, axis)), shape[axis]!, sizeOf(shape.slice(axis + 1))];
+  const args = [threads, ...sizes, inverse ? 1 : 0, data];
+  const outcome = sizeOf(shape) <= quick ? library.now(...args) : await library.later(...args);
+  if (outcome !== 0)
+    throw new ResourceExhaustedError(`there is no memory for Fourier transforms of shape ${showRuntime(shape)}`);
+}
+
+/** The same in TypeScript. */
+export async function fourierInTurns(data: Float64Array, shape: Shape, axis: number, inverse: boolean): Promise<void> {
   const length = shape[axis]!;
   if (length < 2) return;
   const inner = sizeOf(shape.slice(axis + 1));

@@ -1,5 +1,6 @@
 /** @file Linear algebra as functions: inverses, determinants, solutions, factorizations. */
 
+import { type NamedTuple, namedTuple } from '../../graph/namedTuple.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import { nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
@@ -57,9 +58,9 @@ export function matrixDeterminant(input: TensorLike, options: NameOption = {}): 
 export function slogdet(
   input: TensorLike,
   options: NameOption = {},
-): { readonly sign: Tensor; readonly logAbsDeterminant: Tensor } {
+): NamedTuple<{ readonly sign: Tensor; readonly logAbsDeterminant: Tensor }> {
   const { sign, log_abs_determinant } = LogMatrixDeterminant.build({ input }, options);
-  return { sign, logAbsDeterminant: log_abs_determinant };
+  return namedTuple({ sign, logAbsDeterminant: log_abs_determinant });
 }
 
 /**
@@ -117,12 +118,13 @@ export function choleskySolve(chol: TensorLike, rhs: TensorLike, options: NameOp
 /**
  * Orthogonal and upper triangular factors of matrices. Adds one `Qr` node.
  *
- * @example const { q, r } = tf.qr(tf.constant([[1.0, 2.0], [3.0, 4.0]]))
+ * @example const [q, r] = tf.qr(tf.constant([[1.0, 2.0], [3.0, 4.0]]))
  */
 export function qr(
   input: TensorLike,
   options: NameOption & { fullMatrices?: boolean } = {},
-): { readonly q: Tensor; readonly r: Tensor } {
+): NamedTuple<{ readonly q: Tensor; readonly r: Tensor }> {
   onlyOptions('tf.qr', options, 'name', 'fullMatrices');
-  return Qr.build({ input }, { name: options.name, attrs: { full_matrices: options.fullMatrices ?? false } });
+  const attrs = { full_matrices: options.fullMatrices ?? false };
+  return namedTuple(Qr.build({ input }, { name: options.name, attrs }));
 }

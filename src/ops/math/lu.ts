@@ -2,6 +2,7 @@
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { intVector } from '../../core/ndarray.ts';
+import { type NamedTuple, namedTuple } from '../../graph/namedTuple.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { attr } from '../../op/attrs.ts';
@@ -99,7 +100,10 @@ interface LuOptions extends NameOption {
  *
  * @example tf.linalg.lu(tf.constant([[1, 2], [4, 4]], tf.float32)).lu // runs to [[4. 4.] [0.25 1.]]
  */
-export function lu(input: TensorLike, options: LuOptions = {}): { readonly lu: Tensor; readonly p: Tensor } {
+export function lu(
+  input: TensorLike,
+  options: LuOptions = {},
+): NamedTuple<{ readonly lu: Tensor; readonly p: Tensor }> {
   const { name, outputIdxType = d.int32 } = onlyOptions('tf.linalg.lu', options, 'name', 'outputIdxType');
-  return Lu.build({ input }, { name, attrs: { output_idx_type: outputIdxType } });
+  return namedTuple(Lu.build({ input }, { name, attrs: { output_idx_type: outputIdxType } }));
 }

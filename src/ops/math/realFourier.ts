@@ -80,7 +80,15 @@ async function copyCorner(
   await eachInTurns(rows * lines, line, linesAtOnce(width));
 }
 
-async function forward(x: NDArray, lengths: readonly number[], dtype: d.DType, shape: Shape): Promise<NDArray> {
+/** What a transform is to give: its lengths, the type and shape of the result, and how many threads it may use. */
+interface Wanted {
+  readonly lengths: readonly number[];
+  readonly dtype: d.DType;
+  readonly shape: Shape;
+  readonly threads: number;
+}
+
+async function forward(x: NDArray, { lengths, dtype, shape, threads }: Wanted): Promise<NDArray> {
   const rank = lengths.length;
   const rows = sizeOf(shape.slice(0, -rank));
   const data = new Float64Array(2 * rows * sizeOf(lengths));
@@ -88,7 +96,7 @@ async function forward(x: NDArray, lengths: readonly number[], dtype: d.DType, s
   await copyCorner(rows, x.shape.slice(-rank), lengths, (from, to, count) => {
     for (let i = 0; i < count; i++) data[2 * (to + i)] = given[from + i]!;
   });
-  for (const axis of lengths.keys()) await fourier(data, [rows, ...lengths], axis + 1, false);
+  for (const axis of lengths.keys()) await fourier(data, [rows, ...lengths], axis + 1, false, threads);
   const result = dtype.allocate(sizeOf(shape)) as Float32Array | Float64Array; // complex arrays are of floats
   await copyCorner(rows, lengths, shape.slice(-rank), (from, to, count) =>
     result.set(data.subarray(2 * from, 2 * (from + count)), 2 * to),
@@ -96,7 +104,7 @@ async function forward(x: NDArray, lengths: readonly number[], dtype: d.DType, s
   return new NDArray(dtype, shape, result);
 }
 
-async function backward(x: NDArray, lengths: readonly number[], dtype: d.DType, shape: Shape): Promise<NDArray> {
+async function backward(x: NDArray, { lengths, dtype, shape, threads }: Wanted): Promise<NDArray> {
   const rank = lengths.length;
   const rows = sizeOf(shape.slice(0, -rank));
   const last = lengths.at(-1)!;
@@ -107,7 +115,7 @@ async function backward(x: NDArray, lengths: readonly number[], dtype: d.DType, 
   await copyCorner(rows, x.shape.slice(-rank), [...outer, half], (from, to, count) =>
     spectrum.set(given.subarray(2 * from, 2 * (from + count)), 2 * to),
   );
-  for (const axis of outer.keys()) await fourier(spectrum, [rows, ...outer, half], axis + 1, true);
+  for (const axis of outer.keys()) await fourier(spectrum, [rows, ...outer, half], axis + 1, true, threads);
   const lines = rows * sizeOf(outer);
   const data = new Float64Array(2 * lines * last);
   // What is left is one real signal per line, and the other half of its spectrum mirrors the one that is given.
@@ -119,7 +127,7 @@ async function backward(x: NDArray, lengths: readonly number[], dtype: d.DType, 
     }
   };
   await eachInTurns(lines, mirror, linesAtOnce(last));
-  await fourier(data, [lines, last], 1, true);
+  await fourier(data, [lines, last], 1, true, threads);
   const result = dtype.allocate(lines * last);
   const takeReal = (line: number) => {
     for (let i = line * last; i < (line + 1) * last; i++) result[i] = data[2 * i]!;
@@ -148,8 +156,8 @@ function defineReal(rank: Rank, cases: () => Cases): RealFourierOp {
     lower(p, { input, fft_length }, { Tcomplex }) {
       const lengths = demandLengths(p, input, fft_length, rank, false);
       const shape = [...input.shape.slice(0, -rank), ...lengths.slice(0, -1), halfOf(lengths.at(-1)!)];
-      const [output] = p.host([input], [{ dtype: Tcomplex, shape }], async ([x]) => [
-        await forward(x!, lengths, Tcomplex, shape),
+      const [output] = p.host([input], [{ dtype: Tcomplex, shape }], async ([x], _run, { threads }) => [
+        await forward(x!, { lengths, dtype: Tcomplex, shape, threads }),
       ]);
       return { output: output! };
     },
@@ -174,8 +182,8 @@ function defineInverse(rank: Rank, cases: () => Cases): InverseRealFourierOp {
     lower(p, { input, fft_length }, { Treal }) {
       const lengths = demandLengths(p, input, fft_length, rank, true);
       const shape = [...input.shape.slice(0, -rank), ...lengths];
-      const [output] = p.host([input], [{ dtype: Treal, shape }], async ([x]) => [
-        await backward(x!, lengths, Treal, shape),
+      const [output] = p.host([input], [{ dtype: Treal, shape }], async ([x], _run, { threads }) => [
+        await backward(x!, { lengths, dtype: Treal, shape, threads }),
       ]);
       return { output: output! };
     },

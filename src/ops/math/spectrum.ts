@@ -2,6 +2,7 @@
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { type Dims, type Shape, showShape } from '../../core/shape.ts';
+import { type NamedTuple, namedTuple } from '../../graph/namedTuple.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import { controlDependencies } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
@@ -179,14 +180,14 @@ export const Svd = defineOp({
 /**
  * Eigenvalues (smallest first) and eigenvectors of symmetric or Hermitian matrices. Adds one `SelfAdjointEigV2` node.
  *
- * @example const { e, v } = tf.selfAdjointEig(tf.constant([[2.0, 1.0], [1.0, 3.0]]))
+ * @example const [e, v] = tf.selfAdjointEig(tf.constant([[2.0, 1.0], [1.0, 3.0]]))
  */
 export function selfAdjointEig(
   input: TensorLike,
   options: { name?: string } = {},
-): { readonly e: Tensor; readonly v: Tensor } {
+): NamedTuple<{ readonly e: Tensor; readonly v: Tensor }> {
   onlyOptions('tf.selfAdjointEig', options, 'name');
-  return SelfAdjointEigV2.build({ input }, { name: options.name, attrs: { compute_v: true } });
+  return namedTuple(SelfAdjointEigV2.build({ input }, { name: options.name, attrs: { compute_v: true } }));
 }
 
 /**
@@ -202,14 +203,14 @@ export function selfAdjointEigvals(input: TensorLike, options: { name?: string }
 /**
  * Singular values (largest first) and singular vectors of matrices. Adds one `Svd` node.
  *
- * @example const { s, u, v } = tf.svd(tf.constant([[2.0, 0.0], [0.0, 3.5]]))
+ * @example const [s, u, v] = tf.svd(tf.constant([[2.0, 0.0], [0.0, 3.5]]))
  */
 export function svd(
   input: TensorLike,
   options: { fullMatrices?: boolean; computeUv?: boolean; name?: string } = {},
-): { readonly s: Tensor; readonly u: Tensor; readonly v: Tensor } {
+): NamedTuple<{ readonly s: Tensor; readonly u: Tensor; readonly v: Tensor }> {
   onlyOptions('tf.svd', options, 'fullMatrices', 'computeUv', 'name');
   const attrs = { compute_uv: options.computeUv ?? true, full_matrices: options.fullMatrices ?? false };
   const { s, u, v } = Svd.build({ input }, { name: options.name, attrs });
-  return { s: real(s), u, v };
+  return namedTuple({ s: real(s), u, v });
 }

@@ -3,6 +3,7 @@ import * as d from '../../core/dtypes.ts';
 import { type DType, int32, int64 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { type Dims, type Shape, showRuntime, showShape } from '../../core/shape.ts';
+import { type NamedTuple, namedTuple } from '../../graph/namedTuple.ts';
 import { isOptions, onlyOptions } from '../../graph/options.ts';
 import { nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
@@ -145,10 +146,7 @@ export const TopK = defineOp({
 });
 
 /** The k largest elements of each row and their positions. */
-export interface TopKResult {
-  readonly values: Tensor;
-  readonly indices: Tensor;
-}
+export type TopKResult = NamedTuple<{ readonly values: Tensor; readonly indices: Tensor }>;
 
 export interface TopKOptions {
   /** How many, 1 unless given; may also be given as the second argument. */
@@ -162,6 +160,7 @@ export interface TopKOptions {
  * The k largest elements along the last axis, largest first, with their positions. Adds one `TopKV2` node.
  *
  * @example tf.nn.topK(tf.constant([1, 5, 3]), { k: 2 }).values // runs to [5 3]
+ * @example const [values, indices] = tf.nn.topK(x, 2)
  */
 export function topK(input: TensorLike, options?: TopKOptions): TopKResult;
 export function topK(input: TensorLike, k: TensorLike, options?: TopKOptions): TopKResult;
@@ -170,7 +169,7 @@ export function topK(input: TensorLike, given: TensorLike | TopKOptions = {}, re
   const k = isOptions(given) ? (options.k ?? 1) : (given as TensorLike); // as above
   onlyOptions('tf.nn.topK', options, 'k', 'sorted', 'indexType', 'name');
   const attrs = { sorted: options.sorted ?? true, index_type: options.indexType ?? int32 };
-  return TopKV2.build({ input, k }, { name: options.name, attrs });
+  return namedTuple(TopKV2.build({ input, k }, { name: options.name, attrs }));
 }
 
 // In top k.

@@ -1,5 +1,6 @@
 /** @file The pooling functions of tf.nn: windows given as one number, as one per spatial axis, or as one per axis. */
 import * as d from '../../core/dtypes.ts';
+import { type NamedTuple, namedTuple } from '../../graph/namedTuple.ts';
 import { byName, onlyOptions, type Placed } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { userError } from '../../graph/userError.ts';
@@ -273,10 +274,7 @@ export function avgPoolV2(
 }
 
 /** Maxima and where they are. */
-export interface PoolWithArgmax {
-  readonly output: Tensor;
-  readonly argmax: Tensor;
-}
+export type PoolWithArgmax = NamedTuple<{ readonly output: Tensor; readonly argmax: Tensor }>;
 
 /**
  * The largest element of each window and its position, counted within its image (or, with `includeBatchInIndex`, within
@@ -314,7 +312,7 @@ export function maxPoolWithArgmax(
     Targmax: outputDtype ?? Targmax ?? d.int64,
     include_batch_in_index: includeBatchInIndex,
   };
-  return MaxPoolWithArgmax.build({ input }, { name, attrs });
+  return namedTuple(MaxPoolWithArgmax.build({ input }, { name, attrs }));
 }
 
 export interface FractionalPoolOptions extends Named {

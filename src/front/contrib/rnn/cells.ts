@@ -8,7 +8,7 @@ import { biasAdd, dropout, moments, batchNormalization as normalize } from '../.
 import { constantInitializer, zerosInitializer } from '../../initializers.ts';
 import type { Activation } from '../../layers/biasedLayer.ts';
 import { type CellOptions, type CellStep, oneMinus, RNNCell, type Sizes } from '../../rnn/cell.ts';
-import type { LSTMState } from '../../rnn/lstmCells.ts';
+import { type LSTMState, LSTMStateTuple } from '../../rnn/lstmCells.ts';
 import type { Variable } from '../../variable.ts';
 import type { VariableInitializer } from '../../variableStore.ts';
 
@@ -50,7 +50,7 @@ export class LayerNormBasicLSTMCell extends RNNCell<LSTMState> {
     super(options);
     const own = ['forgetBias', 'activation', 'layerNorm', 'normGain', 'normShift', 'dropoutKeepProb', 'dropoutProbSeed'] as const; // biome-ignore format: one list
     onlyOptions('tf.contrib.rnn.LayerNormBasicLSTMCell', options, 'name', 'dtype', 'reuse', 'trainable', ...own);
-    this.stateSize = { c: numUnits, h: numUnits };
+    this.stateSize = LSTMStateTuple(numUnits, numUnits);
     this.outputSize = numUnits;
     this.inputSpec = { rank: 2 };
   }
@@ -79,7 +79,7 @@ export class LayerNormBasicLSTMCell extends RNNCell<LSTMState> {
     const memory = c.mul(sigmoid(f.add(forgetBias))).add(sigmoid(i).mul(kept));
     const next = this.norm('state', memory);
     const output = activation(next).mul(sigmoid(o));
-    return [output, { c: next, h: output }];
+    return [output, LSTMStateTuple(next, output)];
   }
 
   private norm(part: Normalized, x: Tensor): Tensor {
