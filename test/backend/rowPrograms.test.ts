@@ -1,4 +1,5 @@
 /** @file Random steps over rows give the same bits as one generated loop and one by one, operation by operation. */
+import * as tf from 'tensorloom';
 import { describe, expect, it } from 'vitest';
 import type { NDArray } from '../../src/core/ndarray.ts';
 import { CpuDevice } from '../../src/devices/cpu/device.ts';
@@ -33,5 +34,19 @@ async function difference(seed: number, numbers: Numbers): Promise<string | unde
 describe.runIf(cpu)('random steps over rows', () => {
   it.each(['exact', 'wild'] as const)('of %s numbers', async (numbers) => {
     for (let seed = 1; seed <= 200; seed++) expect(await difference(seed, numbers)).toBeUndefined();
+  });
+});
+
+describe('folds over the same large array', () => {
+  it.each([[[20_000]], [[200, 100]]])('may give truth values beside numbers: %j', async (shape) => {
+    const session = new tf.Session({ graph: new tf.Graph() });
+    const results = session.graph.asDefault(() => {
+      const x = tf.ones(shape).mul(tf.placeholderWithDefault(2.5, []));
+      return [tf.reduceAll(x.greater(0), 0), tf.reduceAny(x.less(0), 0), tf.reduceSum(x, 0)];
+    });
+    const [all, any, sum] = await session.run(results);
+    expect(new Set([all!.toArray()].flat())).toEqual(new Set([true]));
+    expect(new Set([any!.toArray()].flat())).toEqual(new Set([false]));
+    expect(new Set([sum!.toArray()].flat())).toEqual(new Set([2.5 * shape[0]!]));
   });
 });

@@ -542,3 +542,16 @@ it('finds the largest and the smallest of very many known numbers', () => {
     expect(tf.zeros([tf.reduceMax(many), tf.reduceMin(many)]).shape).toEqual([3, 3]);
   });
 });
+
+it('dynamicStitch takes very many indices, known while building or not', async () => {
+  const graph = new tf.Graph();
+  const [known, fed, indices] = graph.asDefault(() => {
+    const x = tf.placeholder(tf.int32, [null]);
+    const range = tf.range(200_000);
+    return [tf.dynamicStitch([range], [range]), tf.dynamicStitch([x], [x]), x];
+  });
+  const all = Int32Array.from({ length: 200_000 }, (_, i) => i);
+  const feeds = [[indices, new tf.NDArray(tf.int32, [200_000], all)]] as const;
+  const results = await new tf.Session({ graph }).run([known, fed], feeds);
+  for (const { data } of results) expect(data).toEqual(all);
+});
