@@ -166,6 +166,7 @@ describe('options that do not exist', () => {
     );
     refuse(() => tf.exp(x(), 'y' as never), /Exp takes its options as an object.*"y"/);
     refuse(() => tf.concat([x()], 0, [1] as never), /tf\.concat takes its options as an object.*\[1\]/);
+    refuse(() => tf.gradients(x(), [x()], [x()] as never), /tf\.gradients takes its options as an object.*\[Tensor '/);
   });
 });
 
