@@ -82,9 +82,7 @@ export function splitOptions<T, O extends object>(args: readonly (T | O)[], none
 
 function checkObject(owner: string, given: unknown, names: readonly string[]): void {
   if (given === undefined || (typeof given === 'object' && given !== null && !Array.isArray(given))) return;
-  throw userError(
-    `${owner} takes its options as an object, as in { ${names[0]}: … }, but got ${shown(given)}.`,
-  );
+  throw userError(`${owner} takes its options as an object, as in { ${names[0]}: … }, but got ${shown(given)}.`);
 }
 
 /** A value in a message: of tensors and the like what they print as. */

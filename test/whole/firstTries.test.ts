@@ -222,6 +222,19 @@ describe('arguments that Python takes in their place and by name', () => {
       () => tf.train.shuffleBatch([tf.constant(1)], 4, 9, 3, { seed: 1 }),
       () => tf.train.shuffleBatch([tf.constant(1)], { batchSize: 4, ...queued, seed: 1 }),
     ],
+    nceLoss: [
+      () => tf.nn.nceLoss(tf.ones([9, 2]), tf.ones([9]), [[1]], tf.ones([1, 2]), 3, 9, { numTrue: 1 }),
+      () =>
+        tf.nn.nceLoss({
+          weights: tf.ones([9, 2]),
+          biases: tf.ones([9]),
+          labels: [[1]],
+          inputs: tf.ones([1, 2]),
+          numSampled: 3,
+          numClasses: 9,
+          numTrue: 1,
+        }),
+    ],
     sparseTensor: [
       () => new tf.SparseTensor([[0, 1]], [2.5], [2, 2]).values,
       () => new tf.SparseTensor({ indices: [[0, 1]], values: [2.5], denseShape: [2, 2] }).values,

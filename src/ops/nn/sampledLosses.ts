@@ -1,6 +1,6 @@
 /** @file Losses of classifiers with very many classes, computed from the true classes and a sample of the others. */
 import * as d from '../../core/dtypes.ts';
-import { onlyOptions } from '../../graph/options.ts';
+import { byName, onlyOptions, type Placed } from '../../graph/options.ts';
 import { nameScope } from '../../graph/scopes.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
 import { convertToTensor } from '../../op/convert.ts';
@@ -51,6 +51,30 @@ interface Sampling {
   readonly numSampled: number;
   readonly numClasses: number;
   readonly options: SampledLossOptions & { readonly seed?: number | null | undefined };
+}
+
+const optionNames = ['numTrue', 'sampledValues', 'removeAccidentalHits', 'partitionStrategy', 'name'] as const;
+const places = ['weights', 'biases', 'labels', 'inputs', 'numSampled', 'numClasses'] as const;
+
+/** The arguments of a sampled loss, in their places or by name. */
+interface SampledLossArguments extends Omit<Sampling, 'options'>, SampledLossOptions {}
+interface SeedOption {
+  readonly seed?: number | null | undefined;
+}
+
+function samplingOf(
+  owner: string,
+  given: readonly unknown[],
+  ...names: (keyof (SampledLossOptions & SeedOption))[]
+): Sampling {
+  const all = byName<SampledLossArguments & SeedOption>(owner, given, ...places);
+  const { weights, biases, labels, inputs, numSampled, numClasses, ...options } = onlyOptions(
+    owner,
+    all,
+    ...places,
+    ...names,
+  );
+  return { weights, biases, labels, inputs, numSampled, numClasses, options };
 }
 
 /** Sums of rows as a product with ones, whose gradient is cheaper than that of `reduceSum`. */
@@ -115,21 +139,12 @@ function withoutHits(logits: Tensor, labels: Tensor, sampled: Tensor, numTrue: n
  *
  * @example tf.nn.nceLoss(weights, biases, labels, inputs, 64, 50000)
  */
-export function nceLoss(
-  weights: Tables,
-  biases: Tables,
-  labels: TensorLike,
-  inputs: TensorLike,
-  numSampled: number,
-  numClasses: number,
-  options: SampledLossOptions = {},
-): Tensor {
-  onlyOptions('tf.nn.nceLoss', options, ...optionNames);
-  const sampling = { weights, biases, labels, inputs, numSampled, numClasses, options };
+export function nceLoss(...given: Placed<SampledLossArguments, typeof places>): Tensor {
+  const sampling = samplingOf('tf.nn.nceLoss', given, ...optionNames);
+  const { options } = sampling;
   const sample = sampledLogits(sampling, options.name ?? 'nce_loss');
   return sumRows(sigmoidCrossEntropyWithLogits({ ...sample, name: 'sampled_losses' }));
 }
-const optionNames = ['numTrue', 'sampledValues', 'removeAccidentalHits', 'partitionStrategy', 'name'] as const;
 
 /**
  * The softmax loss over the true classes and sampled ones, per example; for training only. Adds nodes under
@@ -137,19 +152,13 @@ const optionNames = ['numTrue', 'sampledValues', 'removeAccidentalHits', 'partit
  *
  * @example tf.nn.sampledSoftmaxLoss(weights, biases, labels, inputs, 64, 50000)
  */
-export function sampledSoftmaxLoss(
-  weights: Tables,
-  biases: Tables,
-  labels: TensorLike,
-  inputs: TensorLike,
-  numSampled: number,
-  numClasses: number,
-  options: SampledLossOptions & { readonly seed?: number | null | undefined } = {},
-): Tensor {
-  const { removeAccidentalHits = true } = onlyOptions('tf.nn.sampledSoftmaxLoss', options, ...optionNames, 'seed');
-  const all = { ...options, removeAccidentalHits };
-  const sampling = { weights, biases, labels, inputs, numSampled, numClasses, options: all };
-  const sample = sampledLogits(sampling, options.name ?? 'sampled_softmax_loss');
+export function sampledSoftmaxLoss(...given: Placed<SampledLossArguments & SeedOption, typeof places>): Tensor {
+  const { options, ...sampling } = samplingOf('tf.nn.sampledSoftmaxLoss', given, ...optionNames, 'seed');
+  const { removeAccidentalHits = true } = options;
+  const sample = sampledLogits(
+    { ...sampling, options: { ...options, removeAccidentalHits } },
+    options.name ?? 'sampled_softmax_loss',
+  );
   const fixed = stopGradient(sample.labels, { name: 'labels_stop_gradient' });
   return softmaxCrossEntropyWithLogitsV2({ labels: fixed, logits: sample.logits });
 }
