@@ -1,7 +1,7 @@
 /** @file ResizeArea and ResizeBicubic: every pixel of the result is a weighted sum of pixels, along rows and along columns. */
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError, ResourceExhaustedError } from '../../core/errors.ts';
-import { fromElements } from '../../core/ndarray.ts';
+import { NDArray } from '../../core/ndarray.ts';
 import { type Shape, showRuntime } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
@@ -110,8 +110,7 @@ function lowerResize(p: ProgramBuilder, images: Value, size: Value, sampling: Sa
   const [height, width] = demandSize(p, size);
   if (height <= 0 || width <= 0) throw new InvalidArgumentError('output dimensions must be positive');
   checkCount([shape[0]!, height, width, shape[3]!]);
-  const matrix = (from: number, to: number) =>
-    p.constant(fromElements(d.float32, [to, from], [...make(from, to, sampling)]));
+  const matrix = (from: number, to: number) => p.constant(new NDArray(d.float32, [to, from], make(from, to, sampling)));
   return weighted(p, p.cast(images, d.float32), matrix(shape[1]!, height), matrix(shape[2]!, width));
 }
 
@@ -190,7 +189,7 @@ export const ResizeBicubicGrad = defineOp({
     checkRank(original_image.shape, 'original_image');
     const matrix = (axis: 1 | 2) => {
       const [from, to] = [original_image.shape[axis]!, grads.shape[axis]!];
-      const weights = p.constant(fromElements(d.float32, [to, from], [...cubicWeights(from, to, sampling)]));
+      const weights = p.constant(new NDArray(d.float32, [to, from], cubicWeights(from, to, sampling)));
       return p.transpose(weights, [1, 0]);
     };
     return { output: p.cast(weighted(p, grads, matrix(1), matrix(2)), T) };
