@@ -144,6 +144,7 @@ interface Probability {
   label: number;
 }
 const never = (): Probability => ({ total: logZero, blank: logZero, label: logZero });
+const inLabel = (total: number): Probability => ({ total, blank: logZero, label: total });
 
 /** A sequence of labels: one more than its parent's. */
 class Beam {
@@ -155,10 +156,10 @@ class Beam {
     readonly label: number,
   ) {}
 
-  child(label: number): Beam {
-    let found = this.children.get(label);
-    if (!found) this.children.set(label, (found = new Beam(this, label)));
-    return found;
+  addChild(label: number): Beam {
+    const child = new Beam(this, label);
+    this.children.set(label, child);
+    return child;
   }
 
   labels(mergeRepeated: boolean): number[] {
@@ -184,7 +185,7 @@ class Leaves {
     return this.#heap.length >= this.width;
   }
   /** Whether a probability would find a place. */
-  admits({ total }: Probability): boolean {
+  admits(total: number): boolean {
     return total > logZero && (!this.isFull || total > this.bottom.now.total);
   }
 
@@ -279,19 +280,22 @@ function step(old: Leaves, y: Float64Array, width: number): Leaves {
     leaves.push(beam);
   }
   for (const beam of beams) {
-    if (!leaves.admits(beam.before)) continue;
+    if (!leaves.admits(beam.before.total)) continue;
     for (let label = 0; label < blank; label++) {
-      const child = beam.child(label);
-      if (child.now.total !== logZero) continue;
+      // Hardly any of the children find a place, so only those that do are made.
+      const known = beam.children.get(label);
+      if (known && known.now.total !== logZero) continue;
       const from = label === beam.label ? beam.before.blank : beam.before.total;
       const own = y[label]! + from;
-      child.now = { total: own, blank: logZero, label: own };
-      if (leaves.admits(child.now)) {
+      if (known) known.now = inLabel(own);
+      if (leaves.admits(own)) {
         if (leaves.isFull) Object.assign(leaves.bottom.now, never());
+        const child = known ?? beam.addChild(label);
+        child.now = inLabel(own);
         leaves.push(child);
-      } else {
-        child.before = never();
-        child.now = never();
+      } else if (known) {
+        known.before = never();
+        known.now = never();
       }
     }
   }

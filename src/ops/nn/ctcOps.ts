@@ -1,6 +1,8 @@
 /** @file The CTC ops: the loss with its gradient, and two decoders. */
 import * as d from '../../core/dtypes.ts';
 import { FailedPreconditionError, InvalidArgumentError } from '../../core/errors.ts';
+import { inTurns, type Work } from '../../core/eventLoop.ts';
+import { Int64s } from '../../core/int64s.ts';
 import { intVector, NDArray } from '../../core/ndarray.ts';
 import { type Dims, type Shape, showRuntime, sizeOf } from '../../core/shape.ts';
 import type { Tensor } from '../../graph/tensor.ts';
@@ -303,13 +305,27 @@ function checkedLengths(lengths: NDArray, time: number): number[] {
   return steps;
 }
 
+/** After so many labels it is asked whether the event loop has waited long enough. */
+const labelsPerTurn = 4096;
+
 /** Sequences as the three parts of a sparse matrix. */
-function sparseParts(sequences: readonly (readonly number[])[]): [indices: NDArray, values: NDArray, shape: NDArray] {
-  const places = sequences.flatMap((labels, b) => labels.flatMap((_, i) => [b, i]));
+function* sparseParts(
+  sequences: readonly (readonly number[])[],
+): Work<[indices: NDArray, values: NDArray, shape: NDArray]> {
+  const count = sequences.reduce((sum, labels) => sum + labels.length, 0);
   const longest = sequences.reduce((most, labels) => Math.max(most, labels.length), 0);
+  const [indices, values] = [new Int64s(2 * count), new Int64s(count)];
+  let at = 0;
+  for (const [b, labels] of sequences.entries())
+    for (const [i, label] of labels.entries()) {
+      indices.set(2 * at, b);
+      indices.set(2 * at + 1, i);
+      values.set(at++, label);
+      if (at % labelsPerTurn === 0) yield;
+    }
   return [
-    new NDArray(d.int64, [places.length / 2, 2], BigInt64Array.from(places, BigInt)),
-    intVector(sequences.flat(), d.int64),
+    new NDArray(d.int64, [count, 2], indices.data),
+    new NDArray(d.int64, [count], values.data),
     intVector([sequences.length, longest], d.int64),
   ];
 }
@@ -331,7 +347,7 @@ export const CTCGreedyDecoder = defineOp({
   lower(p, { inputs, sequence_length }, { merge_repeated, blank_index, T }) {
     const whole = { dtype: d.int64 };
     const results = [whole, whole, { dtype: d.int64, shape: [2] }, { dtype: T }];
-    const decoded = p.host([inputs, sequence_length], results, ([x, lengths]) => {
+    const decoded = p.host([inputs, sequence_length], results, async ([x, lengths]) => {
       checkDecoder(x!.shape, lengths!.shape);
       const [time, batch, classes] = x!.shape as [number, number, number]; // rank checked
       const steps = checkedLengths(lengths!, time);
@@ -341,20 +357,28 @@ export const CTCGreedyDecoder = defineOp({
           `blank_index expected to be between ${-classes} and ${classes - 1} but was ${blank_index}`,
         );
       const scores = T.allocate(batch);
-      const sequences = steps.map((length, b) => {
-        const labels: number[] = [];
-        let before = -1;
-        for (let t = 0; t < length; t++) {
-          const first = (t * batch + b) * classes;
-          let best = 0;
-          for (let c = 1; c < classes; c++) if (x!.data[first + c]! > x!.data[first + best]!) best = c;
-          scores[b] = (scores[b] as number) - (x!.data[first + best] as number); // floats are numbers
-          if (best !== blank && !(merge_repeated && best === before)) labels.push(best);
-          before = best;
+      const { data } = x!;
+      const decode = function* (): Work<number[][]> {
+        const sequences: number[][] = [];
+        for (const [b, length] of steps.entries()) {
+          const labels: number[] = [];
+          let before = -1;
+          for (let t = 0; t < length; t++) {
+            const first = (t * batch + b) * classes;
+            let best = 0;
+            for (let c = 1; c < classes; c++) if (data[first + c]! > data[first + best]!) best = c;
+            scores[b] = (scores[b] as number) - (data[first + best] as number); // floats are numbers
+            if (best !== blank && !(merge_repeated && best === before)) labels.push(best);
+            before = best;
+            if (t % stepsPerTurn === 0) yield;
+          }
+          sequences.push(labels);
         }
-        return labels;
-      });
-      return [...sparseParts(sequences), new NDArray(T, [batch, 1], scores)];
+        return sequences;
+      };
+      const stepsPerTurn = Math.max(1, Math.floor(32768 / classes));
+      const sequences = await inTurns(decode());
+      return [...(await inTurns(sparseParts(sequences))), new NDArray(T, [batch, 1], scores)];
     });
     const [decoded_indices, decoded_values, decoded_shape, log_probability] = decoded as [Value, Value, Value, Value]; // four results
     return { decoded_indices, decoded_values, decoded_shape, log_probability };
@@ -427,7 +451,8 @@ export const CTCBeamSearchDecoder = defineOp({
           scores[b * top_paths + i] = logProbability;
         }
       }
-      const all = sequences.map(sparseParts);
+      const all: NDArray[][] = [];
+      for (const path of sequences) all.push(await inTurns(sparseParts(path)));
       const score = new NDArray(T, [batch, top_paths], scores);
       return [...[0, 1, 2].flatMap((part) => all.map((path) => path[part]!)), score];
     });
