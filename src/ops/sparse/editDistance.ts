@@ -1,7 +1,7 @@
 /** @file EditDistance: how many insertions, deletions and substitutions lie between sequences. */
 import * as d from '../../core/dtypes.ts';
 import { InvalidArgumentError, ResourceExhaustedError } from '../../core/errors.ts';
-import { eachInTurns } from '../../core/eventLoop.ts';
+import { eachInTurns, inTurns, type Work } from '../../core/eventLoop.ts';
 import { type Element, NDArray } from '../../core/ndarray.ts';
 import { showRuntime, sizeOf, stridesOf } from '../../core/shape.ts';
 import { onlyOptions } from '../../graph/options.ts';
@@ -13,10 +13,14 @@ import { defineOp, notDifferentiable } from '../../op/defineOp.ts';
 import type { Value } from '../../program/value.ts';
 import { placesIn, sizesIn } from './parts.ts';
 
+/** After comparing so many elements it is asked whether the event loop has waited long enough. */
+const comparedPerTurn = 16384;
+
 /** Levenshtein's distance of two sequences. */
-function distance(a: readonly unknown[], b: readonly unknown[]): number {
+function* distance(a: readonly unknown[], b: readonly unknown[]): Work<number> {
   const row = new Int32Array(b.length + 1);
   for (let k = 0; k <= b.length; k++) row[k] = k;
+  let compared = 0;
   for (let i = 0; i < a.length; i++) {
     let corner = row[0]!;
     row[0] = i + 1;
@@ -25,6 +29,10 @@ function distance(a: readonly unknown[], b: readonly unknown[]): number {
       row[k + 1] = Math.min(corner + (a[i] === b[k] ? 0 : 1), above + 1, before + 1);
       corner = above;
     }
+    compared += b.length;
+    if (compared < comparedPerTurn) continue;
+    compared = 0;
+    yield;
   }
   return row[b.length]!;
 }
@@ -122,13 +130,15 @@ export const EditDistance = defineOp({
       const distances = new Float32Array(sizeOf(groups));
       // Where neither has a sequence, the distance is 0.
       const places = [...new Set([...hypotheses.keys(), ...truths.keys()])];
-      const measure = (i: number) => {
-        const at = places[i]!;
-        const [hypothesis, truth] = [hypotheses.get(at) ?? [], truths.get(at) ?? []];
-        const steps = distance(truth, hypothesis);
-        distances[at] = normalize && steps > 0 ? steps / truth.length : steps;
+      const measure = function* (): Work {
+        for (const [i, at] of places.entries()) {
+          const [hypothesis, truth] = [hypotheses.get(at) ?? [], truths.get(at) ?? []];
+          const steps = yield* distance(truth, hypothesis);
+          distances[at] = normalize && steps > 0 ? steps / truth.length : steps;
+          if (i % 64 === 63) yield;
+        }
       };
-      await eachInTurns(places.length, measure, 8);
+      await inTurns(measure());
       return [new NDArray(d.float32, groups, distances)];
     });
     return { output: output! };

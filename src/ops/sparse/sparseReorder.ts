@@ -27,18 +27,22 @@ import { cast } from '../math/cast.ts';
 async function risingRows(indices: NDArray): Promise<Int32Array> {
   const [count, rank] = indices.shape as readonly [number, number]; // a matrix
   const at = indices.numberReader();
-  let order = Int32Array.from({ length: count }, (_, i) => i);
+  let order: Int32Array | undefined;
   // By the last column first: sorting by the others leaves the order of equal rows as it is.
   for (let axis = rank - 1; axis >= 0; axis--) {
     const keys = new Float64Array(count);
     const before = order;
     await eachInTurns(count, (i) => {
-      keys[i] = at(before[i]! * rank + axis);
+      keys[i] = at((before ? before[i]! : i) * rank + axis);
     });
     const next = await risingOrder(keys);
-    order = next.map((i) => before[i]!);
+    if (before)
+      await eachInTurns(count, (i) => {
+        next[i] = before[next[i]!]!;
+      });
+    order = next;
   }
-  return order;
+  return order ?? new Int32Array(count).map((_, i) => i);
 }
 
 /** Rows of an array in another order. */
