@@ -66,6 +66,10 @@ const rows: Readonly<Record<string, Row>> = {
   unique: [[numbers], (x) => tf.unique(x).idx],
   'unique strings': [[words], (x) => tf.unique(x).idx],
   setdiff1d: [[numbers, numbers], (x, y) => tf.setdiff1d(x, y).out],
+  dynamicPartition: [
+    [numbers, wholes],
+    (x, y) => tf.dynamicPartition(tf.tile(x, [20]), tf.tile(tf.mod(y, 3), [20]), 3),
+  ],
   randomShuffle: [[], () => tf.randomShuffle(tf.range(10 * count))],
   randomGamma: [[], () => tf.randomGamma([count], 2.5)],
   randomPoisson: [[], () => tf.randomPoisson(3, [count])],
@@ -117,6 +121,10 @@ const rows: Readonly<Record<string, Row>> = {
   'image.nonMaxSuppression': [
     [numbers],
     (x) => tf.image.nonMaxSuppression(tf.reshape(x, [-1, 4]), tf.slice(x, [0], [count / 4]), 1000),
+  ],
+  'nn.ctcGreedyDecoder': [
+    [numbers],
+    (x) => tf.nn.ctcGreedyDecoder(tf.reshape(tf.tile(x, [60]), [-1, 20, 10]), tf.fill([20], 6000))[1],
   ],
   'nn.ctcBeamSearchDecoder': [
     [numbers],

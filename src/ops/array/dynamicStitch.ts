@@ -1,7 +1,8 @@
 /** @file DynamicStitch, ParallelDynamicStitch and DynamicPartition: rows spread over several tensors, and back. */
 import { int32 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
-import { fromElements } from '../../core/ndarray.ts';
+import { finish, inTurns, type Work } from '../../core/eventLoop.ts';
+import { fromElements, NDArray } from '../../core/ndarray.ts';
 import { compatible, type Dims, mergeShapes, type Shape, showRuntime, showShape, sizeOf } from '../../core/shape.ts';
 import { IndexedSlices } from '../../graph/indexedSlices.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
@@ -10,6 +11,7 @@ import { constantValue, partialValueOf } from '../../op/constantValue.ts';
 import { defineOp } from '../../op/defineOp.ts';
 import type { Gradient } from '../../op/registry.ts';
 import type { ProgramBuilder } from '../../program/builder.ts';
+import type { HostResult } from '../../program/tracing.ts';
 import type { Value } from '../../program/value.ts';
 import { complete, type Named } from './common.ts';
 import { gather } from './gather.ts';
@@ -145,12 +147,37 @@ const stitchOp = (name: string) =>
 export const DynamicStitch = stitchOp('DynamicStitch');
 export const ParallelDynamicStitch = stitchOp('ParallelDynamicStitch');
 
+/** After so many rows it is asked whether the event loop has waited long enough. */
+const rowsPerTurn = 16384;
+
+/** The rows that go to each of the parts, `[1, rows, 1]`. */
+function* rowsOfParts(partitions: NDArray, count: number): Work<NDArray[]> {
+  const { size } = partitions;
+  const at = partitions.numberReader();
+  const sizes = new Int32Array(count);
+  for (let i = 0; i < size; i++) {
+    const k = at(i);
+    if (k < 0 || k >= count)
+      throw new InvalidArgumentError(`partitions${place(partitions.shape, i)} = ${k} is not in [0, ${count})`);
+    sizes[k]!++;
+    if (i % rowsPerTurn === 0) yield;
+  }
+  const rows = Array.from(sizes, (n) => new Int32Array(n));
+  const found = new Int32Array(count);
+  for (let i = 0; i < size; i++) {
+    const k = at(i);
+    rows[k]![found[k]!++] = i;
+    if (i % rowsPerTurn === 0) yield;
+  }
+  return rows.map((own) => new NDArray(int32, [1, own.length, 1], own));
+}
+
 export const DynamicPartition = defineOp({
   name: 'DynamicPartition',
+  isSizedByData: true,
   inputs: { data: 'T', partitions: 'int32' },
   outputs: { outputs: 'num_partitions * T' },
   attrs: { num_partitions: attr('int', { minimum: 1 }), T: anyType },
-  hostInputs: ['partitions'],
   shape({ data, partitions }, { num_partitions }) {
     let piece: Dims = null;
     if (data !== null && partitions !== null) {
@@ -171,20 +198,14 @@ export const DynamicPartition = defineOp({
       throw new InvalidArgumentError(
         `data.shape must start with partitions.shape, got data.shape = ${showRuntime(data.shape)}, partitions.shape = ${showRuntime(partitions.shape)}`,
       );
-    const groups = Array.from({ length: num_partitions }, (): number[] => []);
-    for (const [i, k] of p.demandInts(partitions).entries()) {
-      if (k < 0 || k >= num_partitions)
-        throw new InvalidArgumentError(
-          `partitions${place(partitions.shape, i)} = ${k} is not in [0, ${num_partitions})`,
+    const picks = partitions.known
+      ? finish(rowsOfParts(partitions.known, num_partitions)).map((rows) => p.constant(rows))
+      : p.host([partitions], new Array<HostResult>(num_partitions).fill({ dtype: int32 }), ([array]) =>
+          inTurns(rowsOfParts(array!, num_partitions)),
         );
-      groups[k]!.push(i);
-    }
     const element = data.shape.slice(lead);
     const rows = p.reshape(data, [1, 1, sizeOf(partitions.shape), sizeOf(element)]);
-    const outputs = groups.map((list) => {
-      const picks = p.constant(fromElements(int32, [1, list.length, 1], list));
-      return p.reshape(p.gather(rows, picks), [list.length, ...element]);
-    });
+    const outputs = picks.map((own) => p.reshape(p.gather(rows, own), [own.shape[1]!, ...element]));
     return { outputs };
   },
   partialValue({ inputs: { data, partitions } }, known, output) {
