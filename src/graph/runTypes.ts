@@ -58,7 +58,8 @@ export type Fetched<F> =
                       : never;
 
 export type FeedKey = Tensor | GraphElement | string;
-export type FeedValue = NDArray | TypedArray | Literal;
+/** Arrays, numbers, text, and lists of these. */
+export type FeedValue = NDArray | TypedArray | Literal | readonly FeedValue[];
 /** A sparse tensor to be fed: its parts may be plain lists. */
 export type FedSparse = SparseTensorValue<FeedValue, FeedValue, FeedValue>;
 /** `new Map([[x, batch]])`, `[[x, batch]]`, or `{ 'x:0': batch }`. */

@@ -149,14 +149,15 @@ export function toArray(value: Literalish, dtype?: DType, hint?: DType): NDArray
     if (dtype !== undefined && value.dtype !== dtype) return castExactly(value, dtype);
     return value;
   }
-  if (ArrayBuffer.isView(value) && !(value instanceof Uint8Array)) {
+  if (ArrayBuffer.isView(value) && !isBytes(value, dtype)) {
     const data = value as TypedArray; // DataViews are not TensorLike
     const type = dtypeFromName(dtypeOfTypedArray(data))!;
     const array = new NDArray(type, [data.length], data);
     return dtype !== undefined && dtype !== type ? castExactly(array, dtype) : array;
   }
   const nested = value as Nested; // neither an array object nor a typed array
-  const packed = dtype === undefined ? packInferred(nested, hint) : packNested(nested, dtype);
+  const packed =
+    packRows(nested, dtype) ?? (dtype === undefined ? packInferred(nested, hint) : packNested(nested, dtype));
   if (packed) return packed;
   const { shape, elements } = flatten(nested);
   if (dtype !== undefined) return fromElements(dtype, shape, checkElements(elements, dtype));
@@ -165,6 +166,26 @@ export function toArray(value: Literalish, dtype?: DType, hint?: DType): NDArray
   if (own === int32 && elements.some((x) => Number(x) > 2147483647 || Number(x) < -2147483648))
     return fromElements(int64, shape, elements);
   return fromElements(own, shape, elements);
+}
+
+/** A list whose members are arrays themselves, such as the rows that runs have given, put together; undefined for any other. */
+function packRows(value: Nested, dtype: DType | undefined): NDArray | undefined {
+  let first: unknown = value;
+  while (Array.isArray(first)) first = first[0];
+  const isRow = (x: unknown): x is NDArray | TypedArray =>
+    x instanceof NDArray || (ArrayBuffer.isView(x) && !isBytes(x, dtype));
+  if (first === value || !isRow(first)) return undefined;
+  const type = dtype ?? toArray(first).dtype;
+  const plain = (x: unknown): unknown => {
+    if (Array.isArray(x)) return x.map(plain);
+    return isRow(x) ? toArray(x, type).toArray() : x;
+  };
+  return toArray(plain(value) as Nested, type); // what is no plain value is refused there
+}
+
+/** Bytes are text unless numbers are asked for. */
+function isBytes(value: unknown, dtype: DType | undefined): boolean {
+  return value instanceof Uint8Array && (dtype === undefined || dtype.isObject);
 }
 
 /** A long list of one usual kind; undefined for what is to be looked at element by element. */

@@ -312,6 +312,31 @@ describe('results with names', () => {
   });
 });
 
+describe('bytes and rows of numbers', () => {
+  it('are numbers where numbers are asked for', async () => {
+    const sess = new tf.Session();
+    const x = tf.placeholder(tf.float32, [null, 2]);
+    const fed = async (value: tf.FeedValue) => (await sess.run(x, [[x, value]])).toArray();
+    const rows = [[1, 255], [3, 4]]; // biome-ignore format: a matrix
+    expect(await fed(new Uint8Array([1, 255, 3, 4]))).toEqual(rows);
+    expect(await fed([new Uint8Array([1, 255]), Buffer.from([3, 4])])).toEqual(rows);
+    expect(await fed([new Float32Array([1, 255]), new Float32Array([3, 4])])).toEqual(rows);
+    const [a, b] = await sess.run([tf.constant([1, 255], tf.float32), tf.constant([3, 4], tf.float64)]);
+    expect(await fed([a, b])).toEqual(rows);
+    await expect(fed([new Float32Array([1, 255]), [3]])).rejects.toThrow(/Cannot feed/);
+    const pixels = tf.constant(new Uint8Array([1, 255]), tf.uint8);
+    expect([pixels.dtype, pixels.shape, (await sess.run(pixels)).toArray()]).toEqual([tf.uint8, [2], [1, 255]]);
+    expect((await sess.run(tf.constant(new Float64Array([1.5])))).dtype).toBe(tf.float64);
+  });
+
+  it('are text otherwise', async () => {
+    const sess = new tf.Session();
+    const s = tf.placeholder(tf.string, [null]);
+    expect((await sess.run(tf.constant(Buffer.from('ab')))).item()).toBe('ab');
+    expect((await sess.run(s, [[s, [Buffer.from('ab'), 'c']]])).toArray()).toEqual(['ab', 'c']);
+  });
+});
+
 describe('linspace', () => {
   it('takes whole numbers for float32, and makes float64 of integer tensors', async () => {
     const sess = new tf.Session();

@@ -1,6 +1,6 @@
 /** @file Const: a value fixed when the graph is built. */
 
-import type { DType } from '../../core/dtypes.ts';
+import type { DType, TypedArray } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { NDArray, zeros } from '../../core/ndarray.ts';
 import { type Shape, showShape, sizeOf } from '../../core/shape.ts';
@@ -54,18 +54,21 @@ export interface ConstantOptions {
  *
  * @example tf.constant([[1, 2.5], [3, 4]]) // runs to [[1.  2.5] [3.  4. ]], float32 because a number has a fraction
  */
-export function constant<const V extends Literal | NDArray, const D extends DType>(
+export function constant<const V extends Literal | NDArray | TypedArray, const D extends DType>(
   value: V,
   dtype: D,
 ): Tensor<D, KnownShape<ShapeOf<V>>>;
-export function constant<const V extends Literal | NDArray, const O extends ConstantOptions = Record<never, never>>(
+export function constant<
+  const V extends Literal | NDArray | TypedArray,
+  const O extends ConstantOptions = Record<never, never>,
+>(
   value: V,
   options?: O,
 ): Tensor<
   O extends { dtype: infer D extends DType } ? D : KnownDType<LiteralDType<V>>,
   O extends { shape: infer S extends Shape } ? KnownShape<Reshape<S>> : KnownShape<ShapeOf<V>>
 >;
-export function constant(value: Literal | NDArray, options: ConstantOptions | DType = {}): Tensor {
+export function constant(value: Literal | NDArray | TypedArray, options: ConstantOptions | DType = {}): Tensor {
   const { dtype, shape, name = 'Const' } = dtypeOrOptions('tf.constant', options, 'dtype', 'shape', 'name');
   const array = namingCaller(() => toArray(value, dtype));
   return shape ? shaped(array, shape, name) : constantNode(array, name);
