@@ -73,14 +73,14 @@ export class NDArray<D extends DType = DType> {
   constructor(
     readonly dtype: D,
     shape: Shape,
-    store: TypedArray | readonly object[] | Unseen,
+    store: TypedArray | readonly (object | string)[] | Unseen,
   ) {
     this.shape = shape;
     if (store instanceof Unseen) {
       this.memory = store;
       return;
     }
-    this.store = store;
+    this.store = dtype === string ? asBytes(store) : (store as TypedArray | readonly object[]); // only strings are given as text
     const expected = sizeOf(shape) * dtype.entries;
     if (store.length !== expected)
       throw new InvalidArgumentError(
@@ -381,6 +381,12 @@ function isNumeric(x: unknown, dtype: DType): boolean {
 
 function isComplex(x: unknown): x is Complex {
   return typeof x === 'object' && x !== null && 're' in x && 'im' in x;
+}
+
+/** The elements of an array of strings: those given where they are bytes already, which are shared. */
+function asBytes(elements: TypedArray | readonly (object | string)[]): readonly object[] {
+  const given = elements as readonly Element[]; // what is no string is refused
+  return given.some((x) => typeof x !== 'object') ? given.map(toBytes) : (given as readonly object[]); // none is a text
 }
 
 function toBytes(x: Element): Uint8Array {

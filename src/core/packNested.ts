@@ -1,8 +1,9 @@
 /** @file Long nested lists of plain numbers, truth values or texts as arrays: row by row, with few questions about each element. */
 import { type DType, int64, string, type TypedArray } from './dtypes.ts';
+import { inTurns, type Work } from './eventLoop.ts';
 import { Int64s } from './int64s.ts';
 import { NDArray, type Nested } from './ndarray.ts';
-import { sizeOf } from './shape.ts';
+import { type Shape, sizeOf } from './shape.ts';
 
 /** Copies the elements of a row to a place and on; false where there is one that it does not take. */
 type TakeRow = (row: readonly unknown[], at: number) => boolean;
@@ -29,6 +30,43 @@ export function packNested(value: Nested, dtype: DType): NDArray | undefined {
   const data = dtype.isObject || dtype.isComplex ? undefined : dtype.allocate(size);
   const take = data && rowTaker(dtype, data);
   return take && takeRows(value, shape, take) ? new NDArray(dtype, shape, data) : undefined;
+}
+
+/** So many texts are not converted at once. */
+const manyTexts = 8192;
+
+/**
+ * A nested list of very many texts as an array, which is made with pauses for the event loop; the list is copied before the first of
+ * them. Undefined for anything else.
+ */
+export function packTextsInTurns(value: Nested): { shape: Shape; array: Promise<NDArray> } | undefined {
+  if (!Array.isArray(value)) return undefined;
+  const shape: number[] = [];
+  let first: unknown = value;
+  for (; Array.isArray(first); first = first[0]) shape.push(first.length);
+  if (typeof first !== 'string' || sizeOf(shape) < manyTexts) return undefined;
+  const texts = new Array<string>(sizeOf(shape));
+  return takeRows(value, shape, (row, at) => copyTexts(row, texts, at))
+    ? { shape, array: inTurns(encoded(texts, shape)) }
+    : undefined;
+}
+
+function copyTexts(row: readonly unknown[], texts: string[], at: number): boolean {
+  for (let i = 0; i < row.length; i++) {
+    const x = row[i];
+    if (typeof x !== 'string') return false;
+    texts[at + i] = x;
+  }
+  return true;
+}
+
+function* encoded(texts: readonly string[], shape: Shape): Work<NDArray> {
+  const bytes = new Array<Uint8Array>(texts.length);
+  for (let at = 0; at < texts.length; at += textsTogether) {
+    encodeTexts(texts.slice(at, at + textsTogether), bytes, at);
+    yield;
+  }
+  return new NDArray(string, shape, bytes);
 }
 
 /** Goes over all rows; false where one is not taken, or has not the length of the first. */

@@ -1,6 +1,8 @@
 /** @file Feeds in their three forms, checked against the tensors they replace. */
+import { string } from '../core/dtypes.ts';
 import { InvalidArgumentError } from '../core/errors.ts';
-import { type NDArray, scalar } from '../core/ndarray.ts';
+import { type NDArray, type Nested, scalar } from '../core/ndarray.ts';
+import { packTextsInTurns } from '../core/packNested.ts';
 import { compatible, showTuple } from '../core/shape.ts';
 import type { Graph } from '../graph/graph.ts';
 import type { Operation } from '../graph/operation.ts';
@@ -55,6 +57,21 @@ function named(key: string, graph: Graph): Tensor | Operation {
       `The name '${key}' refers to an Operation not in the graph. Feeds go by tensors, as in new Map([[${key}, value]]), or by names of tensors, as in { 'Placeholder:0': value }.`,
     );
   return graph.asGraphElement(key);
+}
+
+/** The arrays to feed for tensors; where very many texts are among them, they come after pauses for the event loop. */
+export function feedArrays(
+  tensors: readonly Tensor[],
+  values: readonly FeedValue[],
+): readonly NDArray[] | Promise<readonly NDArray[]> {
+  const arrays = tensors.map((tensor, i) => manyTexts(tensor, values[i]!) ?? feedArray(tensor, values[i]!));
+  return arrays.some((array) => array instanceof Promise) ? Promise.all(arrays) : (arrays as NDArray[]); // none is a promise
+}
+
+function manyTexts(tensor: Tensor, value: FeedValue): Promise<NDArray> | undefined {
+  if (tensor.dtype !== string || !Array.isArray(value)) return undefined;
+  const packed = packTextsInTurns(value as Nested); // a list
+  return packed && compatible(tensor.shape, packed.shape) ? packed.array : undefined;
 }
 
 /** The array to feed for a tensor: of its dtype, and of a shape that fits. */

@@ -21,7 +21,7 @@ import {
 import { defaultSessionChange, forgetInteractiveSession, setInteractiveSession } from './defaultSession.ts';
 import { type DeviceInfo, deviceInfos, openDevice } from './devices.ts';
 import { Engine, type Executable } from './engine.ts';
-import { type FeedKey, type Feeds, type FeedValue, feedArray, feedPairs, feedTensor } from './feeds.ts';
+import { type FeedKey, type Feeds, type FeedValue, feedArray, feedArrays, feedPairs, feedTensor } from './feeds.ts';
 import { type Fetch, type Fetched, type FetchPlan, planFetches } from './fetches.ts';
 import { FetchPlans } from './fetchPlans.ts';
 import { PartialRun } from './partialRun.ts';
@@ -93,15 +93,14 @@ export class Session implements Disposable, AsyncDisposable {
     checkOptions('run', options, runCallOptionNames);
     const { plan, executables } = this.planned(fetches);
     const pairs = feedPairs(feeds, this.graph);
-    const arrays = pairs.map(([tensor, value]) => feedArray(tensor, value)); // now, while the caller's line is known
+    const tensors = pairs.map(([tensor]) => tensor);
+    const values = pairs.map(([, value]) => value);
+    const given = feedArrays(tensors, values); // now, while the caller's line is known
     const stop = new StopToken();
+    const arrays = given instanceof Promise ? await this.waitFor(given, stop) : given;
     const unsent = this.unsent();
-    if (unsent) await this.sendInTurns(unsent, stop);
-    const executable = this.executable(
-      plan,
-      pairs.map(([t]) => t),
-      executables,
-    );
+    if (unsent) await this.waitFor(inTurns(unsent), stop);
+    const executable = this.executable(plan, tensors, executables);
     const results = await this.execute(executable, arrays, options, stop);
     return plan.assemble(results) as Fetched<F>; // the plan mirrors the structure that Fetched describes
   }
@@ -119,11 +118,10 @@ export class Session implements Disposable, AsyncDisposable {
     return async (...values) => {
       if (values.length !== tensors.length)
         throw new InvalidArgumentError(`this callable takes ${tensors.length} feeds, but ${values.length} were given`);
-      const results = await this.execute(
-        executable,
-        tensors.map((t, i) => feedArray(t, values[i]!)),
-        {},
-      );
+      const stop = new StopToken();
+      const given = feedArrays(tensors, values);
+      const arrays = given instanceof Promise ? await this.waitFor(given, stop) : given;
+      const results = await this.execute(executable, arrays, {}, stop);
       return plan.assemble(results) as Fetched<F>; // as in run
     };
   }
@@ -256,12 +254,13 @@ export class Session implements Disposable, AsyncDisposable {
     return this.sending;
   }
 
-  /** Gives the engine what it needs for a run, which may be stopped meanwhile. */
-  private async sendInTurns(unsent: Work, stop: StopToken): Promise<void> {
+  /** Waits for what a run needs; the run may be stopped meanwhile. */
+  private async waitFor<T>(needed: Promise<T>, stop: StopToken): Promise<T> {
     this.running.add(stop);
     try {
-      await inTurns(unsent);
+      const result = await needed;
       stop.throwIfStopped();
+      return result;
     } finally {
       this.running.delete(stop);
     }

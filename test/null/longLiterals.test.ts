@@ -52,6 +52,14 @@ describe('with a type', () => {
   });
 });
 
+test('an array of strings takes texts and bytes, and nothing else', () => {
+  const bytes = new Uint8Array([255]);
+  const array = new tf.NDArray(tf.string, [3], ['a', bytes, 'grün']);
+  expectSame(array, fromNested(['a', bytes, 'grün'], tf.string));
+  expect(array.objects[1]).toBe(bytes);
+  expect(() => new tf.NDArray(tf.string, [1], new Int32Array(1))).toThrow('expected a string, but 0 was given');
+});
+
 describe('without a type', () => {
   const inferred: [string, Nested, tf.DType][] = [
     ['fractions', rows((i) => i / 3), float32],

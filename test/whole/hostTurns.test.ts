@@ -1,6 +1,7 @@
 /** @file Work on the host that takes long lets other work go on: every op here is given many elements. */
 import { describe, expect, test, vi } from 'vitest';
 import * as tf from '../../src/api/index.ts';
+import { fromNested } from '../../src/core/ndarray.ts';
 import { turnsDuring } from '../turnsDuring.ts';
 
 const count = 20_000;
@@ -187,6 +188,29 @@ describe('many elements', () => {
   test.each(Object.keys(datasets))('%s', async (name) => {
     expect(await turnsOf(datasets[name]!)).toBeGreaterThan(5);
   });
+});
+
+test('very many texts are fed as they were when the run began', async () => {
+  const graph = new tf.Graph();
+  const [flat, deep, fetches] = graph.asDefault(() => {
+    const [flat, deep] = [tf.placeholder(tf.string, [null]), tf.placeholder(tf.string)];
+    return [flat, deep, [tf.identity(flat), tf.identity(deep)]] as const;
+  });
+  using session = new tf.Session({ graph });
+  const words = Array.from({ length: count }, (_, i) => ['', 'grün', '\ud800', '\udc00', '🌱'][i % 97] ?? `word ${i}`);
+  const rows = Array.from({ length: count / 10 }, (_, i) => words.slice(10 * i, 10 * i + 10));
+  const expected = [fromNested(words, tf.string), fromNested(rows, tf.string)] as const;
+  const run = async () => {
+    const fed = words.slice();
+    const running = session.run(fetches, [[flat, fed], [deep, rows]]); // biome-ignore format: one line
+    fed.fill('changed');
+    const [foundFlat, foundDeep] = await running;
+    expect(foundFlat.equals(expected[0])).toBe(true);
+    expect(foundDeep.equals(expected[1])).toBe(true);
+  };
+  await run();
+  expect(await turnsDuring(run)).toBeGreaterThan(5);
+  await expect(session.run(flat, [[flat, rows]])).rejects.toThrow(/Cannot feed value of shape \(2000, 10\)/);
 });
 
 test('a table is not changed while somebody looks into it', async () => {
