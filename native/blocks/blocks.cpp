@@ -247,6 +247,7 @@ class Blocks final : public Instruction, public RowWise {
       a.collector.joinWide(a.count, total, total + piece * wideBytes_);
     char* results = lanes_[0]->local + roundUp(localBytes_);
     a.collector.give(a.count, total, results);
+    if (rows_ > 1) a.collector.settle(a.count, results);
     simd().store[static_cast<int>(a.output.dtype)](a.count, a.output.at(table), 1, results, 1);
   }
 

@@ -89,7 +89,8 @@ Value Lines::join(FoldOp folding, Value x, Value y) {
 
 Value Lines::fold(FoldOp how, Value value) {
   std::vector<Phase::Fold>& folds = phases[phase_].folds;
-  const Value nothing = constant(nothingOf(how));
+  // Sums of several numbers are never -0: see Collector::settle.
+  const Value nothing = constant(how == FoldOp::sum ? 0.0f : nothingOf(how));
   add(Do::fold, value, kNone, kNone, static_cast<int32_t>(folds.size()));
   folds.push_back({how, nothing, static_cast<Value>(values.size())});
   values.push_back({false, -1, frameSlots++});

@@ -32,6 +32,8 @@ class Collector {
     near_ = simd().ops[join][static_cast<int>(kind_)];
     far_ = simd().ops[join][static_cast<int>(wide_)];
     if (!near_ || !far_) refuse("a reduction is not defined for its type");
+    const bool real = kind == Kind::f32 || kind == Kind::f64 || kind == Kind::c64 || kind == Kind::c128;
+    addsZero_ = op == FoldOp::sum && real;
   }
 
   /** Bytes of a result in the wide kind. */
@@ -49,6 +51,12 @@ class Collector {
   }
   void give(int64_t n, const void* wide, void* results) const { convert(wide_, kind_, n, wide, results); }
 
+  /** Sums of more than one number begin with 0 in TensorFlow, so that those of -0 are 0. Here it is added last. */
+  void settle(int64_t n, void* results) const {
+    alignas(64) static constexpr char kZeros[kLanes * 16] = {};
+    if (addsZero_) near_(n, {results, {results, kZeros}, {1, 0}, 0, nullptr});
+  }
+
  private:
   static void convert(Kind from, Kind to, int64_t n, const void* in, void* out) {
     if (from == to)
@@ -59,6 +67,7 @@ class Collector {
 
   Kind kind_, wide_;
   BlockFn near_, far_;
+  bool addsZero_;
 };
 
 }  // namespace tl

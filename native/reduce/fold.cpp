@@ -79,6 +79,7 @@ class Fold final : public BoxReduction {
       return;
     }
     if (collected) collector_.give(kept.points, wide, near);
+    settle(kept.points, near);
     store(table, kept, simd().store[static_cast<int>(output_.dtype)], near, sizeOf(kind_));
   }
 
@@ -100,8 +101,14 @@ class Fold final : public BoxReduction {
       for (int64_t piece = 1; piece < pieces_; piece++)
         collector_.joinWide(kept.points, wide, wide + piece * kRegister);
       collector_.give(kept.points, wide, result.data());
+      settle(kept.points, result.data());
       store(table, kept, simd().store[static_cast<int>(output_.dtype)], result.data(), sizeOf(kind_));
     }
+  }
+
+  /** What is folded from one number is that number. */
+  void settle(int64_t n, void* results) const {
+    if (folded_.points() > 1) collector_.settle(n, results);
   }
 
   Collector collector_;

@@ -30,7 +30,8 @@ template <class T, int N = lanesOf<T>> TL_INLINE Vector<T, N> loadVector(const T
 template <class T, int N = lanesOf<T>> TL_INLINE void storeVector(T* to, Vector<T, N> x) {
   *reinterpret_cast<typename VectorOf<T, N>::Loose*>(to) = x;
 }
-template <class V, class T> TL_INLINE V splat(T x) { return V{} + x; }
+/** A difference, because the sum of 0 and -0 would be 0. */
+template <class V, class T> TL_INLINE V splat(T x) { return x - V{}; }
 
 /** The signed and unsigned integers as wide as T. */
 template <int Size> struct IntegersOf;

@@ -56,6 +56,28 @@ async function reduce(dtype: Float, op: ReduceOp, values: readonly number[], col
   return Promise.all(outputs.map(async (output) => (await read(output)).numbers()));
 }
 
+describe.runIf(cpu)('sums of negative zeros', () => {
+  it.each([
+    [1, 1],
+    [1, 5],
+    [5, 1],
+    [1, 1000],
+    [20, 3],
+    [20, 8],
+    [20, 60],
+    [20, 1000],
+    [3, 20_000],
+    [5000, 7],
+    [300, 3000],
+  ])('are zero, but those of one are that: [%i, %i]', async (rows, columns) => {
+    for (const dtype of [d.float32, d.float64]) {
+      const [down, along] = await reduce(dtype, 'sum', Array(rows * columns).fill(-0), columns);
+      expect(down!.every((sum) => Object.is(sum, rows === 1 ? -0 : 0))).toBe(true);
+      expect(along!.every((sum) => Object.is(sum, columns === 1 ? -0 : 0))).toBe(true);
+    }
+  });
+});
+
 describe.runIf(cpu)('tiny numbers', () => {
   // Below the normal range a number counts as zero where arithmetic reads or would produce it; moving it changes nothing.
   const tiny = { float32: [1e-40, -1e-42], float64: [1e-310, -5e-324] } as const;
