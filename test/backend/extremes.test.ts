@@ -33,6 +33,15 @@ function isAnswer(x: unknown, answer: unknown, tolerance: number): boolean {
   return isOrdinary && Math.abs(x - answer) <= tolerance * Math.abs(answer);
 }
 
+/** The least number of the normal range. */
+const least = { float32: 2 ** -126, float64: 2 ** -1022 };
+
+/** Whether 1 and -1 cancel in a sum with next to nothing: what is left depends on the order of additions, which nobody promises. */
+function cancels(op: string, row: readonly unknown[], sum: unknown, type: 'float32' | 'float64'): boolean {
+  const isSum = op === 'Sum' || op === 'Mean';
+  return isSum && row.includes(1) && row.includes(-1) && Math.abs(sum as number) <= least[type];
+}
+
 /** The first axis of an array from one place to another. */
 function rowsOf(array: tf.NDArray, begin: number, end: number): tf.NDArray {
   const row = array.size / array.shape[0]!;
@@ -54,7 +63,8 @@ describe('extremes', () => {
       const answers = outputs.map(unpack);
       const count = inputs[0]!.shape[0]!;
       const perRow = answers[0]!.size / count;
-      const tolerance = names[0]!.startsWith('float32') ? 2e-5 : 1e-9;
+      const type = names[0]!.startsWith('float32') ? 'float32' : 'float64';
+      const tolerance = type === 'float32' ? 2e-5 : 1e-9;
       const wrong: string[] = [];
       for (const device of ofTheLibrary.has(op) ? devices.slice(1) : devices)
         for (const piece of [count, 17, 3])
@@ -67,6 +77,7 @@ describe('extremes', () => {
               if (expected.some((answer) => isAnswer(values.at(i), answer, tolerance))) continue;
               const at = Math.floor(begin + i / perRow);
               const text = inputs.map((x) => (x.shape.length > 0 ? rowsOf(x, at, at + 1).numbers() : x.numbers()));
+              if (cancels(op, text[0]!, values.at(i), type)) continue;
               const [have, want] = [[values.at(i)], expected].map((list) =>
                 list.map((x) => (Object.is(x, -0) ? '-0' : x)).join(' or '),
               );
