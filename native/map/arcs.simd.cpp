@@ -64,7 +64,7 @@ struct ArcTangent {
     const X a = magnitudeOf(x);
     // Beyond 2^60 the angle is pi/2; NaN stays in what is at least 1.
     const Sum<X> angle = angleOf(atMost(T(1), a), atLeast(T(1), atMost(T(0x1p60), a)));
-    return orItself(withSign(whereLess(a, T(1), total(angle), total(lessThan(1, angle))), x), x);
+    return orItself(withSign(whereLess(a, T(1), total(angle), total(lessThan(1, angle))), x), normalOrZero(x));
   }
 };
 
@@ -115,7 +115,10 @@ struct ArcSine {
   template <class X> static TL_INLINE X of(X x) {
     const X a = magnitudeOf(x);
     const Sum<X> part = arcPart(a);
-    return orItself(withSign(whereLess(a, Element<X>(0.5), total(part), total(lessThan(1, twice(part)))), x), x);
+    const X angle = withSign(whereLess(a, Element<X>(0.5), total(part), total(lessThan(1, twice(part)))), x);
+    // TensorFlow has the C library compute it in float64, and that leaves alone what is below the normal range.
+    if constexpr (sizeof(Element<X>) == 8) return orItself(angle, x);
+    else return orItself(angle, normalOrZero(x));
   }
 };
 struct ArcCosine {

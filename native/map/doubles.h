@@ -105,6 +105,14 @@ template <class X> TL_INLINE X orItself(X function, X x) {
   return each([](V y, V v) TL_INLINE_LAMBDA { return magnitudeOf(v) < Element<X>(0x1p-54) ? v : y; }, function, x);
 }
 
+/** x, or a zero of its sign if it is below the normal range. */
+template <class X> TL_INLINE X normalOrZero(X x) {
+  using V = Single<X>;
+  using T = Element<X>;
+  constexpr T kLeast = sizeof(T) == 4 ? T(0x1p-126) : T(0x1p-1022);
+  return each([](V v) TL_INLINE_LAMBDA { return magnitudeOf(v) < kLeast ? withSign(V{}, v) : v; }, x);
+}
+
 /** A function F of float64 for float32, which is faster than the C library and nearly rounds right. It is x where x is small. */
 template <class F> struct Widened {
   using V = Full<float>;

@@ -25,7 +25,7 @@ template <class X> TL_INLINE X logOf(X x) {
   return logLimits(logOfSplit(parts.e, parts.f, allOf<X>(0.0)), x);
 }
 
-template <class X> TL_INLINE X log1pOf(X x) { return orItself(withSign(logOfOneAnd(x, allOf<X>(0.0)), x), x); }
+template <class X> TL_INLINE X log1pOf(X x) { return orItself(withSign(logOfOneAnd(x, allOf<X>(0.0)), x), normalOrZero(x)); }
 
 template <class X> TL_INLINE Sum<X> neatly(Sum<X> x) { return sumOf(x.high, x.low); }
 /** 1 + x, for x of at least -1/2. */
@@ -74,7 +74,7 @@ template <class X> TL_INLINE X atanhOf(X x) {
     usual = v == 1.0 ? splat<D>(kDoubleInfinity) : usual;
     return v > 1.0 ? splat<D>(__builtin_nan("")) : usual;
   }, a, 0.5 * logOfOneAnd(q, rest * r));
-  return orItself(withSign(result, x), x);
+  return orItself(withSign(result, x), normalOrZero(x));
 }
 
 FUNCTION(Exp, expOf);
@@ -102,8 +102,8 @@ void fillDoubles(SimdKernels& k) {
   set(Op::atanh, Kind::f64, besides<1, Atanh, double>);
   // Of float32 they are computed in float64.
   set(Op::cosh, Kind::f32, besides<1, Cosh, double, float>);
+  set(Op::atanh, Kind::f32, besides<1, Atanh, double, float>);
   set(Op::sinh, Kind::f32, besides<1, Widened<Sinh>>);
-  set(Op::atanh, Kind::f32, besides<1, Widened<Atanh>>);
 }
 #else
 void fillDoubles(SimdKernels&) {}

@@ -16,7 +16,7 @@ T sigmoidOf(T x) {
   return (x < 0 ? e : T(1)) / (1 + e);
 }
 
-/** The C library takes denormal numbers apart by products that are zero here; they are zero from the beginning instead. */
+/** The C library takes denormal numbers apart by products that are zero here, or leaves them alone; they are zero from the beginning instead. */
 template <class T>
 T normalOrZero(T x) {
   return std::fabs(x) < std::numeric_limits<T>::min() ? std::copysign(T(0), x) : x;
@@ -35,19 +35,19 @@ void fillReal(SimdKernels& k, Kind type) {
   TL_UNARY(exp, std::exp(x));
   TL_UNARY(expm1, std::expm1(x));
   TL_UNARY(log, std::log(normalOrZero(x)));
-  TL_UNARY(log1p, std::log1p(x));
+  TL_UNARY(log1p, std::log1p(normalOrZero(x)));
   TL_UNARY(sin, std::sin(x));
   TL_UNARY(cos, std::cos(x));
   TL_UNARY(tan, std::tan(x));
-  TL_UNARY(asin, std::asin(x));
+  TL_UNARY(asin, std::asin(sizeof(T) == 4 ? normalOrZero(x) : x));
   TL_UNARY(acos, std::acos(x));
-  TL_UNARY(atan, std::atan(x));
+  TL_UNARY(atan, std::atan(normalOrZero(x)));
   TL_UNARY(sinh, std::sinh(x));
   TL_UNARY(cosh, std::cosh(x));
   TL_UNARY(tanh, std::tanh(x));
   TL_UNARY(asinh, std::asinh(x));
   TL_UNARY(acosh, std::acosh(x));
-  TL_UNARY(atanh, std::atanh(x));
+  TL_UNARY(atanh, std::atanh(normalOrZero(x)));
   TL_UNARY(sigmoid, sigmoidOf(x));
   TL_UNARY(erf, std::erf(x));
   TL_UNARY(erfc, std::erfc(x));

@@ -82,6 +82,7 @@ describe.runIf(cpu)('float32 functions of the cpu device', () => {
   const x = samples(8191);
   // The portable code has some from the C library, of which no bound is known.
   const more = cpu?.library.variant === 'portable' ? 2 : 0;
+  const tiny = Float32Array.from({ length: 70 }, (_, i) => (i + 1) * (i % 2 ? 2 ** -149 : -(2 ** -149)));
   for (const [name, [of, bound]] of Object.entries(functions))
     it(`${name} is within ${bound} units of the last place`, async () => {
       const [got, want] = await both([x], of);
@@ -97,10 +98,16 @@ describe.runIf(cpu)('float32 functions of the cpu device', () => {
   });
 
   it('leave numbers below the normal range alone where the C library of TensorFlow does', async () => {
-    const tiny = Float32Array.from({ length: 70 }, (_, i) => (i + 1) * (i % 2 ? 2 ** -149 : -(2 ** -149)));
-    for (const of of [e.tan, e.sinh, e.atanh]) {
+    for (const of of [e.tan, e.sinh, e.asinh]) {
       const [got] = await both([tiny], of);
       expect(got.findIndex((y, i) => y !== tiny[i])).toBe(-1);
+    }
+  });
+
+  it('take numbers below the normal range for zero where the vectors of TensorFlow do', async () => {
+    for (const of of [e.sin, e.asin, e.atan, e.atanh, e.log1p, e.tanh, e.erf, e.expm1]) {
+      const [got] = await both([tiny], of);
+      expect(got).toEqual(Array.from(tiny, (x) => x * 0));
     }
   });
 
