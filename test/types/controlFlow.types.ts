@@ -63,6 +63,14 @@ tf.cond(p, two, one);
 
 const mapped = tf.mapFn(({ a, b }) => [a, b] as const, { a: x, b: i }, { dtype: [tf.float32, tf.int32] });
 same<typeof mapped, [Float, Int]>(true);
+const both = tf.mapFn((row) => [row, row.neg()], x, { dtype: [tf.float32, tf.float32] });
+same<typeof both, [Float, Float]>(true);
+const pairs = tf.scan(([a, b], row) => [b, a.add(row)], x, { initializer: [x, x] });
+same<typeof pairs, [Float, Float]>(true);
+const last = tf.foldl(([a, b], row) => [b, a.add(row)], x, { initializer: [x, x] });
+same<typeof last, [Float, Float]>(true);
+// @ts-expect-error one member is missing
+tf.scan(([a]) => [a], x, { initializer: [x, x] });
 const scanned = tf.scan((total, row) => total.add(row), x);
 same<typeof scanned, Float>(true);
 

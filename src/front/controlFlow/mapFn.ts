@@ -85,7 +85,7 @@ export interface MapFnOptions extends LoopingOptions {
  *
  * @example tf.mapFn((x) => tf.multiply(x, x), tf.constant([1, 2, 3])) // runs to [1 4 9]
  */
-export function mapFn<const E, R = Elements<E>>(
+export function mapFn<const E, const R = Elements<E>>(
   fn: (element: Elements<E>) => R,
   elems: E,
   options: MapFnOptions = {},
@@ -134,7 +134,10 @@ export interface FoldOptions<A = unknown> extends LoopingOptions {
   readonly initializer?: A | undefined;
 }
 
-/** The type of what is accumulated: like the initializer, or like a row where there is none. */
+/**
+ * The type of what is accumulated: like the initializer, or like a row where there is none. What functions return has a type
+ * of its own, so that a list is known to be one of so many members.
+ */
 export type Accumulated<E, A> = unknown extends A ? Elements<E> : Elements<A>;
 
 /**
@@ -142,8 +145,8 @@ export type Accumulated<E, A> = unknown extends A ? Elements<E> : Elements<A>;
  *
  * @example tf.foldl((a, x) => tf.add(a, x), tf.constant([1, 2, 3, 4, 5, 6])) // runs to 21
  */
-export function foldl<const E, const A = unknown>(
-  fn: (accumulated: Accumulated<E, A>, element: Elements<E>) => Like<Accumulated<E, A>>,
+export function foldl<const E, const A = unknown, const R extends Like<Accumulated<E, A>> = Like<Accumulated<E, A>>>(
+  fn: (accumulated: Accumulated<E, A>, element: Elements<E>) => R,
   elems: E,
   options: FoldOptions<A> = {},
 ): Accumulated<E, A> {
@@ -155,8 +158,8 @@ export function foldl<const E, const A = unknown>(
  *
  * @example tf.foldr((a, x) => tf.subtract(x, a), tf.constant([1, 2, 3])) // runs to 2
  */
-export function foldr<const E, const A = unknown>(
-  fn: (accumulated: Accumulated<E, A>, element: Elements<E>) => Like<Accumulated<E, A>>,
+export function foldr<const E, const A = unknown, const R extends Like<Accumulated<E, A>> = Like<Accumulated<E, A>>>(
+  fn: (accumulated: Accumulated<E, A>, element: Elements<E>) => R,
   elems: E,
   options: FoldOptions<A> = {},
 ): Accumulated<E, A> {
@@ -206,8 +209,8 @@ export interface ScanOptions<A = unknown> extends FoldOptions<A> {
  *
  * @example tf.scan((a, x) => tf.add(a, x), tf.constant([1, 2, 3, 4])) // runs to [1 3 6 10]
  */
-export function scan<const E, const A = unknown>(
-  fn: (accumulated: Accumulated<E, A>, element: Elements<E>) => Like<Accumulated<E, A>>,
+export function scan<const E, const A = unknown, const R extends Like<Accumulated<E, A>> = Like<Accumulated<E, A>>>(
+  fn: (accumulated: Accumulated<E, A>, element: Elements<E>) => R,
   elems: E,
   options: ScanOptions<A> = {},
 ): Accumulated<E, A> {
