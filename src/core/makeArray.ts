@@ -1,4 +1,4 @@
-/** @file Arrays whose elements are computed on the host, one by one. */
+/** @file Arrays whose elements are computed on the host, one by one, and large ones copied. */
 import type { DType, TypedArray } from './dtypes.ts';
 import { eachInTurns } from './eventLoop.ts';
 import { Int64s } from './int64s.ts';
@@ -23,4 +23,16 @@ export async function makeNumbers(
   const data = dtype.allocate(size);
   await eachInTurns(size, (i) => storeElement(dtype, data, i, make(i)), atOnce);
   return new NDArray(dtype, shape, data);
+}
+
+/** So many bytes are copied at once. */
+const bytesAtOnce = 2 ** 18;
+
+/** The same value with its own memory; numbers, copied with pauses for the event loop, during which they must stay as they are. */
+export async function copied<D extends DType>(array: NDArray<D>): Promise<NDArray<D>> {
+  const copy = new NDArray(array.dtype, array.shape, array.dtype.allocate(array.size));
+  const [from, to] = [array.bytes, copy.bytes];
+  const copyPiece = (i: number) => to.set(from.subarray(i * bytesAtOnce, (i + 1) * bytesAtOnce), i * bytesAtOnce);
+  await eachInTurns(Math.ceil(from.length / bytesAtOnce), copyPiece, 1);
+  return copy;
 }

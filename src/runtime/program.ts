@@ -2,6 +2,7 @@
 import { type DType, int32, uint8 } from '../core/dtypes.ts';
 import { OpError, UnknownError } from '../core/errors.ts';
 import { eachInTurns } from '../core/eventLoop.ts';
+import { copied } from '../core/makeArray.ts';
 import { NDArray, takeBackFrom } from '../core/ndarray.ts';
 import { type Shape, sameShape } from '../core/shape.ts';
 import type { Device, DeviceBuffer, Kernel } from '../devices/device.ts';
@@ -196,8 +197,11 @@ export class Frame implements HostMeans {
     // Nobody writes to the slots of a run, nor to what was fed, while one of its steps is under way.
     const mayShare = own || lent || (loans && (source.kind === 'slot' || source.kind === 'feed'));
     const given = this.device.toHost(this.resolve(source), dtype.isObject ? int32 : dtype, shape);
-    // Memory that is shared is copied before anyone else has a turn.
-    if (given instanceof NDArray && !dtype.isObject) return mayShare ? given : given.copy();
+    if (given instanceof NDArray && !dtype.isObject) {
+      if (mayShare) return given;
+      // The memory of variables is copied before anyone else has a turn.
+      return source.kind === 'variable' ? given.copy() : await copied(given);
+    }
     const array = await given;
     if (dtype.isObject) return new NDArray(dtype, shape, await this.objectsOf(array.data as Int32Array)); // ids are int32
     return array;

@@ -1,8 +1,9 @@
-/** @file What is done in turns: sorting, finding equal elements, whole numbers of 64 bits as numbers, one thing at a time. */
+/** @file What is done in turns: copies, sorting, finding equal elements, whole numbers of 64 bits as numbers, one thing at a time. */
 import { describe, expect, it } from 'vitest';
-import { float32, int64, string } from '../../src/core/dtypes.ts';
+import { bool, complex64, float32, int64, string } from '../../src/core/dtypes.ts';
 import { eachInTurns, OneAtATime } from '../../src/core/eventLoop.ts';
 import { Int64s } from '../../src/core/int64s.ts';
+import { copied } from '../../src/core/makeArray.ts';
 import { NDArray } from '../../src/core/ndarray.ts';
 import { risingOrder } from '../../src/core/risingOrder.ts';
 import { equalSlices } from '../../src/ops/array/grouping.ts';
@@ -27,6 +28,18 @@ describe('eachInTurns', () => {
     const done: number[] = [];
     await eachInTurns(10, (i) => done.push(i), 3);
     expect(done).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  });
+});
+
+describe('a copy', () => {
+  it.each([bool, float32, int64, complex64])('of %s is the same in memory of its own', async (dtype) => {
+    for (const length of [0, 1, 300_001]) {
+      const array = new NDArray(dtype, [length], dtype.allocate(length));
+      for (let i = 0; i < array.bytes.length; i++) array.bytes[i] = i % 251;
+      const copy = await copied(array);
+      expect(copy.equals(array)).toBe(true);
+      expect(copy.data.buffer).not.toBe(array.data.buffer);
+    }
   });
 });
 

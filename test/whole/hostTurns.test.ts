@@ -173,6 +173,10 @@ const datasets: typeof rows = {
           .batch(50),
       ),
   ],
+  'a large array in slices': [
+    [numbers],
+    (x) => [tf.data.Dataset.fromTensorSlices(tf.tile(x, [250])).makeInitializableIterator().initializer],
+  ],
   'a large shuffle': [[], () => nextOf(tf.data.Dataset.range(1e9).batch(2).shuffle(count).take(1).repeat())],
 };
 
