@@ -200,8 +200,11 @@ export const DynamicPartition = defineOp({
       );
     const picks = partitions.known
       ? finish(rowsOfParts(partitions.known, num_partitions)).map((rows) => p.constant(rows))
-      : p.host([partitions], new Array<HostResult>(num_partitions).fill({ dtype: int32 }), ([array]) =>
-          inTurns(rowsOfParts(array!, num_partitions)),
+      : p.host(
+          [partitions],
+          new Array<HostResult>(num_partitions).fill({ dtype: int32 }),
+          ([array]) => inTurns(rowsOfParts(array!, num_partitions)),
+          { borrows: true },
         );
     const element = data.shape.slice(lead);
     const rows = p.reshape(data, [1, 1, sizeOf(partitions.shape), sizeOf(element)]);

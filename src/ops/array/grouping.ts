@@ -46,7 +46,7 @@ async function groupsOf(
       }
     }
   });
-  return { first: first.slice(0, found), group };
+  return { first: first.subarray(0, found), group };
 }
 
 /** Numbers as words of 32 bits that are equal for equal numbers, `width` of them each; undefined words have no equal. */

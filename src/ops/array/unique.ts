@@ -45,6 +45,7 @@ function lowerUnique(p: ProgramBuilder, x: Value, axis: number, out_idx: DType) 
       await eachInTurns(group.length, (i) => counts[group[i]!]!++, 4096);
       return [await indexVector(first, int32), await indexVector(group, out_idx), await indexVector(counts, out_idx)];
     },
+    { borrows: true },
   );
   return { y: pick(p, x, axis, first!), idx: idx!, count: count! };
 }

@@ -347,39 +347,44 @@ export const CTCGreedyDecoder = defineOp({
   lower(p, { inputs, sequence_length }, { merge_repeated, blank_index, T }) {
     const whole = { dtype: d.int64 };
     const results = [whole, whole, { dtype: d.int64, shape: [2] }, { dtype: T }];
-    const decoded = p.host([inputs, sequence_length], results, async ([x, lengths]) => {
-      checkDecoder(x!.shape, lengths!.shape);
-      const [time, batch, classes] = x!.shape as [number, number, number]; // rank checked
-      const steps = checkedLengths(lengths!, time);
-      const blank = blank_index < 0 ? classes + blank_index : blank_index;
-      if (blank < 0 || blank >= classes)
-        throw new InvalidArgumentError(
-          `blank_index expected to be between ${-classes} and ${classes - 1} but was ${blank_index}`,
-        );
-      const scores = T.allocate(batch);
-      const { data } = x!;
-      const decode = function* (): Work<number[][]> {
-        const sequences: number[][] = [];
-        for (const [b, length] of steps.entries()) {
-          const labels: number[] = [];
-          let before = -1;
-          for (let t = 0; t < length; t++) {
-            const first = (t * batch + b) * classes;
-            let best = 0;
-            for (let c = 1; c < classes; c++) if (data[first + c]! > data[first + best]!) best = c;
-            scores[b] = (scores[b] as number) - (data[first + best] as number); // floats are numbers
-            if (best !== blank && !(merge_repeated && best === before)) labels.push(best);
-            before = best;
-            if (t % stepsPerTurn === 0) yield;
+    const decoded = p.host(
+      [inputs, sequence_length],
+      results,
+      async ([x, lengths]) => {
+        checkDecoder(x!.shape, lengths!.shape);
+        const [time, batch, classes] = x!.shape as [number, number, number]; // rank checked
+        const steps = checkedLengths(lengths!, time);
+        const blank = blank_index < 0 ? classes + blank_index : blank_index;
+        if (blank < 0 || blank >= classes)
+          throw new InvalidArgumentError(
+            `blank_index expected to be between ${-classes} and ${classes - 1} but was ${blank_index}`,
+          );
+        const scores = T.allocate(batch);
+        const { data } = x!;
+        const decode = function* (): Work<number[][]> {
+          const sequences: number[][] = [];
+          for (const [b, length] of steps.entries()) {
+            const labels: number[] = [];
+            let before = -1;
+            for (let t = 0; t < length; t++) {
+              const first = (t * batch + b) * classes;
+              let best = 0;
+              for (let c = 1; c < classes; c++) if (data[first + c]! > data[first + best]!) best = c;
+              scores[b] = (scores[b] as number) - (data[first + best] as number); // floats are numbers
+              if (best !== blank && !(merge_repeated && best === before)) labels.push(best);
+              before = best;
+              if (t % stepsPerTurn === 0) yield;
+            }
+            sequences.push(labels);
           }
-          sequences.push(labels);
-        }
-        return sequences;
-      };
-      const stepsPerTurn = Math.max(1, Math.floor(32768 / classes));
-      const sequences = await inTurns(decode());
-      return [...(await inTurns(sparseParts(sequences))), new NDArray(T, [batch, 1], scores)];
-    });
+          return sequences;
+        };
+        const stepsPerTurn = Math.max(1, Math.floor(32768 / classes));
+        const sequences = await inTurns(decode());
+        return [...(await inTurns(sparseParts(sequences))), new NDArray(T, [batch, 1], scores)];
+      },
+      { borrows: true },
+    );
     const [decoded_indices, decoded_values, decoded_shape, log_probability] = decoded as [Value, Value, Value, Value]; // four results
     return { decoded_indices, decoded_values, decoded_shape, log_probability };
   },
@@ -437,25 +442,30 @@ export const CTCBeamSearchDecoder = defineOp({
   grad: notDifferentiable,
   lower(p, { inputs, sequence_length }, { beam_width, top_paths, merge_repeated, T }) {
     const parts = Array.from({ length: 3 * top_paths }, () => ({ dtype: d.int64 }));
-    const decoded = p.host([inputs, sequence_length], [...parts, { dtype: T }], async ([x, lengths]) => {
-      checkDecoder(x!.shape, lengths!.shape);
-      const [time, batch, classes] = x!.shape as [number, number, number]; // rank checked
-      const steps = checkedLengths(lengths!, time);
-      const form = { classes, width: beam_width, paths: top_paths, mergeRepeated: merge_repeated };
-      const scores = T.allocate(batch * top_paths);
-      const sequences = Array.from({ length: top_paths }, (): number[][] => []);
-      for (let b = 0; b < batch; b++) {
-        const at = (t: number, c: number) => x!.data[(t * batch + b) * classes + c] as number; // floats are numbers
-        for (const [i, { labels, logProbability }] of (await beamSearch(at, steps[b]!, form)).entries()) {
-          sequences[i]!.push(labels);
-          scores[b * top_paths + i] = logProbability;
+    const decoded = p.host(
+      [inputs, sequence_length],
+      [...parts, { dtype: T }],
+      async ([x, lengths]) => {
+        checkDecoder(x!.shape, lengths!.shape);
+        const [time, batch, classes] = x!.shape as [number, number, number]; // rank checked
+        const steps = checkedLengths(lengths!, time);
+        const form = { classes, width: beam_width, paths: top_paths, mergeRepeated: merge_repeated };
+        const scores = T.allocate(batch * top_paths);
+        const sequences = Array.from({ length: top_paths }, (): number[][] => []);
+        for (let b = 0; b < batch; b++) {
+          const at = (t: number, c: number) => x!.data[(t * batch + b) * classes + c] as number; // floats are numbers
+          for (const [i, { labels, logProbability }] of (await beamSearch(at, steps[b]!, form)).entries()) {
+            sequences[i]!.push(labels);
+            scores[b * top_paths + i] = logProbability;
+          }
         }
-      }
-      const all: NDArray[][] = [];
-      for (const path of sequences) all.push(await inTurns(sparseParts(path)));
-      const score = new NDArray(T, [batch, top_paths], scores);
-      return [...[0, 1, 2].flatMap((part) => all.map((path) => path[part]!)), score];
-    });
+        const all: NDArray[][] = [];
+        for (const path of sequences) all.push(await inTurns(sparseParts(path)));
+        const score = new NDArray(T, [batch, top_paths], scores);
+        return [...[0, 1, 2].flatMap((part) => all.map((path) => path[part]!)), score];
+      },
+      { borrows: true },
+    );
     return {
       decoded_indices: decoded.slice(0, top_paths),
       decoded_values: decoded.slice(top_paths, 2 * top_paths),

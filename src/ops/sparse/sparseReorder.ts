@@ -105,6 +105,7 @@ export const SparseReorder = defineOp({
         const order = await risingRows(indices!);
         return [await reordered(indices!, order), await reordered(values!, order)];
       },
+      { borrows: true },
     );
     return { output_indices: output_indices!, output_values: output_values! };
   },
