@@ -11,25 +11,58 @@ namespace {
 /** Multiply-adds that pay for waking another thread. */
 constexpr double kGrain = 20e3;
 
+/** What products along the last axis are added in: of very many, a float would lose those after the first ones. */
 template <class T>
-void addProduct(T& sum, const T& a, const T& b) {
+struct SumOf {
+  using type = T;
+};
+template <>
+struct SumOf<float> {
+  using type = double;
+};
+template <>
+struct SumOf<std::complex<float>> {
+  using type = std::complex<double>;
+};
+
+template <class T>
+void addProduct(T& sum, T a, T b) {
   sum = static_cast<T>(sum + a * b);
 }
 /** Spelled out: the library's product checks every result for NaN. */
 template <class R>
-void addProduct(std::complex<R>& sum, const std::complex<R>& a, const std::complex<R>& b) {
+void addProduct(std::complex<R>& sum, std::complex<R> a, std::complex<R> b) {
   sum += std::complex<R>(a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real());
+}
+
+/** Walks along the last axis. What belongs to one element of the output or the filter is added up before it goes there. */
+template <class T>
+void addAlongLast(const Convolution<T>& c, ConvResult result, T* input, T* filter, T* output) {
+  constexpr int axis = kAxes - 1;
+  using Sum = typename SumOf<T>::type;
+  const Axis& a = c.axes[axis];
+  const bool isFilter = result == ConvResult::filter;
+  const int64_t outer = isFilter ? a.taps : a.out, inner = isFilter ? a.out : a.taps;
+  for (int64_t i = 0; i < outer; i++) {
+    Sum sum{};
+    for (int64_t j = 0; j < inner; j++) {
+      const int64_t y = isFilter ? j : i, k = isFilter ? i : j, x = y * a.stride + k * a.dilation - a.before;
+      if (x < 0 || x >= a.in) continue;
+      T& u = input[x * c.input.along[axis]];
+      const T v = filter[k * c.filter.tap[axis]], w = output[y * c.output.along[axis]];
+      if (result == ConvResult::input) addProduct<T>(u, v, w);
+      else addProduct<Sum>(sum, u, isFilter ? w : v);
+    }
+    if (result == ConvResult::input) continue;
+    T& to = isFilter ? filter[i * c.filter.tap[axis]] : output[i * c.output.along[axis]];
+    to = static_cast<T>(to + static_cast<T>(sum));
+  }
 }
 
 /** Walks along the axes from `axis` on; the pointers stand at the positions chosen on the axes before it. */
 template <class T>
 void addAlong(const Convolution<T>& c, ConvResult result, int axis, T* input, T* filter, T* output) {
-  if (axis == kAxes) {
-    if (result == ConvResult::output) addProduct(*output, *input, *filter);
-    else if (result == ConvResult::input) addProduct(*input, *filter, *output);
-    else addProduct(*filter, *input, *output);
-    return;
-  }
+  if (axis == kAxes - 1) return addAlongLast(c, result, input, filter, output);
   const Axis& a = c.axes[axis];
   for (int64_t y = 0; y < a.out; y++)
     for (int64_t k = 0; k < a.taps; k++) {

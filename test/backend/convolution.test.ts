@@ -294,3 +294,40 @@ it('input gradients of strides far beyond the image', async () => {
   expect(found.numbers()).toEqual([3, 3, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
   await sess.close();
 });
+
+describe('sums of very large windows keep what is small beside them', () => {
+  // As float32, 2^24 + 1 is 2^24.
+  const [large, count] = [2 ** 24, 2 ** 21];
+  const ones = (length: number) => new Float32Array(length).fill(1);
+  /** Many ones, and first a number that they would be lost beside. */
+  const image = (length: number) => ones(length).fill(large, 0, 1);
+
+  it.each([
+    ['one row', [1, count]],
+    ['a thousand rows', [1024, count / 1024]],
+  ] as const)('of %s', async (_, [height, width]) => {
+    using sess = new tf.Session();
+    const x = tf.placeholder(tf.float32, [1, height, width, 1]);
+    const filter = tf.placeholder(tf.float32, [height, width, 1, 1]);
+    const feeds = [
+      [x, new tf.NDArray(tf.float32, [1, height, width, 1], image(count))],
+      [filter, new tf.NDArray(tf.float32, [height, width, 1, 1], ones(count))],
+    ] as const;
+    const found = await sess.run(tf.nn.conv2d(x, filter, valid), feeds);
+    expect(Math.abs(found.numbers()[0]! - large - count)).toBeLessThan(3);
+  });
+
+  it('in the gradient of a filter whose taps are far apart', async () => {
+    using sess = new tf.Session();
+    const x = tf.placeholder(tf.float32, [1, 1, 2 * count, 1]);
+    const dy = tf.placeholder(tf.float32, [1, 1, count, 1]);
+    const options = { ...valid, dilations: [1, 1, count, 1] };
+    const feeds = [
+      [x, new tf.NDArray(tf.float32, [1, 1, 2 * count, 1], image(2 * count))],
+      [dy, new tf.NDArray(tf.float32, [1, 1, count, 1], ones(count))],
+    ] as const;
+    const [first, second] = (await sess.run(tf.nn.conv2dBackpropFilter(x, [1, 2, 1, 1], dy, options), feeds)).numbers();
+    expect(Math.abs(first! - large - count)).toBeLessThan(3);
+    expect(second).toBe(count);
+  });
+});
