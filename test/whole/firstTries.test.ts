@@ -273,6 +273,34 @@ describe('arguments that Python takes in their place and by name', () => {
   });
 });
 
+describe('functions of one tensor, and of two, are methods', () => {
+  const x = () => tf.constant([2.5, 1]);
+  const [one, two] = [
+    ['negative', 'digamma', 'lgamma', 'rint', 'reduceStd', 'reduceVariance', 'reduceEuclideanNorm', 'countNonzero'],
+    [
+      'subtract',
+      'multiply',
+      'divide',
+      'truediv',
+      'realdiv',
+      'floormod',
+      'truncatemod',
+      'divNoNan',
+      'xlogy',
+      'xdivy',
+    ].concat(['atan2', 'igamma', 'igammac', 'zeta', 'polygamma']),
+  ] as const;
+  // All of these names are functions of tf or tf.math.
+  const all = { ...tf.math, ...tf } as unknown as Record<string, (...args: tf.Tensor[]) => tf.Tensor>;
+  const nodes = (body: () => tf.Tensor) => {
+    const graph = new tf.Graph();
+    return [graph.asDefault(body).name, graph.asGraphDef()];
+  };
+  const method = (t: tf.Tensor, name: string) => (t as unknown as typeof all)[name]!.bind(t);
+  it.each(one)('%s', (name) => expect(nodes(() => method(x(), name)())).toEqual(nodes(() => all[name]!(x()))));
+  it.each(two)('%s', (name) => expect(nodes(() => method(x(), name)(x()))).toEqual(nodes(() => all[name]!(x(), x()))));
+});
+
 describe('results with names', () => {
   it('come in order, too, and so do their values', async () => {
     const x = tf.constant([1.5, 3.5, 2.5]);

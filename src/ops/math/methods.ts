@@ -7,21 +7,35 @@ import { Tensor, type TensorLike } from '../../graph/tensor.ts';
 import { cast } from './cast.ts';
 import { clipByValue } from './clip.ts';
 import { equal, greater, greaterEqual, less, lessEqual, notEqual } from './compare.ts';
-import { conj, imag, real } from './complex.ts';
+import { angle, conj, imag, real } from './complex.ts';
+import { divide, divNoNan, realdiv, truediv, truncatediv } from './divide.ts';
 import { erf, erfc } from './erf.ts';
 import { exp, expm1, log, log1p } from './exp.ts';
+import { digamma, igamma, igammac, lgamma, polygamma, zeta } from './gamma.ts';
 import { acosh, asinh, atanh, cosh, sinh } from './hyperbolic.ts';
 import { isFinite as finite, isInf, isNan } from './isNan.ts';
 import { bothOf, eitherOf, logicalNot, oneOf } from './logical.ts';
 import { maximum, minimum } from './maximum.ts';
+import { floormod, truncatemod } from './mod.ts';
+import { multiply } from './multiply.ts';
 import { abs, negative, sign } from './neg.ts';
 import { floorOver, minus, modulo, over, plus, times, toThe } from './operators.ts';
-import { ceil, floor, round } from './round.ts';
+import { ceil, floor, rint, round } from './round.ts';
 import { logSigmoid, sigmoid, tanh } from './sigmoid.ts';
 import { reciprocal, rsqrt, sqrt, square } from './sqrt.ts';
-import { squaredDifference } from './subtract.ts';
-import { acos, asin, atan, cos, sin, tan } from './trig.ts';
+import { squaredDifference, subtract } from './subtract.ts';
+import { acos, asin, atan, atan2, cos, sin, tan } from './trig.ts';
+import { xdivy, xlogy } from './xlogy.ts';
 import { onesLike, zerosLike } from './zerosLike.ts';
+
+type Binary = <T extends Typed, Y extends TensorLike>(
+  this: T,
+  y: BroadcastsWith<T, Y>,
+) => Tensor<T['dtype'], Broadcasted<T, Y>>;
+type Quotient = <T extends Typed, Y extends TensorLike>(
+  this: T,
+  y: BroadcastsWith<T, Y>,
+) => Tensor<DType, Broadcasted<T, Y>>;
 
 declare module '../../graph/tensor.ts' {
   interface Tensor<out D extends DType = DType, out S extends Dims = Dims> {
@@ -94,10 +108,48 @@ declare module '../../graph/tensor.ts' {
       this: T,
       y: BroadcastsWith<T, B>,
     ): Tensor<T['dtype'], Broadcasted<T, B>>;
+    /** As `tf.divide`. */
+    divide: Quotient;
+    /** As `tf.truediv`. */
+    truediv: Quotient;
+    /** As `tf.subtract`. */
+    subtract: Binary;
+    /** As `tf.multiply`. */
+    multiply: Binary;
+    /** As `tf.floormod`. */
+    floormod: Binary;
+    /** As `tf.realdiv`. */
+    realdiv: Binary;
+    /** As `tf.truncatediv`. */
+    truncatediv: Binary;
+    /** As `tf.truncatemod`. */
+    truncatemod: Binary;
+    /** As `tf.divNoNan`. */
+    divNoNan: Binary;
+    /** As `tf.xlogy`. */
+    xlogy: Binary;
+    /** As `tf.xdivy`. */
+    xdivy: Binary;
+    /** As `tf.atan2`. */
+    atan2: Binary;
+    /** As `tf.igamma`. */
+    igamma: Binary;
+    /** As `tf.igammac`. */
+    igammac: Binary;
+    /** As `tf.zeta`. */
+    zeta: Binary;
+    /** As `tf.polygamma`. */
+    polygamma: Binary;
     clipByValue(min: TensorLike, max: TensorLike): Tensor<D, S>;
     /** The same values as another type; adds a `Cast` node, or none when the type is right already. */
     cast<T extends DType>(dtype: T): Tensor<T, S>;
     neg(): Tensor<D, S>;
+    negative(): Tensor<D, S>;
+    digamma(): Tensor<D, S>;
+    lgamma(): Tensor<D, S>;
+    rint(): Tensor<D, S>;
+    /** The argument of complex numbers. */
+    angle(): Tensor<DType, S>;
     /** The absolute value, or the magnitude of complex numbers. */
     abs(): Tensor<DType, S>;
     sign(): Tensor<D, S>;
@@ -159,10 +211,31 @@ const binary: Readonly<Record<string, (x: Tensor, y: TensorLike) => Tensor>> = {
   maximum,
   minimum,
   squaredDifference,
+  divide,
+  truediv,
+  subtract,
+  multiply,
+  floormod,
+  realdiv,
+  truncatediv,
+  truncatemod,
+  divNoNan,
+  xlogy,
+  xdivy,
+  atan2,
+  igamma,
+  igammac,
+  zeta,
+  polygamma,
 };
 
 const unary: Readonly<Record<string, (x: Tensor) => Tensor>> = {
   neg: negative,
+  negative,
+  digamma,
+  lgamma,
+  rint,
+  angle,
   abs,
   sign,
   square,

@@ -9,16 +9,22 @@ import { type Factor, type MatmulOptions, type Multiplied, matmul } from './matm
 import { define } from './methods.ts';
 import {
   type Axis,
+  type CountOptions,
+  countNonzero,
   type Folded,
   type ReduceOptions,
   reduceAll,
   reduceAny,
+  reduceEuclideanNorm,
   reduceLogsumexp,
   reduceMax,
   reduceMean,
   reduceMin,
   reduceProd,
+  reduceStd,
   reduceSum,
+  reduceVariance,
+  type SpreadOptions,
 } from './reductions.ts';
 
 type NoOptions = Record<never, never>;
@@ -50,6 +56,9 @@ type Position = <T extends Typed, const A extends TensorLike | null | ArgOptions
   options?: ArgOptions,
 ) => Tensor<DType, KnownShape<Reduce<ShapeOf<T>, AxisIn<A, 0>>>>;
 
+/** A reduction of whose result only the type is known. */
+type Spread<O, D extends DType> = (axis?: Axis | O, options?: O) => Tensor<D>;
+
 declare module '../../graph/tensor.ts' {
   interface Tensor<out D extends DType = DType, out S extends Dims = Dims> {
     /** The matrix product, Python's `@`; adds a node named `matmul`. */
@@ -66,6 +75,10 @@ declare module '../../graph/tensor.ts' {
     reduceAll: Quantifier;
     reduceAny: Quantifier;
     reduceLogsumexp: Reduction;
+    reduceVariance: Spread<SpreadOptions, D>;
+    reduceStd: Spread<SpreadOptions, D>;
+    reduceEuclideanNorm: Spread<ReduceOptions, D>;
+    countNonzero: Spread<CountOptions, DType>;
     /** The position of the largest element along an axis. */
     argmax: Position;
     /** The position of the smallest element along an axis. */
@@ -98,6 +111,10 @@ const folds: Readonly<Record<string, AnyReduction>> = {
   reduceAll,
   reduceAny,
   reduceLogsumexp,
+  reduceVariance,
+  reduceStd,
+  reduceEuclideanNorm,
+  countNonzero,
 };
 for (const [name, fold] of Object.entries(folds))
   define(name, function (this: Tensor, axis?: Axis | ReduceOptions, options?: ReduceOptions) {

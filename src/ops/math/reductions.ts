@@ -247,7 +247,7 @@ export function reduceLogsumexp(input: TensorLike, given?: Axis | ReduceOptions,
   });
 }
 
-type SpreadOptions = Pick<ReduceOptions, 'axis' | 'keepdims' | 'name'>;
+export type SpreadOptions = Pick<ReduceOptions, 'axis' | 'keepdims' | 'name'>;
 
 /**
  * The variance of the elements along `axis`, or of all. Adds nodes under `reduce_variance/`.
