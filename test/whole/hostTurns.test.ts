@@ -71,6 +71,7 @@ const rows: Readonly<Record<string, Row>> = {
     [numbers, wholes],
     (x, y) => tf.dynamicPartition(tf.tile(x, [20]), tf.tile(tf.mod(y, 3), [20]), 3),
   ],
+  dynamicStitch: [[wholes, numbers], (x, y) => tf.dynamicStitch([tf.tile(x, [20])], [tf.tile(y, [20])])],
   randomShuffle: [[], () => tf.randomShuffle(tf.range(10 * count))],
   randomGamma: [[], () => tf.randomGamma([count], 2.5)],
   randomPoisson: [[], () => tf.randomPoisson(3, [count])],

@@ -2,7 +2,7 @@
 import { int32 } from '../../core/dtypes.ts';
 import { InvalidArgumentError } from '../../core/errors.ts';
 import { finish, inTurns, type Work } from '../../core/eventLoop.ts';
-import { fromElements, NDArray } from '../../core/ndarray.ts';
+import { NDArray } from '../../core/ndarray.ts';
 import { compatible, type Dims, mergeShapes, type Shape, showRuntime, showShape, sizeOf } from '../../core/shape.ts';
 import { IndexedSlices } from '../../graph/indexedSlices.ts';
 import type { Tensor, TensorLike } from '../../graph/tensor.ts';
@@ -53,9 +53,37 @@ const staticInts = (t: Tensor) => constantValue(t)?.numbers() ?? complete(partia
 const rowsOf = (indices: readonly (readonly number[])[]) =>
   indices.reduce((n, list) => list.reduce((most, i) => Math.max(most, i + 1), n), 0);
 
-/** The number of rows depends on the largest index, so indices come to the host; the last of equal indices wins. */
+/** After so many rows it is asked whether the event loop has waited long enough. */
+const rowsPerTurn = 16384;
+
+/** Which row of all data each row of the result is, `[1, rows, 1]`: the last one with its index; -1 where there is none. */
+function* rowsByIndex(indices: readonly NDArray[]): Work<NDArray> {
+  let rows = 0;
+  for (const list of indices) {
+    const { size } = list;
+    const at = list.numberReader();
+    for (let k = 0; k < size; k++) {
+      const i = at(k);
+      if (i < 0) throw new InvalidArgumentError(`indices[${i}] is out of range`);
+      rows = Math.max(rows, i + 1);
+      if (k % rowsPerTurn === 0) yield;
+    }
+  }
+  const source = new Int32Array(rows).fill(-1);
+  let row = 0;
+  for (const list of indices) {
+    const { size } = list;
+    const at = list.numberReader();
+    for (let k = 0; k < size; k++) {
+      source[at(k)] = row++;
+      if (k % rowsPerTurn === 0) yield;
+    }
+  }
+  return new NDArray(int32, [1, rows, 1], source);
+}
+
+/** The number of rows depends on the largest index, so indices come to the host; rows without an index are left as zeros. */
 function lowerStitch(p: ProgramBuilder, indices: readonly Value[], data: readonly Value[]): Value {
-  const positions = indices.map((v) => p.demandInts(v));
   const element: Shape = data[0]!.shape.slice(indices[0]!.shape.length);
   for (const [k, { shape: dims }] of data.entries()) {
     const lead = indices[k]!.shape;
@@ -68,19 +96,18 @@ function lowerStitch(p: ProgramBuilder, indices: readonly Value[], data: readonl
         `Need data[0].shape[${indices[0]!.shape.length}:] = data[${k}].shape[${lead.length}:], got data[0].shape = ${showRuntime(data[0]!.shape)}, data[${k}].shape = ${showRuntime(dims)}`,
       );
   }
-  const rows = rowsOf(positions);
-  for (const list of positions)
-    for (const i of list) if (i < 0) throw new InvalidArgumentError(`indices[${i}] is out of range`);
+  const known = indices.flatMap((v) => v.known ?? []);
+  const picks =
+    known.length === indices.length
+      ? p.constant(finish(rowsByIndex(known)))
+      : p.host(indices, [{ dtype: int32 }], async (arrays) => [await inTurns(rowsByIndex(arrays))], {
+          borrows: true,
+        })[0]!;
   const inner = sizeOf(element);
-  const flat = data.map((v, k) => p.reshape(v, [positions[k]!.length, inner]));
-  const all = positions.flat();
-  // Every row of the result is the last row of data with its index; rows without one are left as zeros.
-  const source = new Array<number>(rows).fill(-1);
-  for (const [at, i] of all.entries()) source[i] = at;
+  const flat = data.map((v, k) => p.reshape(v, [sizeOf(indices[k]!.shape), inner]));
   const joined = flat.length === 1 ? flat[0]! : p.concat(flat, 0);
-  const picks = p.constant(fromElements(int32, [1, rows, 1], source));
-  const merged = p.gather(p.reshape(joined, [1, 1, all.length, inner]), picks, { bounds: 'zero' });
-  return p.reshape(merged, [rows, ...element]);
+  const merged = p.gather(p.reshape(joined, [1, 1, joined.shape[0]!, inner]), picks, { bounds: 'zero' });
+  return p.reshape(merged, [picks.shape[1]!, ...element]);
 }
 
 function stitchGradient(indices: readonly Tensor[], merged: Tensor, dy: Gradient): readonly Tensor[] {
@@ -124,7 +151,6 @@ const stitchOp = (name: string) =>
     inputs: { indices: 'N * int32', data: 'N * T' },
     outputs: { merged: 'T' },
     attrs: { N: attr('int', { minimum: 1 }), T: anyType },
-    hostInputs: ['indices'],
     shape: ({ indices, data }, { N }, context) => ({
       merged: stitchedDims(indices, data, context.op.inputs.slice(0, N).map(staticInts)),
     }),
@@ -146,9 +172,6 @@ const stitchOp = (name: string) =>
   });
 export const DynamicStitch = stitchOp('DynamicStitch');
 export const ParallelDynamicStitch = stitchOp('ParallelDynamicStitch');
-
-/** After so many rows it is asked whether the event loop has waited long enough. */
-const rowsPerTurn = 16384;
 
 /** The rows that go to each of the parts, `[1, rows, 1]`. */
 function* rowsOfParts(partitions: NDArray, count: number): Work<NDArray[]> {
