@@ -111,7 +111,9 @@ function lowerResize(p: ProgramBuilder, images: Value, size: Value, sampling: Sa
   if (height <= 0 || width <= 0) throw new InvalidArgumentError('output dimensions must be positive');
   checkCount([shape[0]!, height, width, shape[3]!]);
   const matrix = (from: number, to: number) => p.constant(new NDArray(d.float32, [to, from], make(from, to, sampling)));
-  return weighted(p, p.cast(images, d.float32), matrix(shape[1]!, height), matrix(shape[2]!, width));
+  const rows = matrix(shape[1]!, height);
+  const columns = shape[2] === shape[1] && width === height ? rows : matrix(shape[2]!, width);
+  return weighted(p, p.cast(images, d.float32), rows, columns);
 }
 
 const square2 = [[[[1], [2]], [[3], [5]]]]; // biome-ignore format: one image of 2 x 2 pixels
