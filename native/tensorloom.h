@@ -57,4 +57,5 @@ TL_API void tl_prefer_large_pages(void* memory, int64_t bytes);
 
 /** A block of memory that begins on a large page; null when there is none. Its content is not defined. */
 TL_API void* tl_allocate(int64_t bytes);
-TL_API void tl_release(void* block);
+/** The block must have been allocated with so many bytes. */
+TL_API void tl_release(void* block, int64_t bytes);

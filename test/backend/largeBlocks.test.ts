@@ -49,6 +49,23 @@ itNative('gives out again what was given back, array buffer and all', () => {
   expect(blocks.allocate(bytes).memory).not.toBe(memory);
 });
 
+itNative('gives memory back to the system while later blocks are in use', () => {
+  const { allocate, over, release } = library as NativeLibrary; // else the test is skipped
+  const size = 2 ** 23;
+  const filled = (): number => {
+    const address = allocate(size);
+    new Uint8Array(over(address, size)).fill(1);
+    return address;
+  };
+  // The heap of the C library is for blocks that are not larger than one that was released.
+  release(allocate(2 * size), 2 * size);
+  const [below, above] = [filled(), filled()].toSorted((a, b) => a - b);
+  const before = process.memoryUsage.rss();
+  release(below!, size);
+  expect(before - process.memoryUsage.rss()).toBeGreaterThan(size / 2);
+  release(above!, size);
+});
+
 describe('what V8 hears of blocks without array buffers', () => {
   const told = (): number[] => over.mock.calls.map(([, size]) => size);
   const over = vi.fn((_address: number, _size: number) => new ArrayBuffer(8));

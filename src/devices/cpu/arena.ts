@@ -49,7 +49,7 @@ export class Arena {
   }
 
   #release(): void {
-    if (this.#bytes > 0) this.library.release(this.#address);
+    if (this.#bytes > 0) this.library.release(this.#address, this.#bytes);
     [this.#address, this.#bytes] = [0, 0];
   }
 }

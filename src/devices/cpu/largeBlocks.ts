@@ -143,8 +143,10 @@ export class LargeBlocks {
     setTimeout(() => {
       this.#trimming = false;
       const limit = performance.now() - patience;
-      while (this.#idle.length > 0 && this.#idle[0]!.idleSince <= limit)
-        this.library.release(this.#idle.shift()!.address);
+      while (this.#idle.length > 0 && this.#idle[0]!.idleSince <= limit) {
+        const { address, bytes } = this.#idle.shift()!;
+        this.library.release(address, bytes);
+      }
       while (this.#returned.length > 0 && this.#returned[0]!.block.idleSince <= limit) this.#drop();
       // Where no more blocks come into use, nothing else would make V8 look.
       if (this.#untold >= leastTold && this.#untold === this.#untoldBefore) this.#tell();

@@ -49,7 +49,7 @@ export interface NativeLibrary {
   preferLargePages(address: bigint, bytes: number): void;
   /** The address of a large block outside JavaScript's memory, or 0 when there is none to be had. */
   allocate(bytes: number): number;
-  release(address: number): void;
+  release(address: number, bytes: number): void;
   /** An array buffer over such a block. It must be gone before the block is released. */
   over(address: number, bytes: number): ArrayBuffer;
 }
@@ -82,7 +82,7 @@ function load(): NativeLibrary {
   const freeProgram = library.func('void tl_program_free(int64_t program)');
   const preferLargePages = library.func('void tl_prefer_large_pages(int64_t memory, int64_t bytes)');
   const allocate = library.func('int64_t tl_allocate(int64_t bytes)');
-  const release = library.func('void tl_release(int64_t block)');
+  const release = library.func('void tl_release(int64_t block, int64_t bytes)');
   const codes = new Map<string, number>();
   return {
     variant,
@@ -121,7 +121,7 @@ function load(): NativeLibrary {
     address: (memory) => koffi.address(memory),
     preferLargePages: (address, bytes) => preferLargePages(address, bytes),
     allocate: (bytes) => Number(allocate(bytes)),
-    release: (address) => release(address),
+    release: (address, bytes) => release(address, bytes),
     over: (address, bytes) => koffi.view(BigInt(address), bytes),
   };
 }
