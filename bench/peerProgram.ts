@@ -32,8 +32,8 @@ export interface Comparison {
   readonly peers: readonly string[];
   /** A ratio that counts as near enough. */
   readonly near: number;
-  /** Variables of its environment. */
-  environment(threads: string): Readonly<Record<string, string>>;
+  /** Variables of its environment, those that are undefined are not set. */
+  environment(threads: string): Readonly<Record<string, string | undefined>>;
 }
 
 /** Runs the program for each number of threads; its options are those of the command line. */
