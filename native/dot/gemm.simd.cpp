@@ -761,6 +761,64 @@ template <class T> bool multiplyVectors(Gemm<T> g, T* memory) {
 }
 
 /**
+ * Products so small that a few tiles are all of one. What is the same for all of them is found out once, for else it would take as long as
+ * the multiplications. Sums are those of Product, in the same order.
+ */
+template <class T> class SmallProducts {
+ public:
+  static bool suits(const Gemm<T>& g) {
+    return kHasMasks && g.pairs == 1 && !g.ready && !g.add && g.cColumn == 1 && g.m > 1 && g.m <= kMostRows && g.n > 1 &&
+           g.n <= kWidest * lanesOf<T> && g.k <= kMostTerms;
+  }
+
+  SmallProducts(const Gemm<T>& g, T* scratch) : g_(g), scratch_(scratch), turnsB_(g.bColumn != 1) {
+    const int64_t width = g.n > lanesOf<T> ? 2 : 1, lanes = width * lanesOf<T>;
+    const bool isWhole = turnsB_ || g.n == lanes;
+    tile_.depth = g.k;
+    tile_.aRow = g.aRow;
+    tile_.aColumn = g.aColumn;
+    tile_.b = scratch;
+    tile_.bStep = turnsB_ ? lanes : g.bRow;
+    tile_.cRow = g.cRow;
+    tile_.columns = g.n;
+    tile_.add = tile_.fetchesC = false;
+    const int64_t tallest = width == 1 ? kTallestNarrow : kTallest;
+    panels_ = ceilDiv(g.m, tallest);
+    for (int64_t panel = 0; panel < panels_; panel++) {
+      const int64_t rows = g.m * (panel + 1) / panels_ - g.m * panel / panels_;
+      const auto& wide = isWhole ? micros<T>.of : micros<T>.part;
+      const auto& narrow = isWhole ? micros<T>.narrow : micros<T>.narrowPart;
+      rows_[panel] = rows;
+      kernels_[panel] = width == 1 ? narrow[rows] : wide[rows][1];
+    }
+  }
+
+  void run() {
+    if (turnsB_) pack<T>(g_.n, tile_.bStep, g_.k, {g_.b, g_.bColumn, g_.bRow}, scratch_);
+    else tile_.b = g_.b;
+    tile_.a = g_.a;
+    tile_.c = g_.c;
+    for (int64_t panel = 0; panel < panels_; panel++) {
+      tile_.rows = rows_[panel];
+      kernels_[panel](tile_);
+      tile_.a += tile_.rows * g_.aRow;
+      tile_.c += tile_.rows * g_.cRow;
+    }
+  }
+
+ private:
+  static constexpr int64_t kMostRows = 32, kMostTerms = 64, kMostPanels = (kMostRows + kTallest - 1) / kTallest;
+
+  const Gemm<T>& g_;
+  T* const scratch_;
+  const bool turnsB_;
+  Tile<T> tile_;
+  int64_t panels_;
+  int64_t rows_[kMostPanels];
+  MicroFn<T> kernels_[kMostPanels];
+};
+
+/**
  * Whether to compute the transpose of c: c is written along its rows, but its columns may be the contiguous direction. Also
  * where there are few columns: they would leave much of a vector empty, but they make a good height of tiles.
  */
@@ -805,9 +863,14 @@ template <class T> void gemm(const Gemm<T>& g, char* scratch) {
     forAlike(one, [&] { Lengthwise<T>(one, memory).run(); });
     return;
   } else if ((g.n != 1 || !multiplyVectors(g, memory)) && (g.m != 1 || !multiplyVectors(transposed(g), memory))) {
-    const Product<T> product(one, memory);
-    forAlike(one, [&] { product.run(); });
-    if (!turned) return;
+    if (SmallProducts<T>::suits(one)) {
+      SmallProducts<T> products(one, memory);
+      forAlike(one, [&] { products.run(); });
+    } else {
+      const Product<T> product(one, memory);
+      forAlike(one, [&] { product.run(); });
+      if (!turned) return;
+    }
   }
   if (g.ready) g.ready(g.context, 0, g.m, 0, g.n, g.c);
 }

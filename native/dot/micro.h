@@ -15,6 +15,8 @@ constexpr int kTallest = 6;
 #endif
 /** Vectors side by side in the widest tile. */
 constexpr int kWidest = 2;
+/** The tallest tile of one vector. */
+constexpr int kTallestNarrow = 16;
 /**
  * Rows of b that are fetched ahead of their use: longer than the second-level cache takes to answer, but fewer than the L1 cache has ways,
  * for rows may all fall into the same lines of it.
@@ -276,6 +278,8 @@ template <class T> struct MicroTable {
   MicroFn<T> copy[kTallest + 1] = {}, next[kTallest + 1] = {}, beyond[kTallest + 1] = {}, follow[kTallest + 1] = {};
   /** For rows of a that lie along k: those that fetch what becomes a. */
   MicroFn<T> nextRows[kTallest + 1][kWidest] = {};
+  /** For tiles of one vector, which leave registers for more rows: where all lanes of b can be read, and where not. */
+  MicroFn<T> narrow[kTallestNarrow + 1] = {}, narrowPart[kTallestNarrow + 1] = {};
   int height[kTallest + 1] = {};
 
   constexpr MicroTable() {
@@ -284,6 +288,11 @@ template <class T> struct MicroTable {
 #else
     enter<1, 2, 4, 6>();
 #endif
+    if constexpr (kHasMasks)
+      for (int rows = 1; rows <= kTallestNarrow; rows++) {
+        narrow[rows] = rows <= kTallest ? of[rows][0] : micro<T, kTallestNarrow, 1, Fetch::nothing, 0, true>;
+        narrowPart[rows] = rows <= kTallest ? part[rows][0] : micro<T, kTallestNarrow, 1, Fetch::nothing, 0, false>;
+      }
   }
 
  private:
