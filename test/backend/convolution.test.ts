@@ -305,6 +305,8 @@ describe('sums of very large windows keep what is small beside them', () => {
   it.each([
     ['one row', [1, count]],
     ['a thousand rows', [1024, count / 1024]],
+    ['one column', [count, 1]],
+    ['two columns', [count / 2, 2]],
   ] as const)('of %s', async (_, [height, width]) => {
     using sess = new tf.Session();
     const x = tf.placeholder(tf.float32, [1, height, width, 1]);
@@ -317,16 +319,21 @@ describe('sums of very large windows keep what is small beside them', () => {
     expect(Math.abs(found.numbers()[0]! - large - count)).toBeLessThan(3);
   });
 
-  it('in the gradient of a filter whose taps are far apart', async () => {
+  it.each([
+    ['rows', [2 * count, 1]],
+    ['columns', [1, 2 * count]],
+  ] as const)('in the gradient of a filter whose taps are many %s apart', async (_, [height, width]) => {
     using sess = new tf.Session();
-    const x = tf.placeholder(tf.float32, [1, 1, 2 * count, 1]);
-    const dy = tf.placeholder(tf.float32, [1, 1, count, 1]);
-    const options = { ...valid, dilations: [1, 1, count, 1] };
+    const apart = (size: number) => (size > 1 ? count : 1);
+    const x = tf.placeholder(tf.float32, [1, height, width, 1]);
+    const dy = tf.placeholder(tf.float32, [1, apart(height), apart(width), 1]);
+    const options = { ...valid, dilations: [1, apart(height), apart(width), 1] };
+    const filter = [Math.min(height, 2), Math.min(width, 2), 1, 1];
     const feeds = [
-      [x, new tf.NDArray(tf.float32, [1, 1, 2 * count, 1], image(2 * count))],
-      [dy, new tf.NDArray(tf.float32, [1, 1, count, 1], ones(count))],
+      [x, new tf.NDArray(tf.float32, [1, height, width, 1], image(2 * count))],
+      [dy, new tf.NDArray(tf.float32, [1, apart(height), apart(width), 1], ones(count))],
     ] as const;
-    const [first, second] = (await sess.run(tf.nn.conv2dBackpropFilter(x, [1, 2, 1, 1], dy, options), feeds)).numbers();
+    const [first, second] = (await sess.run(tf.nn.conv2dBackpropFilter(x, filter, dy, options), feeds)).numbers();
     expect(Math.abs(first! - large - count)).toBeLessThan(3);
     expect(second).toBe(count);
   });
