@@ -299,8 +299,13 @@ export class Graph {
   /** A scope in this graph, for a `using` declaration. */
   private entered<V>(enter: () => EnteredScope<V>): EnteredScope<V> {
     const graph = this.asDefault();
-    const { value } = enter();
-    return new EnteredScope(value, () => graph[Symbol.dispose]()); // goes back to before both
+    try {
+      const { value } = enter();
+      return new EnteredScope(value, () => graph[Symbol.dispose]()); // goes back to before both
+    } catch (error) {
+      graph[Symbol.dispose]();
+      throw error;
+    }
   }
 
   /** Operations made in `body` take the gradient registered under the name their op type maps to. */

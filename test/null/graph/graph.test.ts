@@ -99,6 +99,12 @@ describe('default graph', () => {
     ).toEqual(['loc:@a']);
   });
 
+  it('stays as it is where a scope cannot be opened', () => {
+    const outer = tf.getDefaultGraph();
+    expect(() => new tf.Graph().nameScope('no name')).toThrow(/not a valid/);
+    expect(tf.getDefaultGraph()).toBe(outer);
+  });
+
   it('can be reset after a using block', () => {
     const outer = tf.getDefaultGraph();
     {
