@@ -46,8 +46,13 @@ export function withArgument<O extends object, K extends keyof O & string>(
   given: NoInfer<O[K] | O> | undefined,
   options: O,
 ): O {
-  if (given === undefined || typeof options !== 'object') return options; // `onlyOptions` refuses what is no object
-  if (isOptions(given)) return given as O; // what may stand alone is no plain object
+  if (given === undefined || typeof options !== 'object' || options === null) return options; // `onlyOptions` refuses these
+  // What may stand alone is no plain object.
+  if (isOptions(given)) {
+    if (Object.keys(options).length > 0)
+      throw userError(`Two records of options were given: the ${key} stands alone before one, or in it.`);
+    return given as O;
+  }
   if (options[key] !== undefined) throw userError(`The ${key} was given twice: alone, and among the options.`);
   return { ...options, [key]: given };
 }
@@ -62,10 +67,11 @@ export type Placed<O, Keys extends readonly unknown[]> =
 /** All of what `Placed` describes, as one record. */
 export function byName<O extends object>(owner: string, given: readonly unknown[], ...keys: (keyof O & string)[]): O {
   const last = given.at(-1);
-  const inPlace = isOptions(last) ? given.slice(0, -1) : given;
+  const areLast = isOptions(last) || (last === undefined && given.length > keys.length);
+  const inPlace = areLast ? given.slice(0, -1) : given;
   if (inPlace.length > keys.length)
     throw userError(
-      `${owner} takes ${keys.join(', ')} in their places and the rest as an object behind them, but got ${JSON.stringify(inPlace[keys.length])} there.`,
+      `${owner} takes ${keys.join(', ')} in their places and the rest as an object behind them, but got ${shown(inPlace[keys.length])} there.`,
     );
   const options = isOptions(last) ? last : {};
   const twice = keys.find((key, i) => i < inPlace.length && key in options);

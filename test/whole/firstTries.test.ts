@@ -270,6 +270,19 @@ describe('arguments that Python takes in their place and by name', () => {
     expect(() => tf.transpose(x(), [1, 0], { perm: [0, 1] })).toThrow(/The perm was given twice/);
     expect(() => tf.cumsum(x(), 0, true as never)).toThrow(/tf\.cumsum takes its options as an object.*got true/);
     expect(() => tf.placeholder(tf.float32, [2], 'x' as never)).toThrow(/takes its options as an object.*got "x"/);
+    expect(() => tf.transpose(x(), [1, 0], null as never)).toThrow(
+      /tf\.transpose takes its options as an object.*got null/,
+    );
+    expect(() => tf.transpose(x(), { perm: [1, 0] }, { name: 'y' })).toThrow(/Two records of options were given/);
+    expect(() => tf.layers.dense(x(), 10, x() as never)).toThrow(/takes units in their places.*but got Tensor '/);
+  });
+
+  it('may have an undefined behind them, as what a function hands on', () => {
+    const filter = tf.ones([1, 1, 1, 1]);
+    const image = tf.ones([1, 2, 2, 1]);
+    expect(tf.layers.dense(x(), 10, undefined).shape.at(-1)).toBe(10);
+    expect(tf.nn.conv2d(image, filter, 1, 'SAME', undefined).shape).toEqual([1, 2, 2, 1]);
+    expect(tf.nn.maxPool(image, 2, 2, 'SAME', undefined).shape).toEqual([1, 1, 1, 1]);
   });
 });
 
