@@ -178,6 +178,20 @@ describe('a meta graph', () => {
     expect(String(await other.run(variables[0]!))).not.toBe(before);
   });
 
+  test('without variables comes with a saver that leaves those around it alone', async () => {
+    const def = new tf.Graph().asDefault(() => {
+      tf.constant(1, { name: 'c' });
+      return tf.train.exportMetaGraph();
+    });
+    const graph = new tf.Graph();
+    const saver = graph.asDefault(() => {
+      tf.getVariable('v', [2]);
+      return tf.train.importMetaGraph(def, { importScope: 's' });
+    });
+    expect(graph.operations.filter((op) => !op.name.startsWith('v/')).map((op) => op.name)).toEqual(['v', 's/c']);
+    await saver.restore(new tf.Session({ graph }), join(folder, 'none'));
+  });
+
   test('goes under a scope, twice, with savers of their own', async () => {
     dense();
     const saver = new tf.train.Saver();

@@ -24,7 +24,8 @@ const optionNames: OptionNames<ImportScopedOptions> = {
  * await saver.restore(new tf.Session(), 'run1/model-100');
  */
 export function importMetaGraph(metaGraphOrFile: MetaGraphDef | string, options: ImportScopedOptions = {}): Saver {
-  return importMetaGraphWithReturnElements(metaGraphOrFile, options).saver ?? new Saver({ allowEmpty: true });
+  const { saver } = importMetaGraphWithReturnElements(metaGraphOrFile, options);
+  return saver ?? new Saver({ varList: [], allowEmpty: true });
 }
 
 /** As `importMetaGraph`, with the `returnElements` of the graph; the saver is null where it has no variables. */
