@@ -125,6 +125,9 @@ describe('a SavedModel', () => {
     expect(buildSignatureDef({ inputs: infos, outputs: infos, methodName: 'm' })).toEqual(
       buildSignatureDef(infos, infos, 'm'),
     );
+    // `inputs` may be the name of an input, too.
+    expect(buildSignatureDef(infos)).toEqual(buildSignatureDef({ inputs: infos }));
+    expect(buildSignatureDef(infos, undefined, 'm')).toEqual(buildSignatureDef({ inputs: infos, methodName: 'm' }));
     expect(() => tf.savedModel.classificationSignatureDef(examples, null, null)).toThrow(/cannot both be null/);
     expect(() => tf.savedModel.regressionSignatureDef(scores, scores)).toThrow(/type string, but is float32/);
     expect(() => tf.savedModel.predictSignatureDef({}, { scores })).toThrow(/`inputs` cannot be empty/);

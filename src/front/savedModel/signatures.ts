@@ -77,6 +77,9 @@ interface SignatureParts {
   readonly methodName?: string | undefined;
 }
 
+/** Whether something is about one tensor: then `inputs` is the name of an input. */
+const isInfo = (x: Infos | undefined): boolean => typeof x?.['dtype'] === 'number' || typeof x?.['dtype'] === 'string';
+
 /**
  * A signature of any kind.
  *
@@ -85,7 +88,8 @@ interface SignatureParts {
 export function buildSignatureDef(inputs?: Infos, outputs?: Infos, methodName?: string): SignatureDef;
 export function buildSignatureDef(parts: SignatureParts): SignatureDef;
 export function buildSignatureDef(given?: Infos | SignatureParts, second?: Infos, third?: string): SignatureDef {
-  const byName = second === undefined && hasOnly<SignatureParts>(given, 'inputs', 'outputs', 'methodName');
+  const isAlone = second === undefined && third === undefined;
+  const byName = isAlone && hasOnly<SignatureParts>(given, 'inputs', 'outputs', 'methodName') && !isInfo(given.inputs);
   const parts = byName ? given : { inputs: given as Infos | undefined, outputs: second, methodName: third }; // as declared
   const { inputs = {}, outputs = {}, methodName = '' } = parts;
   return SignatureDef.create({ inputs, outputs, method_name: methodName });
