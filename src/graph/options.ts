@@ -59,7 +59,7 @@ export function withArgument<O extends object, K extends keyof O & string>(
 
 /** Arguments of type `O` of which `keys` may stand in their places, before the options: all of them, the first few, or none. */
 export type Placed<O, Keys extends readonly unknown[]> =
-  | (Record<never, never> extends O ? [options?: O] : [options: O])
+  | (Record<never, never> extends O ? [options?: O | undefined] : [options: O])
   | (Keys extends readonly [infer K extends keyof O, ...infer Rest]
       ? [argument: Exclude<O[K], undefined>, ...others: Placed<Omit<O, K>, Rest>]
       : never);
