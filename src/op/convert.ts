@@ -157,7 +157,7 @@ export function toArray(value: Literalish, dtype?: DType, hint?: DType): NDArray
   }
   const nested = value as Nested; // neither an array object nor a typed array
   const packed =
-    packRows(nested, dtype) ?? (dtype === undefined ? packInferred(nested, hint) : packNested(nested, dtype));
+    (dtype === undefined ? packInferred(nested, hint) : packNested(nested, dtype)) ?? packRows(nested, dtype);
   if (packed) return packed;
   const { shape, elements } = flatten(nested);
   if (dtype !== undefined) return fromElements(dtype, shape, checkElements(elements, dtype));
@@ -168,13 +168,21 @@ export function toArray(value: Literalish, dtype?: DType, hint?: DType): NDArray
   return fromElements(own, shape, elements);
 }
 
-/** A list whose members are arrays themselves, such as the rows that runs have given, put together; undefined for any other. */
+/** A list with arrays among its members, such as the rows that runs have given, put together; undefined for any other. */
 function packRows(value: Nested, dtype: DType | undefined): NDArray | undefined {
-  let first: unknown = value;
-  while (Array.isArray(first)) first = first[0];
   const isRow = (x: unknown): x is NDArray | TypedArray =>
     x instanceof NDArray || (ArrayBuffer.isView(x) && !isBytes(x, dtype));
-  if (first === value || !isRow(first)) return undefined;
+  const firstRow = (x: unknown): NDArray | TypedArray | undefined => {
+    if (isRow(x)) return x;
+    if (!Array.isArray(x)) return undefined;
+    for (const member of x) {
+      const row = typeof member === 'object' ? firstRow(member) : undefined;
+      if (row) return row;
+    }
+    return undefined;
+  };
+  const first = firstRow(value);
+  if (!first) return undefined;
   const type = dtype ?? toArray(first).dtype;
   const plain = (x: unknown): unknown => {
     if (Array.isArray(x)) return x.map(plain);

@@ -364,6 +364,8 @@ describe('bytes and rows of numbers', () => {
     expect(await fed([new Float32Array([1, 255]), new Float32Array([3, 4])])).toEqual(rows);
     const [a, b] = await sess.run([tf.constant([1, 255], tf.float32), tf.constant([3, 4], tf.float64)]);
     expect(await fed([a, b])).toEqual(rows);
+    expect(await fed([[1, 255], b])).toEqual(rows);
+    expect(await fed([[1, 255], new Uint8Array([3, 4])])).toEqual(rows);
     await expect(fed([new Float32Array([1, 255]), [3]])).rejects.toThrow(/Cannot feed/);
     const pixels = tf.constant(new Uint8Array([1, 255]), tf.uint8);
     expect([pixels.dtype, pixels.shape, (await sess.run(pixels)).toArray()]).toEqual([tf.uint8, [2], [1, 255]]);
