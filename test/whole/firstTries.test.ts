@@ -266,6 +266,20 @@ describe('arguments that Python takes in their place and by name', () => {
     expect(() => tf.globalVariables({ scop: 'b' } as never)).toThrow(/no option 'scop'/);
   });
 
+  it('the variables of minimize, which are handed on in their place, as in Python', () => {
+    const given: unknown[] = [];
+    class Watched extends tf.train.GradientDescentOptimizer {
+      override computeGradients(...args: Parameters<tf.train.Optimizer['computeGradients']>) {
+        given.push(...args.slice(1));
+        return super.computeGradients(...args);
+      }
+    }
+    const v = tf.getVariable('v', []);
+    const gateGradients = tf.train.Optimizer.GATE_NONE;
+    new Watched(0.1).minimize(tf.square(v), { varList: [v], gateGradients, name: 'step' });
+    expect(given).toEqual([[v], { gateGradients }]);
+  });
+
   it('are refused twice, and options that are none', () => {
     expect(() => tf.transpose(x(), [1, 0], { perm: [0, 1] })).toThrow(/The perm was given twice/);
     expect(() => tf.cumsum(x(), 0, true as never)).toThrow(/tf\.cumsum takes its options as an object.*got true/);

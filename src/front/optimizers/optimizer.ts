@@ -111,8 +111,8 @@ export abstract class Optimizer {
    * @example const train = new tf.train.GradientDescentOptimizer(0.5).minimize(loss);
    */
   minimize(loss: Tensor, options: MinimizeOptions = {}): Operation {
-    const { globalStep, name, ...compute } = options;
-    const pairs = this.computeGradients(loss, compute);
+    const { varList, globalStep, name, ...compute } = options;
+    const pairs = this.computeGradients(loss, varList, compute);
     if (pairs.every(([gradient]) => gradient === null))
       throw userError(
         `No gradients provided for any variable, check your graph for ops that do not support gradients, between variables ${pairs.map(([, v]) => String(v))} and loss ${loss}.`,
