@@ -44,8 +44,18 @@ export function withStructure<O extends object, K extends keyof O & string>(
   ...names: readonly (keyof O & string)[]
 ): O {
   if (given === undefined) return options;
-  const isStructure = isOptions(elements) ? !hasOnly<O>(given, ...names) : !isOptions(given);
+  const isStructure = isOptions(elements) ? isLike(elements, given) || !hasOnly<O>(given, ...names) : !isOptions(given);
   return isStructure ? { ...options, [key]: given } : (given as O); // options, if they are right ones
+}
+
+/** Whether shapes have the keys of elements; under one that is called `name`, a text is an option. */
+function isLike(elements: object, shapes: unknown): boolean {
+  const keys = Object.keys(elements);
+  return (
+    isOptions(shapes) &&
+    Object.keys(shapes).length === keys.length &&
+    keys.every((key) => key in shapes && typeof (shapes as Record<string, unknown>)[key] !== 'string')
+  );
 }
 
 /** How one component of an element travels: as one tensor of a type and a shape. */

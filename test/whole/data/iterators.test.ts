@@ -97,6 +97,9 @@ describe('iterators', () => {
     const [a, b] = Iterator.fromStructure([tf.int64, tf.string], [[], [null]], { sharedName: 's' }).getNext();
     expect([a.dtype, b.shape]).toEqual([tf.int64, [null]]);
     expect(() => Iterator.fromStructure(tf.int64, { outputShape: [] })).toThrow(/no option 'outputShape'/);
+    const named = Dataset.fromTensors({ name: [1, 2] });
+    expect(String(named.paddedBatch(2, { name: [3] }))).toContain('{name: (?, 3)}');
+    expect(String(named.paddedBatch(2, { name: 'padded' }))).toContain('{name: (?, 2)}');
     const made = Dataset.fromGenerator(() => [[1, [2, 3]]], [tf.int32, tf.float32], [[], [2]]);
     expect(String(made)).toContain('shapes: ((), (2,))');
     for await (const [n, v] of made) expect([n.toArray(), v.toArray()]).toEqual([1, [2, 3]]);
