@@ -111,6 +111,14 @@ const rows: Readonly<Record<string, Row>> = {
   'sparse.softmax': [[places, numbers], (i, v) => tf.sparse.softmax(sparse(i, v)).values],
   'sparse.matmul': [[places, numbers], (i, v) => tf.sparse.matmul(sparse(i, v), tf.ones([200, 1]))],
   editDistance: [[places, numbers], (i, v) => tf.editDistance(sparse(i, v), sparse(i, v))],
+  'editDistance of two long sequences': [
+    [numbers],
+    (x) => {
+      const places = tf.stack([tf.zeros([1000], tf.int64), tf.range(1000, { dtype: tf.int64 })], 1);
+      const sequence = new tf.SparseTensor(places, tf.slice(x, [0], [1000]), [1, 1000]);
+      return tf.editDistance(sequence, sequence);
+    },
+  ],
   serializeManySparse: [[places, numbers], (i, v) => tf.serializeManySparse(sparse(i, v))],
   'sets.size': [[places, wholes], (i, v) => tf.sets.setSize(sparse(i, v))],
   'sets.union': [[wholes], (x) => tf.sets.setUnion(tf.reshape(x, [100, -1]), tf.reshape(x, [100, -1])).values],

@@ -143,6 +143,15 @@ const stitchCases = () => [
       ],
     },
   },
+  {
+    // Rows without an index are zeros.
+    given: { indices: [{ dtype: 'int32' as const, value: [3, 0] }], data: [[1, 2]] },
+    expect: { merged: [2, 0, 0, 1] },
+  },
+  {
+    given: { indices: [{ dtype: 'int32' as const, value: [0, -1] }], data: [[1, 2]] },
+    fails: /indices\[-1\] is out of range/,
+  },
 ];
 
 const stitchOp = (name: string) =>
@@ -265,6 +274,11 @@ export const DynamicPartition = defineOp({
       given: { data: [1, 2], partitions: { dtype: 'int32', value: [0, 2] } },
       attrs: { num_partitions: 2 },
       fails: /partitions\[1\] = 2 is not in \[0, 2\)/,
+    },
+    {
+      given: { data: [1, 2], partitions: { dtype: 'int32', value: [0, -1] } },
+      attrs: { num_partitions: 2 },
+      fails: /partitions\[1\] = -1 is not in \[0, 2\)/,
     },
   ],
 });

@@ -139,6 +139,7 @@ export const ResizeArea = defineOp({
     { given: { images: square2, size: size(1, 2) }, expect: { resized_images: [[[[2], [3.5]]]] } },
     { given: { images: square2, size: size(3, 4) }, expect: { resized_images: [[[[1], [1], [2], [2]], [[2], [2], [3.5], [3.5]], [[3], [3], [5], [5]]]] } }, // biome-ignore format: rows
     { given: { images: square2, size: size(3, 3) }, attrs: { align_corners: true }, expect: { resized_images: [[[[1], [1], [2]], [[1], [1], [2]], [[3], [3], [5]]]] } }, // biome-ignore format: rows
+    { given: { images: [[[[1], [4], [3], [7]]]], size: size(2, 2) }, expect: { resized_images: [[[[2.5], [5]], [[2.5], [5]]]] } }, // biome-ignore format: rows
     { given: { images: square2, size: size(0, 2) }, fails: /output dimensions must be positive/ },
   ],
 });
