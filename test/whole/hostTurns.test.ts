@@ -184,8 +184,8 @@ const datasets: typeof rows = {
       ),
   ],
   'a large array in slices': [
-    [numbers],
-    (x) => [tf.data.Dataset.fromTensorSlices(tf.tile(x, [250])).makeInitializableIterator().initializer],
+    [new tf.NDArray(tf.float32, [250 * count], new Float32Array(250 * count))],
+    (x) => [tf.data.Dataset.fromTensorSlices(x).makeInitializableIterator().initializer],
   ],
   'a large shuffle': [[], () => nextOf(tf.data.Dataset.range(1e9).batch(2).shuffle(count).take(1).repeat())],
 };
