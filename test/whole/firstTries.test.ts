@@ -287,6 +287,7 @@ describe('arguments that Python takes in their place and by name', () => {
     expect(() => tf.transpose(x(), [1, 0], null as never)).toThrow(
       /tf\.transpose takes its options as an object.*got null/,
     );
+    expect(() => tf.layers.dense(x(), 10, { units: 4 } as never)).toThrow(/units was given twice/);
     expect(() => tf.transpose(x(), { perm: [1, 0] }, { name: 'y' })).toThrow(/Two records of options were given/);
     expect(() => tf.layers.dense(x(), 10, x() as never)).toThrow(/takes units in their places.*but got Tensor '/);
   });
