@@ -28,23 +28,29 @@ export function* removeDead(
  * A value read from a variable stays what it was although the variable is written later: where an old version is read
  * after a write to the same memory, it is copied first. Most programs read before they write and need no copy.
  */
-export function protectReads(instructions: readonly DeviceInstruction[]): DeviceInstruction[];
-export function protectReads(instructions: readonly Recorded[]): Recorded[];
-export function protectReads(instructions: readonly Recorded[]): Recorded[] {
-  const owned = instructions.some((i) => writesOf(i).some((v) => v.buffer.owner));
-  if (!owned) return [...instructions];
+export function protectReads(instructions: readonly DeviceInstruction[]): Work<DeviceInstruction[]>;
+export function protectReads(instructions: readonly Recorded[]): Work<Recorded[]>;
+export function* protectReads(instructions: readonly Recorded[]): Work<Recorded[]> {
   const lastRead = new Map<Buffer, number>();
-  for (const [k, i] of instructions.entries()) for (const v of readsOf(i)) lastRead.set(v.buffer, k);
+  const firstWrite = new Map<Buffer, number>();
+  let isOwned = false;
+  for (const [k, i] of instructions.entries()) {
+    yield;
+    for (const v of readsOf(i)) lastRead.set(v.buffer, k);
+    for (const { buffer } of writesOf(i)) {
+      isOwned ||= buffer.owner !== undefined;
+      if (!firstWrite.has(buffer)) firstWrite.set(buffer, k);
+    }
+  }
+  if (!isOwned) return [...instructions];
   const versions = new Map<object, Buffer[]>();
   for (const buffer of lastRead.keys())
     if (buffer.owner) versions.set(buffer.owner, [...(versions.get(buffer.owner) ?? []), buffer]);
-  const firstWrite = new Map<Buffer, number>();
-  for (const [k, i] of instructions.entries())
-    for (const { buffer } of writesOf(i)) if (!firstWrite.has(buffer)) firstWrite.set(buffer, k);
 
   const saved = new Map<Buffer, Buffer>();
   const result: Recorded[] = [];
   for (const [k, original] of instructions.entries()) {
+    yield;
     const i = withReads(original, (b) => saved.get(b) ?? b);
     for (const written of writesOf(i)) {
       if (!written.buffer.owner) continue;

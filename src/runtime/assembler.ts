@@ -1,7 +1,7 @@
 /** @file The assembler: turns recorded instructions into steps, and knows where every buffer's memory comes from. */
 import type { DType } from '../core/dtypes.ts';
 import { InternalError } from '../core/errors.ts';
-import { inTurns, yieldIfLong } from '../core/eventLoop.ts';
+import { inTurns, type Work, yieldIfLong } from '../core/eventLoop.ts';
 import { NDArray, zeros } from '../core/ndarray.ts';
 import { type Shape, sizeOf } from '../core/shape.ts';
 import type { Device, DeviceBuffer } from '../devices/device.ts';
@@ -84,15 +84,10 @@ export class Assembler {
    * them, or these are the last.
    */
   async assemble(builder: ProgramBuilder, keep: ReadonlySet<Buffer>, goesOn: boolean): Promise<Step[]> {
-    const recorded = protectReads(builder.instructions.splice(0));
+    const recorded = await inTurns(protectReads(builder.instructions.splice(0)));
     const adoptions = goesOn ? new Map<Recorded, AdoptStep>() : this.adoptions(builder, recorded, keep);
     const chunks = split(recorded.filter((i) => !adoptions.has(i)));
-    const lastRead = new Map<Buffer, number>();
-    for (const [k, { device, host }] of chunks.entries()) {
-      for (const i of device) for (const v of readsOf(i)) lastRead.set(v.buffer, k);
-      // A host call comes after its chunk's segment.
-      for (const v of host?.inputs ?? []) lastRead.set(v.buffer, k + 0.5);
-    }
+    const lastRead = await inTurns(lastReads(chunks));
     // Nothing else in these steps has to do with what is handed over, so the place does not matter.
     const steps: Step[] = [...adoptions.values()];
     for (const [k, { device, host }] of chunks.entries()) {
@@ -240,6 +235,20 @@ function copiedWhole(i: Recorded): { from: Buffer; to: Buffer } | undefined {
     return undefined;
   const [from, to] = [i.inputs[0]!, i.outputs[0]!];
   return from.dtype === to.dtype && isWhole(from) && isWhole(to) ? { from: from.buffer, to: to.buffer } : undefined;
+}
+
+/** The chunk that reads each buffer last. */
+function* lastReads(chunks: readonly Chunk[]): Work<Map<Buffer, number>> {
+  const last = new Map<Buffer, number>();
+  for (const [k, { device, host }] of chunks.entries()) {
+    for (const i of device) {
+      yield;
+      for (const v of readsOf(i)) last.set(v.buffer, k);
+    }
+    // A host call comes after its chunk's segment.
+    for (const v of host?.inputs ?? []) last.set(v.buffer, k + 0.5);
+  }
+  return last;
 }
 
 /** Cuts at host calls, and where a stretch would be too long to plan in one go. */

@@ -76,7 +76,7 @@ export class RunGraph {
     const made = new Map<string, RunNode>();
     const find = (name: string) => made.get(name) ?? this.nodes.get(name);
     let order = this.nextOrder;
-    for (const def of this.sorted(batch)) {
+    for (const def of yield* this.sorted(batch)) {
       const node = this.link(def, find, batch);
       node.order = order++;
       made.set(node.name, node);
@@ -157,10 +157,11 @@ export class RunGraph {
   }
 
   /** NodeDefs in an order where inputs come first, but for the ends of loops; TensorFlow's files may list them in any order. */
-  private sorted(batch: ReadonlyMap<string, NodeDef>): NodeDef[] {
+  private *sorted(batch: ReadonlyMap<string, NodeDef>): Work<NodeDef[]> {
     const result: NodeDef[] = [];
     const state = new Map<string, 'open' | 'done'>();
     for (const root of batch.values()) {
+      yield;
       const stack = [root];
       while (stack.length > 0) {
         const def = stack.at(-1)!;
@@ -241,9 +242,15 @@ function isOnlyFed(node: RunNode, fed: (port: Port) => boolean): boolean {
 
 /** The nodes needed for some ports and targets, in an order that can be run; what is fed is not looked behind. */
 export function prune(roots: readonly RunNode[], fed: (port: Port) => boolean): RunNode[] {
+  return finish(pruning(roots, fed));
+}
+
+/** `prune`, for graphs so large that it must be interrupted. */
+export function* pruning(roots: readonly RunNode[], fed: (port: Port) => boolean): Work<RunNode[]> {
   const wanted = new Set<RunNode>(roots);
   const stack = [...wanted];
   for (let node = stack.pop(); node; node = stack.pop()) {
+    yield;
     for (const port of node.inputs)
       if (!fed(port) && !wanted.has(port.node)) {
         wanted.add(port.node);

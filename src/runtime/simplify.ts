@@ -16,7 +16,7 @@ import {
 import type { AttrValue } from '../proto/attr.ts';
 import { GraphDef } from '../proto/graph.ts';
 import { foldNode } from './fold.ts';
-import { type Port, prune, type RunNode } from './runGraph.ts';
+import { type Port, pruning, type RunNode } from './runGraph.ts';
 
 /** A piece of a graph to run: nodes in order, what is fed, what is wanted. */
 export interface Piece {
@@ -92,7 +92,7 @@ class Simplifier {
     const fetches = this.piece.fetches.map((p) => this.now(p));
     const targets = this.piece.targets.map((node) => this.nodeFor(node));
     const isFed = (p: Port) => this.fed.has(keyOf(p));
-    const nodes = prune([...fetches.filter((p) => !isFed(p)).map((p) => p.node), ...targets], isFed);
+    const nodes = yield* pruning([...fetches.filter((p) => !isFed(p)).map((p) => p.node), ...targets], isFed);
     return new Simplified(nodes, fetches, this.report, targets);
   }
 

@@ -2,6 +2,7 @@
 import { expect, test, vi } from 'vitest';
 import * as tf from '../../src/api/index.ts';
 import { nativeLibrary } from '../../src/devices/cpu/library.ts';
+import { turnsDuring } from '../turnsDuring.ts';
 
 test('the first run of a large graph lets other work go on', async () => {
   const graph = new tf.Graph();
@@ -26,6 +27,19 @@ test('the first run of a large graph lets other work go on', async () => {
   clock.mockRestore();
   // Extending, simplifying and tracing ask at every node; each turn is let go after a few milliseconds.
   expect(turns).toBeGreaterThan(500);
+});
+
+test('a large graph that writes variables is ordered, pruned and assembled in turns', async () => {
+  const count = 1000;
+  const graph = new tf.Graph();
+  const init = graph.asDefault(() => {
+    for (let i = 0; i < count; i++) tf.getVariable(`v${i}`, { shape: [2], initializer: tf.zerosInitializer() });
+    return tf.globalVariablesInitializer();
+  });
+  const sess = new tf.Session({ graph });
+  // Each pass over the nodes asks for the time at every one, and by this clock a turn is over when it was asked four times.
+  const turns = await turnsDuring(() => sess.run(init));
+  expect(turns).toBeGreaterThan(1.4 * graph.operations.length);
 });
 
 test('the program of a large graph is made beside the event loop', async () => {

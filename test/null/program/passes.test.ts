@@ -149,10 +149,12 @@ describe('fuse', () => {
 });
 
 describe('protectReads', () => {
+  const protectedReads = (program: readonly DeviceInstruction[]) => finish(protectReads(program));
+
   it('copies an old version that is read after the write', () => {
     const variable = {};
     const [v0, v1, out] = [bound(2, variable), bound(2, variable), bound(2)];
-    const program = protectReads([unary(v0, v1, e.add(x, 1)), unary(v0, out, x)]);
+    const program = protectedReads([unary(v0, v1, e.add(x, 1)), unary(v0, out, x)]);
     expect(program).toHaveLength(3);
     const segment = planSegment(program, new Set());
     const after = run(segment, new Map([[v0, [1, 2]]]), (b) => b.owner ?? b);
@@ -163,14 +165,14 @@ describe('protectReads', () => {
   it('copies an old version of another size too', () => {
     const variable = {};
     const [v0, v1, out] = [bound(2, variable), bound(4, variable), bound(2)];
-    const program = protectReads([unary(bound(4), v1, x), unary(v0, out, x)]);
+    const program = protectedReads([unary(bound(4), v1, x), unary(v0, out, x)]);
     expect(program.map((i) => i.kind === 'map' && i.inputs[0]!.buffer === v0)).toEqual([true, false, false]);
   });
 
   it('leaves reads before the write alone', () => {
     const variable = {};
     const [v0, v1, out] = [bound(2, variable), bound(2, variable), bound(2)];
-    expect(protectReads([unary(v0, out, x), unary(v0, v1, e.add(x, 1))])).toHaveLength(2);
+    expect(protectedReads([unary(v0, out, x), unary(v0, v1, e.add(x, 1))])).toHaveLength(2);
   });
 
   it('copies when the write reads its own target in another order', () => {
@@ -183,7 +185,7 @@ describe('protectReads', () => {
       outputs: [view(v1, [2, 2])],
       results: [x],
     };
-    const segment = planSegment(protectReads([turn]), new Set());
+    const segment = planSegment(protectedReads([turn]), new Set());
     expect(run(segment, new Map([[v0, [1, 2, 3, 4]]]), (b) => b.owner ?? b).get(variable)).toEqual([1, 3, 2, 4]);
   });
 });
