@@ -1,5 +1,5 @@
-/** @file The build of the native library, with a compiler that only writes files: what it compiles again and what it removes. */
-import { execFileSync } from 'node:child_process';
+/** @file The build of the native library: what it compiles again and removes, with a compiler that only writes files; what Clang says. */
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -61,3 +61,21 @@ it.skipIf(process.platform === 'win32')('keeps what another build under way may 
   expect(readdirSync(output).filter((name) => name.startsWith('lib'))).toHaveLength(1);
   expect(existsSync(join(output, 'stamp'))).toBe(true);
 });
+
+const noClang = spawnSync('clang++', ['--version']).status !== 0;
+it.skipIf(noClang)(
+  'has vectors that Clang understands, the only compiler of many machines',
+  () => {
+    const native = join(root, 'native');
+    const files = readdirSync(native, { recursive: true, encoding: 'utf8' }).filter((name) =>
+      name.endsWith('.simd.cpp'),
+    );
+    expect(files.length).toBeGreaterThan(10);
+    const { stderr } = spawnSync('clang++', ['-std=c++17', '-fsyntax-only', '-DTL_SIMD=portable', ...files], {
+      cwd: native,
+      encoding: 'utf8',
+    });
+    expect(stderr.match(/^.* error: .*$/gm)).toBeNull();
+  },
+  60_000,
+);
