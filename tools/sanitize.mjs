@@ -52,10 +52,14 @@ function compilerLibrary(name) {
 }
 const sanitizers = ['libasan.so', 'libubsan.so'].map(compilerLibrary);
 const deviceTests = [
+  'backend/convolution',
   'backend/cpu',
   'backend/fewerProducts',
+  'backend/fourier',
+  'backend/imageStrings',
   'backend/joined',
   'backend/products',
+  'backend/randomDigests',
   'backend/tiles',
   'backend/windows',
 ];
