@@ -213,6 +213,24 @@ it('Initializers take their arguments by place or by name', () => {
   expect(tf.uniformUnitScalingInitializer({ factor: 2 }).getConfig()).toMatchObject({ factor: 2 });
 });
 
+it('no more threads compute than intraOpParallelismThreads says', async () => {
+  const x = tf.randomUniform([1200, 1200], { seed: 1 });
+  const y = tf.reduceSum(tf.matmul(tf.matmul(x, x), x));
+  using sess = new tf.Session({ config: { intraOpParallelismThreads: 1 } });
+  await sess.run(y);
+  /** How many processors were busy in a run. */
+  const busy = async () => {
+    const [begin, before] = [performance.now(), process.cpuUsage()];
+    await sess.run(y);
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / 1000 / (performance.now() - begin);
+  };
+  // The least of some runs: others have the collector of garbage beside them. Two threads would be nearly twice as much.
+  let least = Number.POSITIVE_INFINITY;
+  for (let i = 0; i < 5; i++) least = Math.min(least, await busy());
+  expect(least).toBeLessThan(1.4);
+});
+
 it('interOpParallelismThreads says how many instructions may share the threads', async () => {
   const x = tf.placeholder(tf.float32, [1000]);
   const parts = [tf.exp(x), tf.reduceSum(x), tf.cumsum(x)];
