@@ -755,7 +755,8 @@ template <class T, class F> TL_INLINE void forAlike(Gemm<T>& g, const F& f) {
 /** Products with vectors b, if the layout of a suits them. */
 template <class T> bool multiplyVectors(Gemm<T> g, T* memory) {
   const bool byColumns = g.aRow == 1 && g.aColumn != 1;
-  if (g.add || (!byColumns && (g.aColumn != 1 || g.k > kGathered))) return false;
+  const bool isGathered = g.bRow != 1;
+  if (g.add || (!byColumns && (g.aColumn != 1 || (isGathered && g.k > kGathered)))) return false;
   forAlike(g, [&] { matrixVector(g, memory); });
   return true;
 }

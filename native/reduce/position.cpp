@@ -1,15 +1,34 @@
 /** Positions of extremes along an axis. */
 #include <algorithm>
+#include <type_traits>
 
 #include "boxes.h"
 
 namespace tl {
 namespace {
 
+/** Elements of a row that are compared at once, and that a row has at least for two passes with vectors to be faster than one without. */
+constexpr int64_t kAtOnce = 64, kLeastRow = 48;
+
+/** Where x, which is one of `n` elements, is first. */
+template <class T> int64_t firstOf(T x, const T* in, int64_t n) {
+  int64_t i = 0;
+  for (; i + kAtOnce <= n; i += kAtOnce) {
+    using Mark = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;  // as wide as what is compared, for vectors
+    Mark found = 0;
+    for (int64_t k = 0; k < kAtOnce; k++) found |= static_cast<Mark>(in[i + k] == x);
+    if (found) break;
+  }
+  while (in[i] != x) i++;
+  return i;
+}
+
 /** Positions of extremes: updates (best, position) with a block that begins at `base` along the folded axis. */
 struct BestArgs {
   int64_t outer, inner, base;
   bool innerFolded, first, largest;
+  /** Gives the extreme of a row, or NaN if there is one; null for types that it is not faster for. */
+  FoldFn fold;
   const void* values;
   void* best;
   int64_t* position;
@@ -25,7 +44,18 @@ template <class T> void foldBest(const BestArgs& a) {
     for (int64_t r = 0; r < a.outer; r++, x += a.inner) {
       T champion = a.first ? x[0] : best[r];
       int64_t position = a.first ? 0 : a.position[r];
-      for (int64_t i = 0; i < a.inner; i++)
+      int64_t unseen = 0;
+      if (a.fold && a.inner >= kLeastRow) {
+        T extreme;
+        a.fold(1, a.inner, x, &extreme);
+        if (beats(extreme, champion)) {
+          champion = extreme;
+          position = a.base + firstOf(extreme, x, a.inner);
+        }
+        // With NaN among them each must be looked at.
+        if (extreme == extreme) unseen = a.inner;
+      }
+      for (int64_t i = unseen; i < a.inner; i++)
         if (beats(x[i], champion)) {
           champion = x[i];
           position = a.base + i;
@@ -63,7 +93,10 @@ FindFn bestFor(Kind kind) {
 class FindPosition final : public BoxReduction {
  public:
   FindPosition(const Expression& e, const Layout& layout, int64_t result, const Operand& output, bool largest)
-      : BoxReduction(e, layout, result, output, false), largest_(largest), find_(bestFor(kind_)) {}
+      : BoxReduction(e, layout, result, output, false), largest_(largest), find_(bestFor(kind_)) {
+    const FoldOp extreme = largest ? FoldOp::max : FoldOp::min;
+    if (kind_ == Kind::f32 || kind_ == Kind::f64) fold_ = simd().foldRows[static_cast<int>(extreme)][static_cast<int>(kind_)];
+  }
 
   Failure run(void* const* table) override {
     int32_t failure = 0;
@@ -89,6 +122,7 @@ class FindPosition final : public BoxReduction {
     args.position = reinterpret_cast<int64_t*>(scratch + kRegister);
     args.innerFolded = innerFolded_;
     args.largest = largest_;
+    args.fold = fold_;
     Box folded = boxAt(folded_, 0);
     for (int64_t i = 0, n = folded_.boxes(); i < n; i++, advance(folded_, folded)) {
       const Box box = meet(kept, folded);
@@ -112,6 +146,7 @@ class FindPosition final : public BoxReduction {
 
   bool largest_;
   FindFn find_;
+  FoldFn fold_ = nullptr;
 };
 
 }  // namespace

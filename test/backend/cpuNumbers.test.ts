@@ -225,6 +225,40 @@ describe.runIf(cpu)('NaN and infinities', () => {
         [0, 0],
       ]);
     });
+
+    it(`are passed over in rows of any length for positions of ${dtype}`, async () => {
+      for (const columns of [40, 48, 63, 64, 65, 130, 1000, 20_000])
+        for (const at of [0, 1, 47, columns - 2, columns - 1].filter((at) => at < columns)) {
+          const ordinary = Array.from({ length: columns }, (_, i) => (i * 7919) % 97);
+          const peak = ordinary.with(at, 100);
+          const rows = [
+            peak,
+            peak.with((at + 30) % columns, 100),
+            peak.with((at + 3) % columns, nan),
+            peak.with((at + columns - 3) % columns, nan),
+            Array(columns).fill(nan),
+            Array(columns).fill(nan).with(at, Number.NEGATIVE_INFINITY),
+            Array(columns).fill(0).with(at, -0),
+            Array(columns).fill(Number.NEGATIVE_INFINITY),
+          ];
+          const first = (row: readonly number[], best: number) => Math.max(0, row.indexOf(best));
+          const ofNumbers = (row: readonly number[]) => row.filter((x) => !Number.isNaN(x));
+          const most = rows.map((row) =>
+            first(
+              row,
+              ofNumbers(row).reduce((x, y) => Math.max(x, y), Number.NEGATIVE_INFINITY),
+            ),
+          );
+          const least = rows.map((row) =>
+            first(
+              row,
+              ofNumbers(row).reduce((x, y) => Math.min(x, y), Number.POSITIVE_INFINITY),
+            ),
+          );
+          expect((await reduce(dtype, 'argmax', rows.flat(), columns))[1]).toEqual(most);
+          expect((await reduce(dtype, 'argmin', rows.flat(), columns))[1]).toEqual(least);
+        }
+    });
   }
 });
 

@@ -1,4 +1,5 @@
 /** @file Matrix products of the cpu device at sizes around every border of its blocking, in all layouts, to the last bit. */
+import * as tf from 'tensorloom';
 import { describe, expect, it } from 'vitest';
 import * as d from '../../src/core/dtypes.ts';
 import { fromElements, NDArray } from '../../src/core/ndarray.ts';
@@ -257,6 +258,31 @@ describe.runIf(cpu)('matrix products', () => {
             [20, 50, 1],
           ] as const)
             await check(device, { dtype, m, k, n, a, b, c });
+  });
+
+  it('are right for long vectors', async () => {
+    for (const dtype of [d.float32, d.float64])
+      for (const [m, n] of [
+        [1, 1],
+        [1, 3],
+        [3, 1],
+        [6, 1],
+      ] as const)
+        for (const a of ['n', 't', 'spaced'] as const)
+          for (const b of ['n', 't', 'spaced'] as const)
+            for (const k of [4096, 4097, 10_007]) await check(device, { dtype, m, k, n, a, b, c: 'n' });
+  });
+
+  it('add up ten million ones', async () => {
+    const ones = new tf.NDArray(tf.float32, [1, 1e7], new Float32Array(1e7).fill(1));
+    const graph = new tf.Graph();
+    const [x, sum] = graph.asDefault(() => {
+      const x = tf.placeholder(tf.float32, [1, null]);
+      return [x, tf.matmul(x, x, { transposeB: true })] as const;
+    });
+    const sess = new tf.Session({ graph });
+    expect((await sess.run(sum, [[x, ones]])).item()).toBe(1e7);
+    await sess.close();
   });
 
   it('are right in batches, also where all products share a factor', async () => {
