@@ -22,10 +22,26 @@ T normalOrZero(T x) {
   return std::fabs(x) < std::numeric_limits<T>::min() ? std::copysign(T(0), x) : x;
 }
 
+inline double truncMod(double x, double y) { return std::fmod(x, y); }
+/**
+ * Exact, like the C library's, which subtracts bit by bit: 29 bits of a quotient times 24 bits fit a double, and so does what is left. No
+ * quotient is rounded up to a whole number, for it is at least 2^-24 off, and doubles of that size are no further apart.
+ */
+inline float truncMod(float x, float y) {
+  constexpr float least = std::numeric_limits<float>::min(), most = std::numeric_limits<float>::max();
+  const double wide = x, by = y, quotient = wide / by;
+  const bool isOrdinary = std::fabs(x) >= least && std::fabs(y) >= least && std::fabs(y) <= most && std::fabs(quotient) < 0x1p29;
+  if (!isOrdinary) return std::fmod(x, y);
+  const double left = wide - static_cast<double>(static_cast<int32_t>(quotient)) * by;
+  // Numbers below the normal range would become zero here.
+  if (left != 0 && std::fabs(left) < least) return std::fmod(x, y);
+  return std::copysign(static_cast<float>(left), x);
+}
+
 /** The remainder with the sign of the divisor. */
 template <class T>
 T floorMod(T x, T y) {
-  const T r = std::fmod(x, y);
+  const T r = truncMod(x, y);
   return r != 0 && (y < 0) != (r < 0) ? r + y : r;
 }
 
@@ -61,7 +77,7 @@ void fillReal(SimdKernels& k, Kind type) {
   TL_UNARY(arg, std::atan2(T(0), x));
   TL_UNARY(cabs, std::fabs(x));
   TL_BINARY(floormod, floorMod(x, y));
-  TL_BINARY(truncmod, std::fmod(x, y));
+  TL_BINARY(truncmod, truncMod(x, y));
   TL_BINARY(pow, std::pow(normalOrZero(x), normalOrZero(y)));
   TL_BINARY(atan2, std::atan2(x, y));
   TL_BINARY(nextafter, std::nextafter(x, y));

@@ -262,6 +262,41 @@ describe.runIf(cpu)('NaN and infinities', () => {
   }
 });
 
+describe.runIf(cpu)('remainders of float32', () => {
+  /** Floats of any exponents from `lowest` to `highest`, and of both signs. */
+  const spread = (n: number, seed: number, lowest: number, highest: number) =>
+    Array.from({ length: n }, (_, i) => {
+      const turn = (i * 7919 + seed * 104_729) % 65_521;
+      const exponent = lowest + (turn % (highest - lowest + 1));
+      return Math.fround((turn % 2 ? 1 : -1) * (1 + turn / 65_521) * 2 ** exponent);
+    });
+
+  it.each([
+    ['of like numbers', 3, -2],
+    ['of small divisors', 60, 20],
+    ['of any', 127, -126],
+  ])('are exact: %s', async (_, highest, lowest) => {
+    const n = 30_000;
+    const near = (x: number) => Math.fround(x * 3);
+    const x = spread(n, 1, lowest, highest);
+    const y = spread(n, 2, Math.max(-126, lowest - 20), highest).map((v, i) => (i % 5 === 0 ? near(x[n - 1 - i]!) : v));
+    // JavaScript's remainder is exact, and that of two float32 is one.
+    const wanted = x.map((v, i) => v % y[i]!);
+    const got = await map(d.float32, [x, y], (v, w) => e.truncmod(v!, w!));
+    const isNormal = (v: number) => v === 0 || Math.abs(v) >= 2 ** -126;
+    expect(got.filter((r, i) => isNormal(wanted[i]!) && !Object.is(r, wanted[i]))).toEqual([]);
+  });
+
+  it('of infinities, zeros and multiples', async () => {
+    const x = [Number.POSITIVE_INFINITY, 5, -5, 0, -0, 4, -4, 1, Math.fround(0.3), 1e30].map(Math.fround);
+    const y = [2, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 3, 3, 2, 2, 0, Math.fround(0.1), 7].map(
+      Math.fround,
+    );
+    const got = await map(d.float32, [x, y], (v, w) => e.truncmod(v!, w!));
+    expect(got).toEqual(x.map((v, i) => v % y[i]!));
+  });
+});
+
 describe.runIf(cpu)('the place of an element or a row', () => {
   const values = (n: number) => Array.from({ length: n }, (_, i) => 3 * Math.sin(i * 12.9898) ** 3 + 1.5);
 
