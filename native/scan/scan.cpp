@@ -92,6 +92,16 @@ class Scan final : public Instruction {
     const int64_t length = input_.dims[1], inner = input_.dims[2], step = reverse_ ? -inner : inner;
     const T* in = input_.as<T>(table) + first + (reverse_ ? (length - 1) * inner : 0);
     T* out = output_.as<T>(table) + first + (reverse_ ? (length - 1) * inner : 0);
+    if (n == 1) {
+      // A single sum stays in a register.
+      Sum sum{};
+      for (int64_t i = 0; i < length; i++, in += step, out += step) {
+        const Sum before = sum;
+        sum += static_cast<Sum>(*in);
+        *out = static_cast<T>(exclusive_ ? before : sum);
+      }
+      return;
+    }
     Sum sums[kChunk] = {};
     for (int64_t i = 0; i < length; i++, in += step, out += step)
       for (int64_t c = 0; c < n; c++) {
