@@ -2,7 +2,6 @@
 import { expect, test, vi } from 'vitest';
 import * as tf from '../../src/api/index.ts';
 import { nativeLibrary } from '../../src/devices/cpu/library.ts';
-import { turnsDuring } from '../turnsDuring.ts';
 
 test('the first run of a large graph lets other work go on', async () => {
   const graph = new tf.Graph();
@@ -41,7 +40,7 @@ test('while a large graph that writes variables is ordered, pruned and assembled
   await sess.run(init);
   const asked = clock.mock.calls.length;
   clock.mockRestore();
-  // Six passes over the nodes ask at every one whether this turn of the event loop has been long enough; four do so while the graph is traced.
+  // Passes over the nodes ask at every one whether this turn of the event loop has been long enough, more than six times in all.
   expect(asked).toBeGreaterThan(6 * graph.operations.length);
 });
 
