@@ -80,3 +80,18 @@ test('looking for the true elements of a large array lets other work go on', asy
   // Done on this thread it would be one long turn.
   expect(longest).toBeLessThan((performance.now() - start) / 2);
 });
+
+test('rows get their numbers and their random order in turns', async () => {
+  const rows = 2 ** 20;
+  const graph = new tf.Graph();
+  const mixed = graph.asDefault(() => tf.randomShuffle(tf.placeholder(tf.int32, [rows], { name: 'x' }), { seed: 1 }));
+  using sess = new tf.Session({ graph });
+  const feeds = new Map([['x:0', new tf.NDArray(tf.int32, [rows], new Int32Array(rows))]]);
+  await sess.run(mixed, feeds);
+  const clock = vi.spyOn(performance, 'now');
+  await sess.run(mixed, feeds);
+  const asked = clock.mock.calls.length;
+  clock.mockRestore();
+  // Once for every 4096 rows in either pass.
+  expect(asked).toBeGreaterThan((2 * rows) / 4096 - 10);
+});

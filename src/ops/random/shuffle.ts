@@ -26,7 +26,10 @@ import { draw, keyOneTwo, stateFromKey } from './stateless.ts';
 async function permutation({ data, size }: NDArray): Promise<NDArray> {
   const words = data as Uint32Array; // as they were drawn
   const order = new Int32Array(size + 1);
-  for (let i = 0; i <= size; i++) order[i] = i;
+  const place = (i: number) => {
+    order[i] = i;
+  };
+  await eachInTurns(order.length, place, 4096);
   const swap = (i: number) => {
     const j = i + (words[i]! % (order.length - i));
     const moved = order[i]!;
