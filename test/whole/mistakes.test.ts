@@ -129,6 +129,18 @@ const mistakes: Record<string, [call: () => unknown, ...says: RegExp[]]> = {
     /"same" is not in the list/,
     /Write 'SAME'/,
   ],
+  'a convolution without padding': [
+    () => tf.nn.conv2d(tf.ones([1, 4, 4, 1]), tf.ones([2, 2, 1, 1]), wrong(undefined)),
+    /padding is undefined, but must be 'SAME', 'VALID'/,
+  ],
+  'a pool without padding': [
+    () => tf.nn.avgPool(tf.ones([1, 4, 4, 1]), 2, 2, wrong(undefined)),
+    /padding is undefined, but must be 'SAME' or 'VALID'/,
+  ],
+  'a pool without a size': [
+    () => tf.layers.maxPooling2d(tf.ones([1, 4, 4, 1]), wrong(undefined), 2),
+    /`poolSize` argument must be a positive integer or 2 of them\. Received: nothing/,
+  ],
   'classes that are no whole numbers': [
     () => tf.nn.sparseSoftmaxCrossEntropyWithLogits({ labels: wrong(tf.ones([2])), logits: x() }),
     /'Tlabels' of float is not in the list of allowed values: int32, int64/,

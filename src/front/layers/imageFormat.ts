@@ -6,9 +6,9 @@ import { userError } from '../../graph/userError.ts';
 /** One number per spatial axis. */
 export function perSpatialAxis(value: number | readonly number[], rank: number, what: string): readonly number[] {
   const list = typeof value === 'number' ? new Array<number>(rank).fill(value) : value;
-  if (list.length !== rank || !list.every((n) => Number.isInteger(n) && n > 0))
+  if (!Array.isArray(list) || list.length !== rank || !list.every((n) => Number.isInteger(n) && n > 0))
     throw userError(
-      `The \`${what}\` argument must be a positive integer or ${rank} of them. Received: ${JSON.stringify(value)}`,
+      `The \`${what}\` argument must be a positive integer or ${rank} of them. Received: ${JSON.stringify(value) ?? 'nothing'}`,
     );
   return list;
 }

@@ -43,6 +43,10 @@ export function paddingAttrs(padding: ConvPadding, axes = 4): { padding: string;
       throw userError("'EXPLICIT' is not a valid value for padding. To use explicit padding, padding must be a list.");
     return { padding, explicit_paddings: [] };
   }
+  if (!Array.isArray(padding))
+    throw userError(
+      `padding is ${padding}, but must be 'SAME', 'VALID' or a list of pairs, one for each axis of the input.`,
+    );
   if (padding.length !== axes || padding.some((pair) => !Array.isArray(pair) || pair.length !== 2))
     throw userError(
       `padding is ${JSON.stringify(padding)}, but a list must have ${axes} pairs [before, after], one for each axis of the input.`,

@@ -23,7 +23,11 @@ export interface PoolOptions extends Named {
 /** Only maxima can be taken over windows that reach into explicit padding. */
 function plainPadding(padding: ConvPadding): string {
   if (typeof padding !== 'string')
-    throw userError("Explicit padding is not supported here. Use 'SAME' or 'VALID', or tf.pad.");
+    throw userError(
+      Array.isArray(padding)
+        ? "Explicit padding is not supported here. Use 'SAME' or 'VALID', or tf.pad."
+        : `padding is ${padding}, but must be 'SAME' or 'VALID'.`,
+    );
   return padding;
 }
 
