@@ -501,6 +501,36 @@ template <class T, int Count> TL_INLINE Full<T> sumsOf(Full<T> (&x)[Count]) {
   return x[0];
 }
 
+/** Terms of a dot product that are added up by themselves: a sum that grows and grows loses more of every term. */
+constexpr int64_t kStretch = 4096;
+
+/** sums[r] += the products of rows of a, `aRow` apart, with x, over whole strides of `Vectors` vectors; gives where these end. */
+template <class T, int Rows, int Vectors>
+TL_INLINE int64_t addDots(int64_t k, const T* a, int64_t aRow, const T* x, Full<T> (&sums)[Rows][Vectors]) {
+  using V = Full<T>;
+  constexpr int64_t lanes = lanesOf<T>, stride = Vectors * lanes;
+  int64_t p = 0;
+  const auto addUpTo = [&](int64_t end, V (&s)[Rows][Vectors]) TL_INLINE_LAMBDA {
+    for (; p + stride <= end; p += stride)
+#pragma GCC unroll 2
+      for (int l = 0; l < Vectors; l++) {
+        const V right = loadVector(x + p + l * lanes);
+#pragma GCC unroll 4
+        for (int r = 0; r < Rows; r++) s[r][l] += loadVector(a + r * aRow + p + l * lanes) * right;
+      }
+  };
+  addUpTo(minOf(k, kStretch), sums);
+  while (p + stride <= k) {
+    V more[Rows][Vectors] = {};
+    addUpTo(minOf(k, p + kStretch), more);
+#pragma GCC unroll 4
+    for (int r = 0; r < Rows; r++)
+#pragma GCC unroll 2
+      for (int l = 0; l < Vectors; l++) sums[r][l] += more[r][l];
+  }
+  return p;
+}
+
 /**
  * y[m] = a[m, k] * x[k] for contiguous x, rows of a contiguous: several rows at once share the loads of x. What is left at the end is
  * computed with some of its neighbours a second time: a row has the same sum wherever it stands.
@@ -517,25 +547,20 @@ template <class T> void rowDots(int64_t m, int64_t k, const T* a, int64_t aRow, 
   for (int64_t next = 0; m >= together && next < m; next += together) {
     const int64_t i = minOf(next, m - together);
     const T* row = a + i * aRow;
-    V s[together] = {};
-    int64_t p = 0;
-    for (; p + lanes <= k; p += lanes) {
-      const V right = loadVector(x + p);
+    V s[together][1] = {};
+    const int64_t p = addDots<T, together, 1>(k, row, aRow, x, s);
+    V all[together];
 #pragma GCC unroll 4
-      for (int r = 0; r < together; r++) s[r] += loadVector(row + r * aRow + p) * right;
-    }
-    const V sums = sumsOf<T, together>(s);
+    for (int r = 0; r < together; r++) all[r] = s[r][0];
+    const V sums = sumsOf<T, together>(all);
 #pragma GCC unroll 4
     for (int r = 0; r < together; r++) y[(i + r) * yStep] = p < k ? sums[r] + restOf(row + r * aRow, p) : sums[r];
   }
   for (int64_t i = 0; m < together && i < m; i++) {
     const T* row = a + i * aRow;
-    V s[2] = {};
-    int64_t p = 0;
-    for (; p + 2 * lanes <= k; p += 2 * lanes)
-#pragma GCC unroll 2
-      for (int l = 0; l < 2; l++) s[l] += loadVector(row + p + l * lanes) * loadVector(x + p + l * lanes);
-    const V sums = sumsOf<T, 2>(s);
+    V s[1][2] = {};
+    const int64_t p = addDots<T, 1, 2>(k, row, aRow, x, s);
+    const V sums = sumsOf<T, 2>(s[0]);
     y[i * yStep] = sums[0] + sums[1] + restOf(row, p);
   }
 }
