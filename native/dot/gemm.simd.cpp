@@ -602,29 +602,35 @@ template <class T> void nearColumnSums(int64_t m, int64_t k, const T* a, int64_t
   for (; i < m; i += lanes) stripSums<T, 1, false>(k, a + i, aColumn, x, xStep, y + i, firstLanes(m - i));
 }
 
-/** y[m] = a[m, k] * x[k] where columns of a are contiguous: y, in pieces that stay in L1, takes four columns at a time. */
+/** y[m] = a[m, k] * x[k] where columns of a are contiguous: sums, in pieces that stay in L1, take four columns at a time. */
 template <class T>
 void columnSums(int64_t m, int64_t k, const T* a, int64_t aColumn, const T* x, int64_t xStep, T* y, int64_t yStep) {
   constexpr int64_t piece = 2048;
   alignas(64) T sum[piece];
   for (int64_t start = 0; start < m; start += piece) {
     const int64_t n = minOf(piece, m - start);
-    for (int64_t i = 0; i < n; i++) sum[i] = 0;
     const T* from = a + start;
     int64_t p = 0;
-    for (; p + 4 <= k; p += 4) {
-      const T x0 = x[p * xStep], x1 = x[(p + 1) * xStep], x2 = x[(p + 2) * xStep], x3 = x[(p + 3) * xStep];
-      const T *c0 = from + p * aColumn, *c1 = c0 + aColumn, *c2 = c1 + aColumn, *c3 = c2 + aColumn;
+    for (bool goesOn = false; p < k; goesOn = true) {
+      const int64_t end = minOf(k, p + kStretch);
+      for (int64_t i = 0; i < n; i++) sum[i] = 0;
+      for (; p + 4 <= end; p += 4) {
+        const T x0 = x[p * xStep], x1 = x[(p + 1) * xStep], x2 = x[(p + 2) * xStep], x3 = x[(p + 3) * xStep];
+        const T *c0 = from + p * aColumn, *c1 = c0 + aColumn, *c2 = c1 + aColumn, *c3 = c2 + aColumn;
 #pragma GCC ivdep
-      for (int64_t i = 0; i < n; i++) sum[i] += (c0[i] * x0 + c1[i] * x1) + (c2[i] * x2 + c3[i] * x3);
-    }
-    for (; p < k; p++) {
-      const T x0 = x[p * xStep];
-      const T* c0 = from + p * aColumn;
+        for (int64_t i = 0; i < n; i++) sum[i] += (c0[i] * x0 + c1[i] * x1) + (c2[i] * x2 + c3[i] * x3);
+      }
+      for (; p < end; p++) {
+        const T x0 = x[p * xStep];
+        const T* c0 = from + p * aColumn;
 #pragma GCC ivdep
-      for (int64_t i = 0; i < n; i++) sum[i] += c0[i] * x0;
+        for (int64_t i = 0; i < n; i++) sum[i] += c0[i] * x0;
+      }
+      for (int64_t i = 0; i < n; i++) {
+        T& to = y[(start + i) * yStep];
+        to = goesOn ? to + sum[i] : sum[i];
+      }
     }
-    for (int64_t i = 0; i < n; i++) y[(start + i) * yStep] = sum[i];
   }
 }
 

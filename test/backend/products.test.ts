@@ -272,12 +272,15 @@ describe.runIf(cpu)('matrix products', () => {
             for (const k of [4096, 4097, 10_007]) await check(device, { dtype, m, k, n, a, b, c: 'n' });
   });
 
-  it.each([1, 4])('of %d long rows and a vector lose little of any term', async (m) => {
-    const k = 1e7;
+  it.each([
+    ['one long row', 1, 1e7, [0, 1]],
+    ['long rows', 4, 1e7, [0, 1]],
+    ['many columns', 3, 4e6, [1, 3]],
+  ])('of %s and a vector lose little of any term', async (_, m, k, strides) => {
     const builder = new SegmentBuilder();
-    const x = builder.bind(new NDArray(d.float32, [k], new Float32Array(k).fill(0.1)));
+    const alike = builder.bind(new NDArray(d.float32, [1.2e7], new Float32Array(1.2e7).fill(0.1)));
     const output = builder.output(d.float32, [m, 1]);
-    builder.add({ kind: 'dot', a: restride(x, [m, k], [0, 1]), b: restride(x, [k, 1], [1, 1]), output });
+    builder.add({ kind: 'dot', a: restride(alike, [m, k], strides), b: restride(alike, [k, 1], [1, 1]), output });
     const sums = (await (await builder.run(device))(output)).numbers();
     const exact = k * Math.fround(0.1) ** 2;
     for (const sum of sums) expect(Math.abs(sum / exact - 1)).toBeLessThan(1e-4);
