@@ -110,7 +110,7 @@ InstructionPtr decodeInstruction(Reader& in, InstructionKind kind) {
 
 using namespace tl;
 
-int64_t tl_version() { return 12; }
+int64_t tl_version() { return 13; }
 
 const char* tl_variant() { return simd().name; }
 

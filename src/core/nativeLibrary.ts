@@ -7,7 +7,7 @@ import type * as Koffi from 'koffi';
 import { InternalError, NotFoundError } from './errors.ts';
 
 /** Must equal `tl_version()`; a library built from other sources is not used. */
-const version = 12;
+const version = 13;
 
 /** The directory of the package: the nearest one above this file whose package.json is tensorloom's. */
 export function packageRoot(): string | undefined {
