@@ -101,8 +101,8 @@ template <class T> __attribute__((noinline)) void runAside(Tile<T> t, MicroFn<T>
 inline bool collides(int64_t step, int64_t size) { return step * size % 4096 == 0; }
 
 /** Calls f(first, count) for as few panels of rows as possible, of nearly the same, even height. */
-template <class F> TL_INLINE void forPanelsOf(int64_t rows, const F& f) {
-  const int64_t panels = ceilDiv(rows, kTallest), pairs = ceilDiv(rows, 2), least = pairs / panels, more = pairs % panels;
+template <class F> TL_INLINE void forPanelsOf(int64_t rows, const F& f, int64_t tallest = kTallest) {
+  const int64_t panels = ceilDiv(rows, tallest), pairs = ceilDiv(rows, 2), least = pairs / panels, more = pairs % panels;
   int64_t i = 0;
   for (int64_t t = 0; t < panels; t++) {
     const int64_t count = minOf(rows - i, 2 * (least + (t < more)));
@@ -814,15 +814,13 @@ template <class T> class SmallProducts {
     tile_.cRow = g.cRow;
     tile_.columns = g.n;
     tile_.add = tile_.fetchesC = false;
-    const int64_t tallest = width == 1 ? kTallestNarrow : kTallest;
-    panels_ = ceilDiv(g.m, tallest);
-    for (int64_t panel = 0; panel < panels_; panel++) {
-      const int64_t rows = g.m * (panel + 1) / panels_ - g.m * panel / panels_;
-      const auto& wide = isWhole ? micros<T>.of : micros<T>.part;
-      const auto& narrow = isWhole ? micros<T>.narrow : micros<T>.narrowPart;
-      rows_[panel] = rows;
-      kernels_[panel] = width == 1 ? narrow[rows] : wide[rows][1];
-    }
+    const auto& wide = isWhole ? micros<T>.of : micros<T>.part;
+    const auto& narrow = isWhole ? micros<T>.narrow : micros<T>.narrowPart;
+    const auto add = [&](int64_t, int64_t rows) {
+      rows_[panels_] = rows;
+      kernels_[panels_++] = width == 1 ? narrow[rows] : wide[rows][1];
+    };
+    forPanelsOf(g.m, add, width == 1 ? kTallestNarrow : kTallest);
   }
 
   void run() {
@@ -845,7 +843,7 @@ template <class T> class SmallProducts {
   T* const scratch_;
   const bool turnsB_;
   Tile<T> tile_;
-  int64_t panels_;
+  int64_t panels_ = 0;
   int64_t rows_[kMostPanels];
   MicroFn<T> kernels_[kMostPanels];
 };

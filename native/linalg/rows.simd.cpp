@@ -76,15 +76,7 @@ void turnedTimes(int64_t m, int64_t n, const double* a, int64_t step, const doub
 
 /** The two parts of each number, the other way round. */
 TL_INLINE Real swapped(Real x) {
-#if defined(__clang__)
-  Real r;
-  for (int64_t i = 0; i < N; i++) r[i] = x[i ^ 1];
-  return r;
-#else
-  Vector<int64_t, N> order;
-  for (int64_t i = 0; i < N; i++) order[i] = i ^ 1;
-  return __builtin_shuffle(x, order);
-#endif
+  return picked(x, x, [](int i) TL_INLINE_LAMBDA { return i ^ 1; });
 }
 /** (re, im, re, im ...). */
 TL_INLINE Real alternating(double re, double im) {

@@ -2,7 +2,7 @@
  * Blocks of the Philox generator, as many at a time as a vector has 64-bit lanes. A lane holds one of the four words of a block
  * in its lower half; what is in the upper half does not matter until the end.
  */
-#include "../simd/vector.h"
+#include "../simd/transpose.h"
 
 namespace tl::TL_SIMD {
 namespace {
@@ -32,14 +32,7 @@ TL_INLINE Lanes product(Lanes x, Lanes y) {
 TL_INLINE void storeBlocks(const Lanes (&c)[4], uint32_t* to) {
   const Lanes first = (c[0] & 0xffffffffu) | c[1] << 32, second = (c[2] & 0xffffffffu) | c[3] << 32;
   for (int half = 0; half < 2; half++) {
-#if defined(__clang__)
-    Lanes words;
-    for (int i = 0; i < kBlocks; i++) words[i] = (i % 2 ? second : first)[half * kBlocks / 2 + i / 2];
-#else
-    Lanes order;
-    for (int i = 0; i < kBlocks; i++) order[i] = static_cast<uint64_t>(half * kBlocks / 2 + i / 2 + (i % 2) * kBlocks);
-    const Lanes words = __builtin_shuffle(first, second, order);
-#endif
+    const Lanes words = Square<8>::interleave(first, second, half == 1);
     __builtin_memcpy(to + half * 2 * kBlocks, &words, sizeof(words));
   }
 }

@@ -173,16 +173,7 @@ template <class T> TL_INLINE Full<T> spread(Full<T> x, Full<UnsignedOf<T>> place
 }
 /** Every second element of a and then of b, the first of them or the second. */
 template <class T> TL_INLINE Full<T> alternate(Full<T> a, Full<T> b, int first) {
-  constexpr int N = lanesOf<T>;
-#if defined(__clang__)
-  Full<T> r;
-  for (int i = 0; i < N; i++) r[i] = (i < N / 2 ? a : b)[(2 * i + first) % N];
-  return r;
-#else
-  Full<UnsignedOf<T>> order;
-  for (int i = 0; i < N; i++) order[i] = static_cast<UnsignedOf<T>>(2 * i + first);
-  return __builtin_shuffle(a, b, order);
-#endif
+  return picked(a, b, [&](int i) TL_INLINE_LAMBDA { return 2 * i + first; });
 }
 /** Neighbours folded to one: half as many of a, and then of b. */
 template <class T, class F> TL_INLINE Full<T> foldNeighbours(Full<T> a, Full<T> b) {

@@ -20,28 +20,12 @@ template <int Size> struct Square {
 
   /** The elements of a and b taken in turn, from the first half of each or from the second. */
   static TL_INLINE Vector interleave(Vector a, Vector b, bool second) {
-#if defined(__clang__)
-    Vector r;
-    for (int i = 0; i < side; i++) r[i] = (i % 2 ? b : a)[i / 2 + (second ? side / 2 : 0)];
-    return r;
-#else
-    Vector order;
-    for (int i = 0; i < side; i++) order[i] = static_cast<Word>((i % 2 ? side : 0) + i / 2 + (second ? side / 2 : 0));
-    return __builtin_shuffle(a, b, order);
-#endif
+    return picked(a, b, [&](int i) TL_INLINE_LAMBDA { return (i % 2 ? side : 0) + i / 2 + (second ? side / 2 : 0); });
   }
 
   /** The second half of the first `lanes` elements, where the first half was. */
   static TL_INLINE Vector secondHalf(Vector a, int lanes) {
-#if defined(__clang__)
-    Vector r = a;
-    for (int i = 0; i < lanes / 2; i++) r[i] = a[i + lanes / 2];
-    return r;
-#else
-    Vector order;
-    for (int i = 0; i < side; i++) order[i] = static_cast<Word>(i < lanes / 2 ? i + lanes / 2 : i);
-    return __builtin_shuffle(a, order);
-#endif
+    return picked(a, a, [&](int i) TL_INLINE_LAMBDA { return i < lanes / 2 ? i + lanes / 2 : i; });
   }
 
   /** Element j of row i becomes element i of row j. */
@@ -118,16 +102,9 @@ template <int Size> struct Square {
 
   /** Within every 16 bytes, the elements of a and b taken in turn, from the first half or from the second. */
   static TL_INLINE Vector interleavePieces(Vector a, Vector b, bool second) {
-    const auto from = [&](int i) { return i / piece * piece + i % piece / 2 + (second ? piece / 2 : 0); };
-#if defined(__clang__)
-    Vector r;
-    for (int i = 0; i < side; i++) r[i] = (i % 2 ? b : a)[from(i)];
-    return r;
-#else
-    Vector order;
-    for (int i = 0; i < side; i++) order[i] = static_cast<Word>((i % 2 ? side : 0) + from(i));
-    return __builtin_shuffle(a, b, order);
-#endif
+    return picked(a, b, [&](int i) TL_INLINE_LAMBDA {
+      return (i % 2 ? side : 0) + i / piece * piece + i % piece / 2 + (second ? piece / 2 : 0);
+    });
   }
 };
 

@@ -1,5 +1,7 @@
 /** Vectors as wide as the variant's registers, and loops over blocks in them. Include only from *.simd.cpp. */
 #pragma once
+#include <type_traits>
+
 #include "extremes.h"
 #include "types.h"
 
@@ -40,6 +42,21 @@ template <> struct IntegersOf<4> { using Signed = int32_t; using Unsigned = uint
 template <> struct IntegersOf<8> { using Signed = int64_t; using Unsigned = uint64_t; };
 template <class T> using MaskOf = typename IntegersOf<sizeof(T)>::Signed;
 template <class T> using UnsignedOf = typename IntegersOf<sizeof(T)>::Unsigned;
+
+/** The elements of a and, behind them, of b whose numbers are from(0), from(1) …: constants, once it is inlined. */
+template <class V, class From> TL_INLINE V picked(const V& a, const V& b, const From& from) {
+  using Element = std::remove_cv_t<std::remove_reference_t<decltype(a[0])>>;
+  constexpr int lanes = static_cast<int>(sizeof(V) / sizeof(Element));
+#if defined(__clang__)
+  V r;
+  for (int i = 0; i < lanes; i++) r[i] = from(i) < lanes ? a[from(i)] : b[from(i) - lanes];
+  return r;
+#else
+  Vector<MaskOf<Element>, lanes> order;
+  for (int i = 0; i < lanes; i++) order[i] = static_cast<MaskOf<Element>>(from(i));
+  return __builtin_shuffle(a, b, order);
+#endif
+}
 
 /**
  * Stores at(i) at out + i for all vectors of a block of at least one. The last vector ends where the block does and may share
